@@ -1,0 +1,99 @@
+"""Annotations/*.xml: the boxes that VOC gives beside its masks."""
+
+from collections.abc import Sequence
+from typing import Any
+import xml.etree.ElementTree as ET
+
+from voc_seg_tfrecord.errors import AnnotationError
+from voc_seg_tfrecord.labels import VOC_POSES
+
+_BOX = ("ymin", "xmin", "ymax", "xmax")
+
+
+def read_objects(
+    data: bytes, class_names: Sequence[str], height: int, width: int, where: object
+) -> list[dict[str, Any]]:
+    """Reads the objects of one annotation, with the fields of TFDS's `voc`.
+
+    Args:
+      data: the XML file's bytes.
+      class_names: the names that labels may have.
+      height: the image's, in pixels, for files that do not give it.
+      width: likewise.
+      where: the file, for errors.
+
+    Returns:
+      A dictionary an object, in the order of the file: `label` (a name), `bbox` (ymin,
+      xmin, ymax, xmax, each 0 to 1), `pose` (one of `VOC_POSES`), `is_truncated` and
+      `is_difficult`. VOC2008 and later leave fields out; absent means unspecified or no.
+
+    Raises:
+      AnnotationError: if the file is no VOC annotation, or an object's class, pose or box
+        cannot be.
+    """
+    try:
+        root = ET.fromstring(data)
+    except ET.ParseError as error:
+        raise AnnotationError(
+            where,
+            found=f"not XML ({len(data)} bytes): {error}",
+            expected="a VOC annotation",
+            remedy="copy or export the file again",
+        ) from None
+    size = (_size(root, "height") or height, _size(root, "width") or width)
+    return [
+        _read_object(element, class_names, size, f"{where}, object {number}")
+        for number, element in enumerate(root.findall("object"), start=1)
+    ]
+
+
+def _read_object(
+    element: ET.Element, class_names: Sequence[str], size: tuple[float, float], where: str
+) -> dict[str, Any]:
+    label = _text(element, "name")
+    if label not in class_names:
+        label = label.lower()
+    if label not in class_names:
+        raise AnnotationError(
+            where, found=f"class {label!r}", expected=f"one of {', '.join(class_names)}"
+        )
+    pose = _text(element, "pose").lower() or "unspecified"
+    if pose not in VOC_POSES:
+        raise AnnotationError(where, found=f"pose {pose!r}", expected=" or ".join(VOC_POSES))
+    return {
+        "label": label,
+        "bbox": _read_box(element, size, where),
+        "pose": pose,
+        "is_truncated": _text(element, "truncated") == "1",
+        "is_difficult": _text(element, "difficult") == "1",
+    }
+
+
+def _read_box(element: ET.Element, size: tuple[float, float], where: str) -> list[float]:
+    corners = [_text(element, f"bndbox/{name}") for name in _BOX]
+    try:
+        ymin, xmin, ymax, xmax = box = [
+            float(corner) / side for corner, side in zip(corners, size * 2, strict=True)
+        ]
+    except ValueError:
+        box = []
+    if not box or not (0 <= ymin <= ymax <= 1 and 0 <= xmin <= xmax <= 1):
+        raise AnnotationError(
+            where,
+            found=f"box {dict(zip(_BOX, corners, strict=True))} in an image of "
+            f"{size[0]:g} x {size[1]:g}",
+            expected="a box inside the image",
+            remedy="mend the annotation",
+        )
+    return box
+
+
+def _size(root: ET.Element, side: str) -> float:
+    try:
+        return float(_text(root, f"size/{side}"))
+    except ValueError:
+        return 0.0
+
+
+def _text(element: ET.Element, path: str) -> str:
+    return (element.findtext(path) or "").strip()

@@ -1,0 +1,83 @@
+"""JPEG files as markers: size and wholeness without decoding a pixel.
+
+References:
+  ITU-T T.81 (JPEG), annex B.
+"""
+
+import dataclasses
+import struct
+
+from voc_seg_tfrecord.errors import ImageError
+
+_SOI = b"\xff\xd8"
+_EOI = b"\xff\xd9"
+_SOS = 0xDA
+# Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
+_SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """What the frame header says: sizes in pixels, components a pixel, bits a sample."""
+
+    width: int
+    height: int
+    components: int
+    precision: int
+
+
+def read_header(data: bytes, where: object) -> Header:
+    """Reads a JPEG's frame header and checks that its end-of-image marker is there.
+
+    Args:
+      data: the whole file.
+      where: the file, for the error.
+
+    Returns:
+      The header.
+
+    Raises:
+      ImageError: if this is no JPEG, has no frame or scan, or is cut off.
+    """
+    if not data:
+        raise _bad(where, "an empty file of 0 bytes")
+    if not data.startswith(_SOI):
+        raise _bad(where, f"not a JPEG, it starts with {data[:8]!r}")
+    header = None
+    position = 2
+    while position + 4 <= len(data):
+        if data[position] != 0xFF:
+            raise _bad(where, f"JPEG damaged at byte {position}: no marker")
+        marker = data[position + 1]
+        if marker == 0xFF:  # fill byte
+            position += 1
+            continue
+        if marker in _STANDALONE:
+            position += 2
+            continue
+        (length,) = struct.unpack_from(">H", data, position + 2)
+        if marker in _SOF and position + 10 <= len(data):
+            precision, height, width, components = struct.unpack_from(">BHHB", data, position + 4)
+            header = Header(width, height, components, precision)
+        elif marker == _SOS:
+            return _checked(header, data, position + 2 + length, where)
+        position += 2 + length
+    raise _bad(where, f"JPEG cut off after {len(data)} bytes, before any pixel")
+
+
+def _checked(header: Header | None, data: bytes, scan: int, where: object) -> Header:
+    """Returns the header of a file whose first scan starts at byte `scan`."""
+    if header is None or not header.width or not header.height:
+        raise _bad(where, "JPEG has no size in its header")
+    # Inside a scan 0xFF is always escaped, so this can only be the marker. Searching from
+    # the scan on passes over the thumbnail that cameras put in front.
+    if data.find(_EOI, scan) < 0:
+        raise _bad(where, f"JPEG cut off: no end-of-image marker in {len(data)} bytes")
+    return header
+
+
+def _bad(where: object, found: str) -> ImageError:
+    return ImageError(
+        where, found=found, expected="a whole JPEG", remedy="copy or export the file again"
+    )

@@ -1,0 +1,68 @@
+"""Class names, the void label and the palette of Pascal VOC segmentation."""
+
+from collections.abc import Sequence
+import functools
+
+import numpy as np
+
+VOID = 255
+"""Mask value of pixels that no loss and no metric may count (VOC's object borders)."""
+
+VOC_CLASSES = (
+    "background",
+    "aeroplane",
+    "bicycle",
+    "bird",
+    "boat",
+    "bottle",
+    "bus",
+    "car",
+    "cat",
+    "chair",
+    "cow",
+    "diningtable",
+    "dog",
+    "horse",
+    "motorbike",
+    "person",
+    "pottedplant",
+    "sheep",
+    "sofa",
+    "train",
+    "tvmonitor",
+)
+"""The 21 names in mask order. Source: VOC2012 development kit, section 4.3."""
+
+VOC_POSES = ("frontal", "rear", "left", "right", "unspecified")
+"""Poses of annotated objects, in the order of TFDS's `voc`."""
+
+BACKGROUND_NAMES = ("background", "_background_")
+"""Names that mean background: VOC's and labelme's."""
+
+
+@functools.cache
+def voc_palette() -> np.ndarray:
+    """Returns VOC's palette, uint8 `[256, 3]` RGB; row 255 is void's (224, 224, 192).
+
+    Bit k of red, green and blue, from the top, is bit 3k, 3k + 1 and 3k + 2 of the index.
+
+    References:
+      VOC2012 development kit, VOCcode/VOClabelcolormap.m.
+    """
+    indices = np.arange(256)
+    palette = np.zeros((256, 3), np.uint8)
+    for bit in range(8):
+        for channel in range(3):
+            palette[:, channel] |= (((indices >> (3 * bit + channel)) & 1) << (7 - bit)).astype(
+                np.uint8
+            )
+    palette.setflags(write=False)
+    return palette
+
+
+def background_index(class_names: Sequence[str]) -> int | None:
+    """Returns the index of the class named background, None where no class is."""
+    for index, name in enumerate(class_names):
+        if name in BACKGROUND_NAMES:
+            return index
+    return None

@@ -1,0 +1,126 @@
+"""Id lists: the text files that say which image belongs to which split."""
+
+import codecs
+from collections.abc import Container, Iterable, Sequence
+import hashlib
+import posixpath
+import re
+
+from voc_seg_tfrecord.errors import ListError
+
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
+"""Endings, in lower case, that make a file in an image folder an image."""
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_TRAILING_LABEL = re.compile(r"\s+-?\d+$")
+
+
+def id_list_sha256(ids: Iterable[str]) -> str:
+    """Returns the sha256 of the sorted ids, one a line, LF after each."""
+    return hashlib.sha256("".join(f"{i}\n" for i in sorted(ids)).encode()).hexdigest()
+
+
+def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
+    """Reads the ids of a list file.
+
+    A line, stripped, is an id if an image of that name is known. Only if none is, it is
+    tried as a path or two (`/JPEGImages/ID.jpg /SegmentationClass/ID.png`), as an id with an
+    image's ending, and as an id with a label behind it (`ID -1`). A line that is none of
+    these is returned as it is: whoever looks the image up says that it is missing.
+
+    Args:
+      data: the file's bytes: UTF-8, UTF-16 or Latin-1, any line ending.
+      where: the file, for errors.
+      known: the ids that have an image.
+
+    Returns:
+      The ids in the order of the file.
+
+    Raises:
+      ListError: if the list is empty, is no text, names an id twice, or an id would leave
+        the tree.
+    """
+    seen: dict[str, int] = {}
+    for number, line in enumerate(_decode(data, where).splitlines(), start=1):
+        line = line.strip()
+        if not line or (line.startswith("#") and line not in known):
+            continue
+        found = _resolve(line, known)
+        if not _stays_inside(found):
+            raise ListError(
+                f"{where}, line {number}",
+                found=f"{line!r}, which leaves the tree",
+                expected="an image id, a name below the image folder",
+                remedy="take the line out of the list",
+            )
+        if found in seen:
+            raise ListError(
+                f"{where}, line {number}",
+                found=f"id {found!r} twice, first in line {seen[found]}",
+                expected="each id once",
+                remedy="take one of the two lines out",
+            )
+        seen[found] = number
+    if not seen:
+        raise ListError(
+            where,
+            found=f"no id in {len(data)} bytes",
+            expected="one image id a line",
+            remedy="fill the list, or leave its split out",
+        )
+    return list(seen)
+
+
+def _decode(data: bytes, where: object) -> str:
+    if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ListError(
+            where, found="a zero byte", expected="a text file", remedy="write the list again"
+        )
+    encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-8":
+            return data.decode("latin-1")
+        raise ListError(
+            where, found=f"not {encoding} text: {error.reason}", expected="UTF-8 text"
+        ) from None
+
+
+def _resolve(line: str, known: Container[str]) -> str:
+    for candidate in _readings(line):
+        if candidate in known:
+            return candidate
+    return line
+
+
+def _readings(line: str) -> Iterable[str]:
+    """Yields what a line may mean, the likeliest first."""
+    yield line
+    yield line.replace("\\", "/")
+    columns = line.split()
+    paths = [_path_id(line), *(_path_id(column) for column in columns[:1] if len(columns) == 2)]
+    yield from (path for path in paths if path)
+    yield _without_suffix(line)
+    yield _TRAILING_LABEL.sub("", line)
+
+
+def _path_id(path: str) -> str:
+    """Returns the id in `/JPEGImages/ID.jpg`, empty where it is not such a path."""
+    folder, slash, name = path.lstrip("/").partition("/")
+    return _without_suffix(name) if slash and folder else ""
+
+
+def _without_suffix(name: str) -> str:
+    stem, suffix = posixpath.splitext(name)
+    return stem if suffix.lower() in IMAGE_SUFFIXES else name
+
+
+def _stays_inside(image_id: str) -> bool:
+    parts: Sequence[str] = image_id.replace("\\", "/").split("/")
+    drive = len(image_id) > 1 and image_id[1] == ":"
+    return not (drive or parts[0] == "" or ".." in parts)

@@ -1,0 +1,67 @@
+"""Counts and hashes of the official splits, as `checksums/splits.tsv` pins them."""
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+from voc_seg_tfrecord import resources
+from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord.lists import id_list_sha256
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """One official split; a hash that no source gives is empty."""
+
+    config: str
+    name: str
+    examples: int
+    ids_sha256: str
+    masks_sha256: str
+
+
+@functools.cache
+def splits() -> dict[tuple[str, str], Split]:
+    """Returns the official splits by config and name.
+
+    References:
+      The header of `checksums/splits.tsv` names the sources.
+    """
+    table = {}
+    for line in (resources.folder("checksums") / "splits.tsv").read_text().splitlines():
+        if line and not line.startswith("#"):
+            config, name, examples, ids, masks = (
+                "" if cell == "?" else cell for cell in line.split("\t")
+            )
+            table[config, name] = Split(config, name, int(examples), ids, masks)
+    return table
+
+
+def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> None:
+    """Checks that a list is the official one of its release.
+
+    Args:
+      config: an official config's name, such as `2012`.
+      split: TFDS's name of the split, such as `validation`.
+      ids: the list's ids.
+      where: the list, for the error.
+
+    Raises:
+      ListError: if count or hash differ, naming both and the list it really is, if known.
+    """
+    expected = splits()[config, split]
+    found = id_list_sha256(ids)
+    if len(ids) == expected.examples and expected.ids_sha256 in ("", found):
+        return
+    known = next((s for s in splits().values() if s.ids_sha256 == found), None)
+    really = f"; this is the list {known.name} of VOC{known.config}" if known else ""
+    sha256 = f", sha256 {expected.ids_sha256}" if expected.ids_sha256 else ""
+    raise ListError(
+        where,
+        found=f"{len(ids)} ids, sha256 {found}{really}",
+        expected=f"the official list {split} of VOC{config}: {expected.examples} ids{sha256}",
+        remedy=(
+            "use the official release, or build this tree as a part of it with an own name: "
+            f'--config \'{{"name": "part", "release": "{config}", "strict": false}}\''
+        ),
+    )

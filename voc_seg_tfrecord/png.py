@@ -1,0 +1,149 @@
+"""PNG files as chunks: just enough to see what a mask is and to make an index mask grey.
+
+References:
+  Portable Network Graphics (PNG) Specification, third edition, sections 5 and 11.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+import enum
+import struct
+import zlib
+
+from voc_seg_tfrecord.errors import MaskError
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+# Ancillary chunks by which some decoder changes grey values or adds a channel.
+_VALUE_CHANGING = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT"})
+
+_REMEDY_DAMAGED = "copy or export the file again"
+
+
+class ColorType(enum.IntEnum):
+    """PNG's colour types."""
+
+    GREY = 0
+    RGB = 2
+    PALETTE = 3
+    GREY_ALPHA = 4
+    RGBA = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """What IHDR says: sizes in pixels, bits a sample, colour type, Adam7 or not."""
+
+    width: int
+    height: int
+    depth: int
+    color: ColorType
+    interlaced: bool
+
+    def describe(self) -> str:
+        """Returns such as `8-bit palette PNG`."""
+        return f"{self.depth}-bit {self.color.name.lower().replace('_', '+')} PNG"
+
+
+def read_header(data: bytes, where: object) -> Header:
+    """Reads IHDR alone; nothing is decompressed.
+
+    Args:
+      data: the file's bytes, or at least the first 33 of them.
+      where: the file, for the error.
+
+    Returns:
+      The header.
+
+    Raises:
+      MaskError: if this is not a PNG, or its header is not one.
+    """
+    if not data.startswith(SIGNATURE):
+        raise MaskError(
+            where,
+            found=f"not a PNG, {_looks_like(data)}",
+            expected="a PNG that holds a class index a pixel",
+            remedy="export the masks as PNG",
+        )
+    if len(data) < 33 or data[12:16] != b"IHDR":
+        raise _damaged(where, f"PNG header cut off after {len(data)} bytes")
+    if zlib.crc32(data[12:29]) != struct.unpack(">I", data[29:33])[0]:
+        raise _damaged(where, "PNG header's checksum does not match")
+    width, height, depth, color, _, _, interlace = struct.unpack(">IIBBBBB", data[16:29])
+    if not width or not height or color not in ColorType.__members__.values():
+        raise _damaged(where, f"impossible PNG header: {width} x {height}, colour type {color}")
+    return Header(width, height, depth, ColorType(color), bool(interlace))
+
+
+def grey_index_png(data: bytes, header: Header, where: object) -> bytes:
+    """Makes the 8-bit greyscale PNG whose pixels are this PNG's stored values.
+
+    The pixel stream of an 8-bit palette PNG is that of a greyscale one, so only IHDR is
+    rewritten and of the other chunks only IDAT and IEND are kept: nothing is decoded. An
+    8-bit greyscale PNG comes back as it is, but for chunks by which a decoder would change
+    its values.
+
+    Args:
+      data: the file's bytes.
+      header: its header, with `depth` 8 and `color` PALETTE or GREY.
+      where: the file, for the error.
+
+    Returns:
+      The bytes of a PNG that every decoder reads to the index, uint8 `[H, W, 1]`.
+
+    Raises:
+      MaskError: if a chunk is cut off or damaged.
+    """
+    chunks = list(_chunks(data, where))
+    if header.color == ColorType.GREY:
+        if not any(kind in _VALUE_CHANGING for kind, _ in chunks):
+            return data
+        return b"".join([SIGNATURE, *(raw for kind, raw in chunks if kind not in _VALUE_CHANGING)])
+    ihdr = bytearray(data[12:29])
+    ihdr[13] = ColorType.GREY
+    kept = [raw for kind, raw in chunks if kind in (b"IDAT", b"IEND")]
+    return b"".join([SIGNATURE, b"\0\0\0\x0d", ihdr, struct.pack(">I", zlib.crc32(ihdr)), *kept])
+
+
+def _chunks(data: bytes, where: object) -> Iterator[tuple[bytes, bytes]]:
+    """Yields each chunk's type and its raw bytes (length, type, content, checksum)."""
+    position = len(SIGNATURE)
+    while True:
+        if position + 12 > len(data):
+            raise _damaged(where, f"PNG cut off after {len(data)} bytes, IEND is missing")
+        (length,) = struct.unpack_from(">I", data, position)
+        end = position + 12 + length
+        if end > len(data):
+            raise _damaged(where, f"PNG cut off after {len(data)} bytes, in a chunk")
+        kind = data[position + 4 : position + 8]
+        if zlib.crc32(data[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
+            name = kind.decode("latin-1")
+            raise _damaged(where, f"checksum of the {name} chunk at byte {position} does not match")
+        yield kind, data[position:end]
+        if kind == b"IEND":
+            return
+        position = end
+
+
+def _damaged(where: object, found: str) -> MaskError:
+    return MaskError(where, found=found, expected="a whole PNG", remedy=_REMEDY_DAMAGED)
+
+
+def _looks_like(data: bytes) -> str:
+    """Says in words what a file that is not a PNG seems to be."""
+    if not data:
+        return "an empty file of 0 bytes"
+    known = (
+        (b"\xff\xd8", "a JPEG (its compression changes class indices)"),
+        (b"GIF8", "a GIF"),
+        (b"BM", "a BMP"),
+        (b"II*\0", "a TIFF"),
+        (b"MM\0*", "a TIFF"),
+        (b"\x93NUMPY", "a NumPy array"),
+        (b"version https://git-lfs", "a git-lfs pointer (run `git lfs pull`)"),
+        (b"<", "an HTML or XML page"),
+    )
+    for magic, name in known:
+        if data.startswith(magic):
+            return name
+    return f"it starts with {data[:8]!r}"

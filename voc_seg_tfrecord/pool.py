@@ -1,0 +1,49 @@
+"""Work done ahead by a few threads, in order, in bounded memory."""
+
+import collections
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+import itertools
+import os
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+THREADS = min(8, (os.cpu_count() or 1) + 2)
+"""Threads that read and check files; they wait for the disk more than they compute."""
+
+AHEAD = 4 * THREADS
+"""How many results may be waiting to be taken: what bounds the memory."""
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item]
+) -> Iterator[tuple[Item, Result]]:
+    """Maps a function over items in threads.
+
+    Args:
+      function: called once an item, in any thread.
+      items: what to call it with; drawn no further ahead than `AHEAD`.
+
+    Yields:
+      Each item with its result, in the order of `items`.
+
+    Raises:
+      Exception: the first one that `function` raises, at its item's turn. Then, and when
+        the caller stops early (Ctrl-C among it), what has not begun is dropped.
+    """
+    items = iter(items)
+    pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")
+    waiting: collections.deque[tuple[Item, futures.Future[Result]]] = collections.deque()
+    try:
+        for item in itertools.islice(items, AHEAD):
+            waiting.append((item, pool.submit(function, item)))
+        while waiting:
+            done, future = waiting.popleft()
+            result = future.result()
+            for item in itertools.islice(items, 1):
+                waiting.append((item, pool.submit(function, item)))
+            yield done, result
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
