@@ -121,7 +121,8 @@ def draw(scene: Scene) -> tuple[Image.Image, np.ndarray, np.ndarray]:
     """Returns a scene's picture, class indices and object numbers, uint8 `[H, W]`."""
     picture = Image.new("RGB", scene.size)
     ramp = np.linspace(0, 255, scene.size[0] * scene.size[1]).reshape(scene.size[::-1])
-    picture.paste(Image.fromarray(np.stack([ramp / 3, 90 - ramp / 5, 60 + ramp / 4], 2).astype("u1")))
+    sky = np.stack([ramp / 3, 90 - ramp / 5, 60 + ramp / 4], 2).astype("u1")
+    picture.paste(Image.fromarray(sky))
     classes, objects = Image.new("L", scene.size), Image.new("L", scene.size)
     for number, shape in enumerate(scene.shapes, start=1):
         index = VOC_CLASSES.index(shape.name)

@@ -169,14 +169,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
         )
 
     @property
-    def split_lists(self) -> dict[str, str] | None:
-        """Split names and list names, None where the tree has to be asked."""
+    def split_lists(self) -> dict[str, str]:
+        """The splits that may be wanted and the lists they are read from."""
         if self.splits is not None:
             return dict(self.splits)
-        if self.release:
-            held = {split for archive in RELEASES[self.release] for split in archive.splits}
-            return {split: name for split, name in VOC_SPLITS.items() if split in held}
-        return None
+        archives = RELEASES.get(self.release, ())
+        held = {split for archive in archives for split in archive.splits} or VOC_SPLITS
+        return {split: name for split, name in VOC_SPLITS.items() if split in held}
 
 
 def _official(year: str) -> VocSegConfig:

@@ -183,6 +183,28 @@ class VocTree:
         return index_files(self.root / ANNOTATIONS, (".xml",))
 
 
+@dataclasses.dataclass(frozen=True)
+class SplitList:
+    """Where a split's ids come from: a list in a tree.
+
+    Attributes:
+      tree: the tree.
+      name: the list's name in it, `val` for `validation`.
+    """
+
+    tree: VocTree
+    name: str
+
+    @property
+    def path(self) -> epath.Path:
+        """The list's path."""
+        return self.tree.list_path(self.name)
+
+    def read_ids(self) -> list[str]:
+        """Returns the ids; see `VocTree.read_ids`."""
+        return self.tree.read_ids(self.name)
+
+
 def find_release(folder: epath.Path, year: str) -> epath.Path | None:
     """Returns the root of VOC<year> at or below a folder, None where there is none.
 
@@ -200,9 +222,7 @@ def find_roots(folder: epath.Path) -> list[epath.Path]:
         return [folder]
     below = [folder / devkit for devkit in _DEVKITS]
     parents = [parent for parent in below if parent.is_dir()]
-    return [
-        root for parent in parents for root in sorted(_folders(parent)) if _is_root(root)
-    ]
+    return [root for parent in parents for root in sorted(_folders(parent)) if _is_root(root)]
 
 
 def index_files(folder: epath.Path, suffixes: Collection[str]) -> dict[str, str]:

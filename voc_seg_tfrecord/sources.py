@@ -9,7 +9,15 @@ from tensorflow_datasets.core.download import checksums, download_manager, resou
 from voc_seg_tfrecord import resources
 from voc_seg_tfrecord.configs import RELEASES, SAMPLE, VOC_SPLITS, Archive, VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, SourceError
-from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VocTree, find_release, find_roots
+from voc_seg_tfrecord.layout import (
+    IMAGES,
+    LISTS,
+    MASKS,
+    SplitList,
+    VocTree,
+    find_release,
+    find_roots,
+)
 
 _TIMEOUT_SECONDS = 20
 
@@ -21,24 +29,24 @@ MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 With none of them, releases whose archive is registered are downloaded."""
 
 
-def find_trees(
+def find_splits(
     config: VocSegConfig, dl_manager: tfds.download.DownloadManager
-) -> dict[str, VocTree]:
-    """Finds, for each split that a config wants, the tree that holds it.
+) -> dict[str, SplitList]:
+    """Finds the list that each split of a config is read from, and the tree it is in.
 
     Args:
       config: the config to build.
       dl_manager: TFDS's, which knows the manual folder and downloads.
 
     Returns:
-      The tree of each split, by the split's name.
+      A list a split, by the split's name.
 
     Raises:
       SourceError: if a release is neither at hand nor can be downloaded.
       LayoutError: if there is no tree, or more than one, for own data.
     """
     if config.name == SAMPLE:
-        return _own_tree(config, resources.folder("dummy_data"))
+        return _own_splits(config, resources.folder("dummy_data"))
     manual = manual_dir(dl_manager)
     if not config.release:
         if manual is None:
@@ -48,15 +56,19 @@ def find_trees(
                 expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
                 remedy="give the folder with --manual_dir",
             )
-        return _own_tree(config, manual)
-    trees = {}
+        return _own_splits(config, manual)
+    if not config.strict and manual is not None:
+        root = find_release(manual, config.release)
+        if root is not None:
+            return _own_splits(config, root)
+    trees: dict[str, VocTree] = {}
     wanted = config.split_lists
     for archive in RELEASES[config.release]:
         splits = [s for s in wanted if s in archive.splits or s not in VOC_SPLITS]
         if splits:
             tree = _release_tree(config, archive, manual, dl_manager)
-            trees |= {split: tree for split in splits if split not in trees}
-    return {split: trees[split] for split in wanted}
+            trees = dict.fromkeys(splits, tree) | trees
+    return {split: SplitList(trees[split], name) for split, name in wanted.items()}
 
 
 def manual_dir(dl_manager: tfds.download.DownloadManager) -> epath.Path | None:
@@ -67,7 +79,7 @@ def manual_dir(dl_manager: tfds.download.DownloadManager) -> epath.Path | None:
         return None
 
 
-def _own_tree(config: VocSegConfig, folder: epath.Path) -> dict[str, VocTree]:
+def _own_splits(config: VocSegConfig, folder: epath.Path) -> dict[str, SplitList]:
     roots = find_roots(folder)
     if len(roots) != 1:
         found = f"{len(roots)} trees: {', '.join(map(str, roots))}" if roots else "no VOC tree"
@@ -78,12 +90,12 @@ def _own_tree(config: VocSegConfig, folder: epath.Path) -> dict[str, VocTree]:
             remedy="give that folder itself with --manual_dir",
         )
     tree = VocTree(roots[0])
-    lists = config.split_lists or {
-        split: name for split, name in VOC_SPLITS.items() if tree.list_path(name).exists()
-    }
+    lists = config.splits
+    if lists is None:
+        lists = {s: name for s, name in VOC_SPLITS.items() if tree.list_path(name).exists()}
     if not lists:
         tree.read_ids("train")  # raises, naming the lists that are there
-    return dict.fromkeys(lists, tree)
+    return {split: SplitList(tree, name) for split, name in lists.items()}
 
 
 def _release_tree(
@@ -143,9 +155,7 @@ def _check_sha256(path: epath.Path, archive: Archive) -> None:
         )
 
 
-def _unpacked(
-    path: epath.Path, release: str, dl_manager: tfds.download.DownloadManager
-) -> VocTree:
+def _unpacked(path: epath.Path, release: str, dl_manager: tfds.download.DownloadManager) -> VocTree:
     folder = epath.Path(dl_manager.extract(path))
     root = find_release(folder, release)
     if root is None:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 import functools
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import configs, pinned, resources, sources
-from voc_seg_tfrecord.configs import VOC_SPLITS
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.examples import ExampleSpec, make_example
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
@@ -23,7 +22,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     """Semantic segmentation data in the Pascal VOC layout."""
 
     VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "First release."}
     BUILDER_CONFIGS = configs.BUILDER_CONFIGS
     DEFAULT_BUILDER_CONFIG_NAME = "2012"
     MANUAL_DOWNLOAD_INSTRUCTIONS = sources.MANUAL_DOWNLOAD_INSTRUCTIONS
@@ -102,13 +101,12 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ) -> dict[str, Iterator[tuple[str, dict[str, Any]]]]:
         """Finds every split's files and checks its list, all before the first record."""
         config = self.builder_config
-        lists = config.split_lists or VOC_SPLITS
         pairs = {}
-        for split, tree in sources.find_trees(config, dl_manager).items():
-            ids = tree.read_ids(lists[split])
+        for split, listed in sources.find_splits(config, dl_manager).items():
+            ids = listed.read_ids()
             if config.strict:
-                pinned.check_ids(config.release, split, ids, tree.list_path(lists[split]))
-            pairs[split] = tree.pairs(
+                pinned.check_ids(config.release, split, ids, listed.path)
+            pairs[split] = listed.tree.pairs(
                 split, ids, instances=config.instance_mask, annotations=config.objects
             )
         return {split: self._generate_examples(split, found) for split, found in pairs.items()}

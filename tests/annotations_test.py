@@ -1,0 +1,54 @@
+import pytest
+
+from voc_seg_tfrecord import VOC_CLASSES, annotations
+from voc_seg_tfrecord.errors import AnnotationError
+
+BOX = "<bndbox><xmin>10</xmin><ymin>20</ymin><xmax>50.5</xmax><ymax>40</ymax></bndbox>"
+SIZE = "<size><width>100</width><height>80</height><depth>3</depth></size>"
+
+
+def read(xml, height=80, width=100):
+    return annotations.read_objects(xml.encode(), VOC_CLASSES, height, width, "a.xml")
+
+
+def annotation(content, size=SIZE):
+    return f"<annotation>{size}<object>{content}</object></annotation>"
+
+
+def test_an_object_has_the_fields_of_tfds_voc():
+    (found,) = read(
+        annotation(
+            "<name>dog</name><pose>Left</pose><truncated>1</truncated>"
+            f"<difficult>0</difficult>{BOX}"
+        )
+    )
+    assert found == {
+        "label": "dog",
+        "bbox": [0.25, 0.1, 0.5, 0.505],
+        "pose": "left",
+        "is_truncated": True,
+        "is_difficult": False,
+    }
+
+
+def test_fields_that_later_years_leave_out_are_unspecified_or_no():
+    (found,) = read(annotation(f"<name>Dog</name>{BOX}", size=""))
+    assert (found["label"], found["pose"], found["is_difficult"]) == ("dog", "unspecified", False)
+    assert found["bbox"] == [0.25, 0.1, 0.5, 0.505]
+
+
+@pytest.mark.parametrize(
+    ("xml", "words"),
+    [
+        ("", "not XML"),
+        ("<annotation>", "not XML"),
+        (annotation(f"<name>dragon</name>{BOX}"), "class 'dragon'"),
+        (annotation(f"<name>dog</name><pose>upside</pose>{BOX}"), "pose 'upside'"),
+        (annotation("<name>dog</name>"), "box"),
+        (annotation(f"<name>dog</name>{BOX}".replace(">10<", ">nan<")), "box"),
+        (annotation(f"<name>dog</name>{BOX}".replace(">50.5<", ">101<")), "box"),
+    ],
+)
+def test_what_cannot_be_is_refused(xml, words):
+    with pytest.raises(AnnotationError, match=words):
+        read(xml)

@@ -1,0 +1,38 @@
+"""Builds and reads datasets the way a user of TFDS does."""
+
+import pathlib
+
+import tensorflow_datasets as tfds
+
+import voc_seg_tfrecord
+from voc_seg_tfrecord import VocSegConfig
+
+
+def build(
+    data_dir: pathlib.Path,
+    config: str | VocSegConfig,
+    manual_dir: pathlib.Path | None = None,
+    *,
+    file_format: str | None = None,
+    **download_config,
+) -> tfds.core.DatasetBuilder:
+    """Builds a config below `data_dir` and returns its builder."""
+    builder = voc_seg_tfrecord.Builder(data_dir=data_dir, config=config)
+    builder.download_and_prepare(
+        file_format=file_format,
+        download_config=tfds.download.DownloadConfig(manual_dir=manual_dir, **download_config),
+    )
+    return builder
+
+
+def examples(builder: tfds.core.DatasetBuilder, split: str, **kwargs) -> dict[str, dict]:
+    """Returns a split's examples as TensorFlow decodes them, by file name."""
+    dataset = builder.as_dataset(split=split, **kwargs)
+    return {e["image/filename"].decode(): e for e in dataset.as_numpy_iterator()}
+
+
+def version_folders(data_dir: pathlib.Path) -> list[pathlib.Path]:
+    """Returns all that a reader could take for a built dataset."""
+    return [p.parent for p in data_dir.rglob("dataset_info.json")] + list(
+        data_dir.glob("voc_seg_tfrecord/*/[0-9]*")
+    )

@@ -1,0 +1,30 @@
+import os
+import pathlib
+import shutil
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+DUMMY_DATA = pathlib.Path(__file__).parent.parent / "dummy_data"
+
+
+@pytest.fixture
+def devkit(tmp_path):
+    """A copy of dummy_data that a test may break."""
+    return pathlib.Path(shutil.copytree(DUMMY_DATA, tmp_path / "devkit"))
+
+
+@pytest.fixture
+def root(devkit):
+    """The VOC2012 folder in the copy."""
+    return devkit / "VOCdevkit" / "VOC2012"
+
+
+@pytest.fixture
+def real_data():
+    """The folder of real pairs, exports and odd files, where the machine has one."""
+    folder = os.environ.get("VOC_SEG_REAL_DATA")
+    if not folder:
+        pytest.skip("VOC_SEG_REAL_DATA is not set")
+    return pathlib.Path(folder)

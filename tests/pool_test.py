@@ -1,0 +1,51 @@
+import threading
+import time
+
+import pytest
+
+from voc_seg_tfrecord import pool
+
+
+def test_results_come_in_the_order_of_the_items():
+    def slow_for_even(n):
+        time.sleep(0.002 if n % 2 == 0 else 0)
+        return n * n
+
+    assert list(pool.ordered_map(slow_for_even, range(50))) == [(n, n * n) for n in range(50)]
+
+
+def test_no_more_items_are_drawn_than_may_wait():
+    drawn = []
+    results = pool.ordered_map(str, (drawn.append(n) or n for n in range(1000)))
+    for _ in range(10):
+        next(results)
+    assert len(drawn) <= pool.AHEAD + 10
+
+
+def test_an_error_comes_at_its_items_turn():
+    def fail_at_three(n):
+        if n == 3:
+            raise RuntimeError("three")
+        return n
+
+    results = pool.ordered_map(fail_at_three, range(10))
+    assert [next(results)[0] for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="three"):
+        next(results)
+
+
+def test_stopping_early_drops_what_has_not_begun():
+    begun = []
+    gate = threading.Event()
+
+    def wait(n):
+        begun.append(n)
+        if n:
+            gate.wait(5)
+        return n
+
+    results = pool.ordered_map(wait, range(1000))
+    next(results)
+    results.close()
+    gate.set()
+    assert len(begun) <= pool.THREADS + 1

@@ -1,0 +1,335 @@
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from building import build, examples, version_folders
+from conftest import DUMMY_DATA
+import numpy as np
+from PIL import Image
+from png_writer import write_png
+import pytest
+import tensorflow_datasets as tfds
+
+import voc_seg_tfrecord
+from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
+from voc_seg_tfrecord.labels import VOC_POSES
+
+ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+SPLITS = {
+    "train": ["2007_000001", "2008_000002", "2009_000003"],
+    "validation": ["2010_000004", "2011_000005"],
+    "test": ["2012_000006"],
+}
+
+
+class SampleTest(tfds.testing.DatasetBuilderTestCase):
+    DATASET_CLASS = voc_seg_tfrecord.Builder
+    EXAMPLE_DIR = DUMMY_DATA
+    BUILDER_CONFIG_NAMES_TO_TEST = ["sample"]  # noqa: RUF012
+    SPLITS = {"train": 3, "validation": 2, "test": 1}  # noqa: RUF012
+
+
+class PartOfAReleaseTest(tfds.testing.DatasetBuilderTestCase):
+    DATASET_CLASS = voc_seg_tfrecord.Builder
+    EXAMPLE_DIR = DUMMY_DATA
+    BUILDER_CONFIG_NAMES_TO_TEST = [  # noqa: RUF012
+        VocSegConfig(name="part", release="2012", strict=False),
+        VocSegConfig(name="own"),
+    ]
+    SPLITS = {"train": 3, "validation": 2, "test": 1}  # noqa: RUF012
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("data"), "sample")
+
+
+def pillow(folder, image_id):
+    return np.asarray(Image.open(ROOT / folder / f"{image_id}.png"))
+
+
+def assert_equals_source(example, image_id):
+    mask = pillow("SegmentationClass", image_id)
+    assert (example["segmentation_mask"] == mask[..., None]).all()
+    assert example["segmentation_mask"].dtype == np.uint8
+    assert list(example["labels"]) == sorted(set(np.unique(mask)) - {0, VOID})
+    assert (example["image/height"], example["image/width"]) == mask.shape
+    assert example["image"].shape == (*mask.shape, 3)
+    assert (example["instance_mask"] == pillow("SegmentationObject", image_id)[..., None]).all()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_record_equals_its_source(sample, split):
+    found = examples(sample, split)
+    assert sorted(found) == [f"{i}.jpg" for i in SPLITS[split]]
+    for image_id in SPLITS[split]:
+        assert_equals_source(found[f"{image_id}.jpg"], image_id)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_jpeg_bytes_are_the_files_own(sample, split):
+    raw = examples(sample, split, decoders={"image": tfds.decode.SkipDecoding()})
+    for name, example in raw.items():
+        assert example["image"] == (ROOT / "JPEGImages" / name).read_bytes()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_data_source_on_array_record_gives_the_same(tmp_path, split):
+    builder = build(tmp_path, "sample", file_format="array_record")
+    source = builder.as_data_source(split=split)
+    assert len(source) == len(SPLITS[split])
+    for example in source:
+        assert_equals_source(example, example["image/filename"].decode()[:-4])
+
+
+def test_objects_have_the_fields_of_tfds_voc(sample):
+    found = examples(sample, "train")["2008_000002.jpg"]["objects"]
+    assert [VOC_CLASSES[label] for label in found["label"]] == ["person", "dog"]
+    assert [VOC_POSES[pose] for pose in found["pose"]] == ["frontal", "right"]
+    assert found["bbox"][0] == pytest.approx([10 / 60, 12 / 40, 50 / 60, 28 / 40])
+    assert list(found["is_difficult"]) == [False, False]
+    assert list(found["is_truncated"]) == [False, False]
+    (_, bottle) = examples(sample, "validation")["2011_000005.jpg"]["objects"]["is_difficult"]
+    assert bottle
+
+
+def test_masks_are_stored_as_grey_png_with_the_sources_pixel_stream(sample):
+    raw = examples(sample, "train", decoders={"segmentation_mask": tfds.decode.SkipDecoding()})
+    for name, example in raw.items():
+        source = (ROOT / "SegmentationClass" / name).with_suffix(".png").read_bytes()
+        stored = example["segmentation_mask"]
+        assert Image.open(io.BytesIO(stored)).mode == "L"
+        assert stored[33:] == source[source.index(b"IDAT") - 4 :]
+
+
+class NaiveBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+    """What one writes first: the palette PNG's path into LabeledImage."""
+
+    name = "naive"
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+        mask = tfds.features.LabeledImage(labels=list(VOC_CLASSES), shape=(None, None, 1))
+        return self.dataset_info_from_configs(features=tfds.features.FeaturesDict({"mask": mask}))
+
+    @classmethod
+    def get_metadata(cls):
+        return tfds.core.dataset_metadata.DatasetMetadata("", "", [])
+
+    def _split_generators(self, dl_manager):
+        return {"train": self._generate_examples(dl_manager.download_dir / "mask.png")}
+
+    def _generate_examples(self, path):
+        yield 0, {"mask": path}
+
+
+def test_the_palette_trap_ruins_the_mask_of_a_naive_builder(tmp_path):
+    indices = np.array([[0, 1, 2, 17, 255]], np.uint8)
+    (tmp_path / "mask.png").write_bytes(write_png(indices, palette=voc_palette()))
+    naive = NaiveBuilder(data_dir=tmp_path / "data")
+    naive.download_and_prepare(download_dir=tmp_path)
+    (example,) = naive.as_dataset(split="train").as_numpy_iterator()
+    assert list(example["mask"].ravel()) == [0, 38, 75, 75, 220]  # bicycle is sheep
+    ours = voc_seg_tfrecord.masks.read_index_mask((tmp_path / "mask.png").read_bytes(), "")
+    assert list(np.asarray(Image.open(io.BytesIO(ours.png))).ravel()) == [0, 1, 2, 17, 255]
+
+
+def test_the_info_tells_ignore_label_names_and_palette(sample):
+    assert sample.info.metadata["ignore_label"] == 255
+    assert tuple(sample.info.metadata["class_names"]) == VOC_CLASSES
+    assert sample.info.metadata["palette"][15] == [192, 128, 128]
+    assert sample.info.supervised_keys == ("image", "segmentation_mask")
+    assert tuple(sample.info.features["segmentation_mask"].names) == VOC_CLASSES
+    assert tuple(sample.info.features["labels"].feature.names) == VOC_CLASSES
+
+
+@pytest.mark.parametrize("year", ["2007", "2012"])
+def test_each_release_has_its_own_citation_and_homepage(tmp_path, year):
+    info = voc_seg_tfrecord.Builder(data_dir=tmp_path, config=year).info
+    assert info.citation.startswith(f"@misc{{pascal-voc-{year},")
+    assert info.homepage.endswith(f"voc{year}/")
+    assert "Pascal VOC layout" in info.description
+
+
+def test_a_built_dataset_loads_without_the_package(sample):
+    code = (
+        "import sys, tensorflow_datasets as tfds\n"
+        f"ds, info = tfds.load('voc_seg_tfrecord/sample', data_dir={str(sample.data_dir_root)!r},"
+        " split='train+validation', with_info=True)\n"
+        "print(len(ds), info.metadata['ignore_label'], info.features['labels'].feature.names[1])\n"
+        "print(sorted(next(iter(ds))))\n"
+        "print([m for m in sys.modules if m.startswith('voc_seg_tfrecord.')])\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd="/", check=True, capture_output=True, text=True
+    )
+    count, names, modules = result.stdout.splitlines()
+    assert count == "5 255 aeroplane"
+    assert names == str(sorted(sample.info.features))
+    assert modules == "[]"
+
+
+def shard_hashes(folder):
+    return {
+        p.name: hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in pathlib.Path(folder).iterdir()
+        if "tfrecord-" in p.name
+    }
+
+
+def test_two_processes_write_the_same_bytes(sample, tmp_path):
+    repository = pathlib.Path(__file__).parent.parent
+    for seed in ("1", "2"):
+        subprocess.run(
+            [
+                *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
+                *("voc_seg_tfrecord", "--config", "sample", "--data_dir", tmp_path / seed),
+            ],
+            check=True,
+            cwd=repository,
+            capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+    folders = [tmp_path / s / "voc_seg_tfrecord" / "sample" / "1.0.0" for s in ("1", "2")]
+    assert shard_hashes(folders[0]) == shard_hashes(folders[1]) == shard_hashes(sample.data_dir)
+    for name in ("features.json", "dataset_info.json", "metadata.json"):
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+
+
+def test_the_number_of_shards_is_honoured(tmp_path):
+    config = VocSegConfig(name="sharded", splits={"train": "train"})
+    builder = build(tmp_path, config, DUMMY_DATA, num_shards=3)
+    assert builder.info.splits["train"].shard_lengths == [1, 1, 1]
+
+
+def test_an_official_config_refuses_a_tree_with_other_lists(devkit, tmp_path):
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"(?s)train\.txt: 3 ids.*1464 ids"):
+        build(tmp_path / "data", "2012", devkit)
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_the_lists_of_another_year_are_named(devkit, tmp_path, monkeypatch):
+    pinned = voc_seg_tfrecord.pinned
+    ours = pinned.id_list_sha256(SPLITS["train"])
+    table = dict(pinned.splits())
+    table["2007", "train"] = dataclasses.replace(
+        table["2007", "train"], examples=3, ids_sha256=ours
+    )
+    monkeypatch.setattr(pinned, "splits", lambda: table)
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="this is the list train of VOC2007"):
+        build(tmp_path / "data", "2012", devkit)
+
+
+def rewrite(path, change):
+    path.write_bytes(change(path.read_bytes()))
+
+
+def paint(path, value):
+    values = np.array(Image.open(path))
+    values[5, 5:7] = value
+    mask = Image.fromarray(values)
+    mask.save(path)
+
+
+BAD_TREES = {
+    "no list": (lambda r: (r / "ImageSets/Segmentation/train.txt").unlink(), "no such list"),
+    "empty list": (
+        lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("\n"),
+        r"train\.txt: no id",
+    ),
+    "id twice": (
+        lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("2007_000001\n" * 2),
+        r"train\.txt, line 2: id '2007_000001' twice",
+    ),
+    "id leaves the tree": (
+        lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("../../x\n"),
+        r"train\.txt, line 1: .* leaves the tree",
+    ),
+    "no image": (
+        lambda r: (r / "JPEGImages/2007_000001.jpg").unlink(),
+        "JPEGImages/2007_000001: no such file",
+    ),
+    "no mask": (
+        lambda r: (r / "SegmentationClass/2007_000001.png").unlink(),
+        "SegmentationClass/2007_000001: no such file",
+    ),
+    "sizes differ": (
+        lambda r: Image.new("L", (64, 47)).save(r / "SegmentationClass/2007_000001.png"),
+        r"2007_000001\.png: mask of 64 x 47 pixels",
+    ),
+    "value 21": (
+        lambda r: paint(r / "SegmentationClass/2007_000001.png", 21),
+        r"2007_000001\.png: value 21 on 2 pixels",
+    ),
+    "value 254": (
+        lambda r: paint(r / "SegmentationClass/2007_000001.png", 254),
+        r"2007_000001\.png: value 254 on 2 pixels",
+    ),
+    "RGB mask": (
+        lambda r: Image.new("RGB", (64, 48)).save(r / "SegmentationClass/2007_000001.png"),
+        r"2007_000001\.png: 8-bit rgb PNG",
+    ),
+    "JPEG cut off": (
+        lambda r: rewrite(r / "JPEGImages/2007_000001.jpg", lambda b: b[:-40]),
+        r"2007_000001\.jpg: JPEG cut off",
+    ),
+    "PNG cut off": (
+        lambda r: rewrite(r / "SegmentationClass/2007_000001.png", lambda b: b[:-40]),
+        r"2007_000001\.png: PNG cut off",
+    ),
+    "zero bytes": (
+        lambda r: rewrite(r / "JPEGImages/2007_000001.jpg", lambda _: b""),
+        r"2007_000001\.jpg: an empty file",
+    ),
+    "zero bytes of mask": (
+        lambda r: rewrite(r / "SegmentationClass/2007_000001.png", lambda _: b""),
+        r"2007_000001\.png: not a PNG, an empty file",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TREES)
+def test_a_bad_tree_gives_one_clear_error_and_leaves_nothing(kind, devkit, root, tmp_path):
+    spoil, words = BAD_TREES[kind]
+    spoil(root)
+    config = VocSegConfig(name="bad", splits={"train": "train", "validation": "val"})
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match=words) as caught:
+        build(tmp_path / "data", config, devkit)
+    assert "expected: " in str(caught.value)
+    assert "what to do: " in str(caught.value)
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_all_problems_of_a_split_are_gathered(devkit, root, tmp_path):
+    for image_id in SPLITS["train"]:
+        paint(root / "SegmentationClass" / f"{image_id}.png", 99)
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="3 of 3 examples"):
+        build(tmp_path / "data", VocSegConfig(name="bad"), devkit)
+
+
+def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root, tmp_path):
+    (root / "JPEGImages" / "2007_000001.jpg").unlink()
+    result = subprocess.run(
+        [
+            *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
+            *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", devkit),
+            *("--config", json.dumps({"name": "bad"})),
+        ],
+        cwd=pathlib.Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode != 0
+    assert "JPEGImages/2007_000001: no such file" in result.stderr
+    assert "what to do: put the file there" in result.stderr
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_a_manual_dir_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="no such folder"):
+        build(tmp_path / "data", VocSegConfig(name="x"), tmp_path / "nowhere")
