@@ -1,0 +1,7 @@
+"""Lets `python -m voc_seg_tfrecord` be the command line."""
+
+import sys
+
+from voc_seg_tfrecord.cli import main
+
+sys.exit(main())
