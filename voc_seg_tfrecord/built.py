@@ -1,6 +1,7 @@
 """Datasets that are built already, found as TFDS names them or by their folder."""
 
 import argparse
+from collections.abc import Sequence
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -49,3 +50,25 @@ def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.D
             expected="a built dataset such as voc_seg_tfrecord/2012",
             remedy="build it with `tfds build`, or say where it is with --data_dir",
         ) from None
+
+
+def split_name(name: str) -> tuple[str, list[str]]:
+    """Divides `DATASET@SPLIT` into the dataset's name and its splits; `+` joins several."""
+    dataset, at, splits = name.partition("@")
+    return dataset, splits.split("+") if at else []
+
+
+def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> list[str]:
+    """Returns the wanted splits, all where none is named.
+
+    Raises:
+      ConfigError: naming one that the dataset does not have.
+    """
+    for split in wanted:
+        if split not in builder.info.splits:
+            raise ConfigError(
+                f"{builder.info.full_name}@{split}",
+                found="no such split",
+                expected=f"one of {', '.join(builder.info.splits)}",
+            )
+    return list(wanted or builder.info.splits)

@@ -59,6 +59,10 @@ class AnnotationError(VocSegError):
     """An XML annotation cannot be read."""
 
 
+class RecordError(VocSegError):
+    """A shard or a record of a built dataset cannot be read."""
+
+
 class SplitError(VocSegError):
     """A split has problems; the first few are shown, all are counted.
 

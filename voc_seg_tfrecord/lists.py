@@ -24,6 +24,11 @@ def id_list_sha256(ids: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{i}\n" for i in sorted(ids)).encode()).hexdigest()
 
 
+def image_id(filename: str) -> str:
+    """Returns the id of an image: its name without an image's ending, folders kept."""
+    return _without_suffix(filename)
+
+
 def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
     """Reads the ids of a list file.
 

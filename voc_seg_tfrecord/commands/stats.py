@@ -1,0 +1,101 @@
+"""Count a built dataset: pixels, images and objects of each class, void, class weights and
+image sizes. Official splits are compared with the published tables.
+"""
+
+import argparse
+import csv
+import dataclasses
+import json
+import sys
+
+from voc_seg_tfrecord import built
+
+SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
+
+_COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse_log")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    built.add_arguments(parser, "dataset")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print everything as JSON")
+    form.add_argument("--csv", action="store_true", help="print a row a split and class as CSV")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    from voc_seg_tfrecord import published, stats
+
+    name, wanted = built.split_name(args.dataset)
+    builder = built.open_built(name, args.data_dir)
+    found = stats.compute(builder, built.check_splits(builder, wanted), progress=True)
+    if len(found) > 1:
+        found["+".join(found)] = stats.total(found)
+    compared = {split: published.compare(of_split) for split, of_split in found.items()}
+    if args.json:
+        print(json.dumps(_as_json(builder, found, compared), indent=2))
+    elif args.csv:
+        _print_csv(found)
+    else:
+        _print(builder, found, compared)
+    return 1 if any(c and c.differences for c in compared.values()) else 0
+
+
+def _as_json(builder, found, compared) -> dict:
+    splits = {split: of_split.as_dict() for split, of_split in found.items()}
+    for split, comparison in compared.items():
+        splits[split]["published"] = comparison and dataclasses.asdict(comparison)
+    return {"dataset": builder.info.full_name, "splits": splits}
+
+
+def _print_csv(found) -> None:
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(("split", "index", "class", *_COLUMNS))
+    for split, of_split in found.items():
+        for row in _rows(of_split):
+            table.writerow((split, *row))
+        void = (of_split.void, of_split.void_share)
+        table.writerow((split, 255, "void", *void, *[""] * (len(_COLUMNS) - 2)))
+
+
+def _print(builder, found, compared) -> None:
+    print(builder.info.full_name)
+    for split, of_split in found.items():
+        width = max(map(len, of_split.class_names))
+        print(f"\n{split}: {len(of_split.ids)} images")
+        header = ("pixels", "share", "images", "objects", "median", "inv-log")
+        print(f"  {'class':{width + 4}}" + "".join(f"{title:>13}" for title in header))
+        for index, name, pixels, share, images, objects, median, inverse in _rows(of_split):
+            print(
+                f"  {index:3} {name:{width}}{pixels:13}{share:13.3%}{images:13}{objects:>13}"
+                f"{median:13.4f}{inverse:13.3f}"
+            )
+        print(f"  255 {'void':{width}}{of_split.void:13}{of_split.void_share:13.3%} of all pixels")
+        for side, (low, *_, high) in of_split.size_percentiles().items():
+            print(f"  {side}s from {low} to {high}, median {of_split.size_percentiles()[side][2]}")
+        sizes = (f"{w} x {h} ({count})" for h, w, count in of_split.most_common_sizes())
+        print(f"  commonest sizes, width x height: {', '.join(sizes)}")
+        if comparison := compared[split]:
+            different = comparison.differences + comparison.doubtful
+            agree = comparison.compared - len(different)
+            print(f"  published {comparison.name}: {agree} of {comparison.compared} figures agree")
+            for difference in different:
+                print(f"    {difference}")
+
+
+def _rows(of_split):
+    """Yields index, name and the columns of each class."""
+    median, inverse = of_split.median_frequency_weights(), of_split.inverse_log_weights()
+    for index, name in enumerate(of_split.class_names):
+        objects = "" if of_split.objects is None else int(of_split.objects[index])
+        yield (
+            index,
+            name,
+            int(of_split.pixels[index]),
+            float(of_split.share[index]),
+            int(of_split.images[index]),
+            objects,
+            float(median[index]),
+            float(inverse[index]),
+        )

@@ -1,0 +1,131 @@
+"""One record of a built dataset: digested, checked in itself and against its files."""
+
+from collections.abc import Iterator, Mapping
+import dataclasses
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import fingerprint, originals, records
+from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.labels import VOID, background_index
+from voc_seg_tfrecord.layout import Pair
+from voc_seg_tfrecord.records import Record
+
+_MASKS = ("segmentation_mask", "instance_mask")
+
+
+@dataclasses.dataclass(frozen=True)
+class Examined:
+    """What was found out about one record: its digests and what is wrong with it."""
+
+    id: str
+    digests: fingerprint.Digests
+    problems: tuple[str, ...]
+
+
+def examine(
+    builder: tfds.core.DatasetBuilder, pairs: Mapping[str, Pair] | None, record: Record
+) -> Examined:
+    """Digests one record and gathers what is wrong with it.
+
+    Args:
+      builder: of the record's dataset.
+      pairs: the source's pairs by id; None where there is no source.
+      record: the record.
+    """
+    problems = []
+    arrays = {}
+    for name in _MASKS:
+        if name in record.features:
+            try:
+                arrays[name] = records.pixels(record.bytes(name), name)
+            except VocSegError as error:
+                problems.append(str(error))
+    problems += _inner_problems(record, arrays, records.class_names(builder))
+    if pairs is not None:
+        problems += _outer_problems(builder, record, arrays, pairs.get(record.id))
+    digests = {n: fingerprint.mask_digest(record.id, array) for n, array in arrays.items()}
+    return Examined(
+        record.id,
+        fingerprint.Digests(
+            fingerprint.image_digest(record.id, record.bytes("image")),
+            digests.get("segmentation_mask", b""),
+            digests.get("instance_mask", b""),
+        ),
+        tuple(problems),
+    )
+
+
+def _inner_problems(
+    record: Record, arrays: Mapping[str, np.ndarray], class_names: tuple[str, ...]
+) -> Iterator[str]:
+    """Yields where a record contradicts itself."""
+    try:
+        size = records.image_size(record.bytes("image"), "image")
+    except VocSegError as error:
+        yield str(error)
+        return
+    if size != record.size:
+        yield f"image/height, image/width: {record.size}, the image has {size}"
+    for name, array in arrays.items():
+        if array.shape != size:
+            yield f"{name}: height and width {array.shape}, the image has {size}"
+    if "segmentation_mask" not in arrays:
+        return
+    counts = records.histogram(arrays["segmentation_mask"])
+    values = [int(value) for value in np.flatnonzero(counts) if value != VOID]
+    if wrong := [value for value in values if value >= len(class_names)]:
+        yield f"segmentation_mask: values {wrong}, there are {len(class_names)} classes"
+    background = background_index(class_names)
+    labels = tuple(value for value in values if value != background)
+    if labels != record.ints("labels"):
+        yield f"labels: {record.ints('labels')}, the mask has {labels}"
+
+
+def _outer_problems(
+    builder: tfds.core.DatasetBuilder,
+    record: Record,
+    arrays: Mapping[str, np.ndarray],
+    pair: Pair | None,
+) -> Iterator[str]:
+    """Yields where a record is not what its files have to become."""
+    if pair is None:
+        yield "unexpected: the source's list does not have it"
+        return
+    try:
+        original = originals.encode(builder, pair)
+    except VocSegError as error:
+        yield f"its source cannot be used: {error}"
+        return
+    for name in sorted({*record.features, *original.features}):
+        if record.features[name] == original.features[name]:
+            continue
+        if name in arrays:
+            wanted = records.pixels(original.bytes(name), name)
+            if difference := _pixel_difference(arrays[name], wanted):
+                yield f"{name}: {difference}"
+        elif name == "image":
+            found, wanted = record.bytes(name), original.bytes(name)
+            yield f"image: {len(found)} bytes differ from the source's {len(wanted)} bytes"
+        else:
+            yield f"{name}: {_text(record, name)}, the source has {_text(original, name)}"
+
+
+def _pixel_difference(found: np.ndarray, wanted: np.ndarray) -> str:
+    """Says how two masks, uint8 `[H, W]`, differ; nothing if they do not."""
+    if found.shape != wanted.shape:
+        return f"height and width {found.shape}, the source has {wanted.shape}"
+    rows, columns = np.nonzero(found != wanted)
+    if not len(rows):
+        return ""
+    row, column = int(rows[0]), int(columns[0])
+    pixels = f"{len(rows)} pixel differs" if len(rows) == 1 else f"{len(rows)} pixels differ"
+    return (
+        f"{pixels} from the source, first at row {row}, column {column}: "
+        f"{found[row, column]} instead of {wanted[row, column]}"
+    )
+
+
+def _text(record: Record, name: str) -> str:
+    return " ".join(str(record.features[name]).split()) if name in record.features else "nothing"

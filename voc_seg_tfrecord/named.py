@@ -1,0 +1,86 @@
+"""The id lists that papers name, as the package carries them in the folder facts."""
+
+from collections.abc import Iterable
+import dataclasses
+import functools
+
+from voc_seg_tfrecord import resources
+from voc_seg_tfrecord.errors import ConfigError, ListError
+from voc_seg_tfrecord.lists import id_list_sha256
+
+_IN_2012 = "2007_"
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedList:
+    """One id list of `facts/lists.tsv`.
+
+    Attributes:
+      name: such as `semi_92`.
+      role: what papers use it for, `train` or `evaluation`.
+      images: whose images it lists.
+      examples: how many ids it has.
+      sha256: of the sorted ids, one a line, LF after each.
+      made_from: the files it is made from.
+      source: where the list was taken from.
+    """
+
+    name: str
+    role: str
+    images: str
+    examples: int
+    sha256: str
+    made_from: str
+    source: str
+
+
+@functools.cache
+def named() -> dict[str, NamedList]:
+    """Returns what is known of each named list, by name."""
+    text = (resources.folder("facts") / "lists.tsv").read_text()
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return {
+        name: NamedList(name, role, images, int(examples), *others)
+        for name, role, images, examples, *others in rows
+    }
+
+
+@functools.cache
+def ids(name: str) -> tuple[str, ...]:
+    """Returns the ids of a named list, ascending.
+
+    Args:
+      name: a name of `named()`, such as `trainaug`, `semi_1_16` or `voc2007_test_in_2012`.
+
+    Raises:
+      ConfigError: if there is no such list.
+      ListError: if the package's copy is not the list that its hash pins.
+    """
+    if name not in named():
+        raise ConfigError(
+            f"list {name!r}",
+            found="no such list",
+            expected=f"one of {', '.join(named())}",
+        )
+    entry = named()[name]
+    found = sorted(i for part in entry.made_from.split(" + ") for i in _part(part))
+    if id_list_sha256(found) != entry.sha256:
+        raise ListError(
+            f"list {name!r}",
+            found=f"{len(found)} ids, sha256 {id_list_sha256(found)}",
+            expected=f"{entry.examples} ids, sha256 {entry.sha256}",
+            remedy="install the package again",
+        )
+    return tuple(found)
+
+
+def identify(sha256: str) -> str:
+    """Returns the name of the list with this hash, empty where none is known."""
+    return next((entry.name for entry in named().values() if entry.sha256 == sha256), "")
+
+
+def _part(made_from: str) -> Iterable[str]:
+    """Returns the ids of a file of the folder ids, `2007_:` before it renames them."""
+    prefix, _, name = made_from.rpartition(":")
+    text = (resources.folder("facts") / "ids" / f"{name}.txt").read_text()
+    return (f"{_IN_2012 if prefix else ''}{line}" for line in text.split())

@@ -1,0 +1,203 @@
+"""The records of a built dataset, each read once and with nothing decoded that need not be."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+import io
+import os
+from typing import Any, TypeVar
+
+from etils import epath
+import numpy as np
+from PIL import Image
+import tensorflow_datasets as tfds
+from tqdm import tqdm
+
+from voc_seg_tfrecord import jpeg, png
+from voc_seg_tfrecord.errors import ConfigError, RecordError
+from voc_seg_tfrecord.lists import image_id
+from voc_seg_tfrecord.pool import ordered_map
+
+Result = TypeVar("Result")
+
+_NEEDED = ("image", "image/filename", "image/height", "image/width", "segmentation_mask")
+_BATCH = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """One record's features, still encoded.
+
+    Attributes:
+      id: the image id, its file's name without the ending.
+      features: a `tf.train.Feature` a name.
+    """
+
+    id: str
+    features: Mapping[str, Any]
+
+    def bytes(self, name: str) -> bytes:
+        """Returns a feature of one string; empty where the record has none."""
+        values = self.features[name].bytes_list.value if name in self.features else ()
+        return values[0] if values else b""
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        """Returns a feature of integers."""
+        return tuple(self.features[name].int64_list.value) if name in self.features else ()
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """`image/height` and `image/width`, in pixels."""
+        return self.ints("image/height") + self.ints("image/width")
+
+
+def parse(serialized: bytes) -> Record:
+    """Returns the record that a serialized `tf.train.Example` is.
+
+    Raises:
+      RecordError: if it is none, or has no file name.
+    """
+    from google.protobuf import message
+    from tensorflow_datasets.proto import tf_example_pb2
+
+    try:
+        example = tf_example_pb2.Example.FromString(serialized)
+        record = Record("", example.features.feature)
+        filename = record.bytes("image/filename").decode()
+    except (message.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
+    if not filename:
+        raise RecordError(
+            "a record",
+            found="no `image/filename`",
+            expected="a record of this package",
+            remedy="build the dataset again",
+        )
+    return dataclasses.replace(record, id=image_id(filename))
+
+
+def scan(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    function: Callable[[Record], Result],
+    *,
+    progress: bool = False,
+) -> Iterator[Result]:
+    """Calls a function with each record of a split, in as many threads as there are cores.
+
+    Args:
+      builder: of a built dataset.
+      split: a split's name.
+      function: called once a record, in any thread.
+      progress: whether to show a bar on standard error.
+
+    Yields:
+      What the function returns, in the order of the records.
+
+    Raises:
+      RecordError: if a shard or a record cannot be read.
+    """
+    total = builder.info.splits[split].num_examples
+    read = ordered_map(lambda record: function(parse(record)), serialized(builder, split))
+    bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
+    for _, result in bar:
+        yield result
+
+
+def serialized(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[bytes]:
+    """Returns a split's records as they are stored, shard after shard, in any file format.
+
+    Raises:
+      RecordError: naming a shard that is missing, cut off or damaged.
+    """
+    import tensorflow as tf  # at the call, so that its start counts for no record
+
+    info = builder.info.splits[split]
+    failures = (tf.errors.OpError, OSError, RuntimeError, ValueError, IndexError)
+
+    def read() -> Iterator[bytes]:
+        for path, length in zip(info.filepaths, info.shard_lengths, strict=True):
+            if length and not path.exists():
+                raise _unreadable(path, "no such file", length)
+            try:
+                yield from _shard(builder.info.file_format, path) if length else ()
+            except failures as error:
+                reason = " ".join(str(error).split())
+                raise _unreadable(path, reason, length) from None
+
+    return read()
+
+
+def pixels(data: bytes, where: object) -> np.ndarray:
+    """Decodes a stored mask just as TensorFlow would, uint8 `[H, W]`.
+
+    Raises:
+      RecordError: if it is not an 8-bit greyscale PNG, the only kind that all decoders read
+        to the same values.
+    """
+    header = png.read_header(data, where)
+    if (header.depth, header.color) != (8, png.ColorType.GREY):
+        raise RecordError(
+            where,
+            found=header.describe(),
+            expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
+            remedy="build the dataset again with this package",
+        )
+    try:
+        return np.asarray(Image.open(io.BytesIO(data), formats=("PNG",)))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise RecordError(where, found=str(error), expected="a whole PNG") from None
+
+
+def histogram(mask: np.ndarray) -> np.ndarray:
+    """Returns how many pixels of a mask, uint8 `[H, W]`, have each value, int64 `[256]`."""
+    return np.array(Image.fromarray(mask).histogram(), np.int64)  # several times np.bincount's pace
+
+
+def image_size(data: bytes, where: object) -> tuple[int, int]:
+    """Returns a stored image's height and width, from its header alone."""
+    is_png = data.startswith(png.SIGNATURE)
+    header = png.read_header(data, where) if is_png else jpeg.read_header(data, where)
+    return header.height, header.width
+
+
+def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = _NEEDED) -> None:
+    """Checks that a dataset has this package's features.
+
+    Raises:
+      ConfigError: naming those that it lacks.
+    """
+    lacking = [name for name in needed if name not in builder.info.features]
+    if lacking:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no feature {', '.join(lacking)}",
+            expected="a dataset that voc_seg_tfrecord built",
+        )
+
+
+def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
+    """Returns a built dataset's class names, in mask order."""
+    return tuple(builder.info.features["labels"].feature.names)
+
+
+def _shard(file_format: Any, path: epath.Path) -> Iterator[bytes]:
+    from tensorflow_datasets.core import file_adapters
+
+    if file_format != file_adapters.FileFormat.ARRAY_RECORD:
+        adapter = file_adapters.ADAPTER_FOR_FORMAT[file_format]
+        yield from adapter.make_tf_data(os.fspath(path)).as_numpy_iterator()
+        return
+    from array_record.python import array_record_data_source
+
+    source = array_record_data_source.ArrayRecordDataSource([os.fspath(path)])
+    for start in range(0, len(source), _BATCH):
+        yield from source.__getitems__(range(start, min(start + _BATCH, len(source))))
+
+
+def _unreadable(path: epath.Path, found: str, length: int) -> RecordError:
+    return RecordError(
+        path,
+        found=found,
+        expected=f"a whole shard of {length} records",
+        remedy="copy the shard again, or build the dataset again",
+    )

@@ -1,0 +1,184 @@
+"""The id lists that papers name, and parts of a dataset that are made by such a list.
+
+A list never becomes records of its own: `only` takes its examples out of what is built.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+import dataclasses
+from typing import Any
+
+from etils import epath
+import numpy as np
+
+from voc_seg_tfrecord import records
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.named import NamedList, identify, ids, named
+
+__all__ = [
+    "LABELS",
+    "NamedList",
+    "Part",
+    "identify",
+    "ids",
+    "labelled_unlabelled",
+    "load",
+    "named",
+    "only",
+    "val_outside_sbd_train",
+]
+
+LABELS = ("segmentation_mask", "instance_mask", "labels", "objects", "mask_source")
+"""The features that the unlabelled part of a dataset must not show."""
+
+
+def val_outside_sbd_train(sbd: epath.PathLike) -> tuple[str, ...]:
+    """Returns VOC2012 val without SBD train: the 904 ids that a model trained on SBD may see.
+
+    Args:
+      sbd: SBD's folder `dataset`, with its own `train.txt`, or `train.txt` itself.
+
+    References:
+      Published count: 904, as SBD train holds 545 of VOC2012 val's 1449.
+    """
+    path = epath.Path(sbd)
+    path = path if path.suffix == ".txt" else path / "train.txt"
+    in_sbd = set(parse_ids(path.read_bytes(), path, ()))
+    return tuple(i for i in ids("voc2012_val") if i not in in_sbd)
+
+
+def only(dataset: Any, wanted: Collection[str]) -> Any:
+    """Keeps the examples whose id is in a list.
+
+    Args:
+      dataset: a `tf.data.Dataset` of example dictionaries with `image/filename`, not
+        batched; or what `tfds.data_source` returns.
+      wanted: image ids, such as `ids("semi_92")`.
+
+    Returns:
+      The same kind: a `tf.data.Dataset`, or a sequence with random access.
+
+    Raises:
+      ConfigError: if examples have no `image/filename`, or the data source lacks an id.
+    """
+    kept, _ = _divide(dataset, wanted)
+    return kept
+
+
+def labelled_unlabelled(dataset: Any, labelled: Collection[str]) -> tuple[Any, Any]:
+    """Divides a dataset for semi-supervised learning.
+
+    Args:
+      dataset: as in `only`.
+      labelled: ids of the labelled part.
+
+    Returns:
+      The labelled part; and all others, without the features of `LABELS`.
+    """
+    kept, others = _divide(dataset, labelled)
+    if _is_tf_data(dataset):
+        return kept, others.map(_without_labels)
+    return kept, dataclasses.replace(others, labelled=False)
+
+
+def load(builder: Any, split: str, wanted: Collection[str], **read: Any) -> Any:
+    """Reads the examples of a list as a `tf.data.Dataset`, and decodes only those.
+
+    Args:
+      builder: of a built dataset, as `tfds.builder` returns it.
+      split: the split that holds them, such as `train`.
+      wanted: image ids.
+      **read: further arguments of `builder.as_dataset`, such as `shuffle_files`.
+    """
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    features = builder.info.features
+    images = [name for name in features if isinstance(features[name], tfds.features.Image)]
+    skipped = {name: tfds.decode.SkipDecoding() for name in images}
+    encoded = only(builder.as_dataset(split=split, decoders=skipped, **read), wanted)
+
+    def decode(example: dict[str, Any]) -> dict[str, Any]:
+        decoded = {name: features[name].decode_example(example[name]) for name in images}
+        return {**example, **decoded}
+
+    return encoded.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Part(Sequence):
+    """Some examples of a data source, in its order; a data source itself.
+
+    Attributes:
+      source: the data source.
+      indices: which of its examples, int64 `[N]`.
+      labelled: whether the features of `LABELS` are shown.
+    """
+
+    source: Any
+    indices: np.ndarray
+    labelled: bool = True
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return self._shown(self.source[int(self.indices[index])])
+
+    def __getitems__(self, indices: Iterable[int]) -> list[dict[str, Any]]:
+        """Returns several examples at once, as PyTorch's loaders ask for them."""
+        found = self.source.__getitems__([int(self.indices[index]) for index in indices])
+        return [self._shown(example) for example in found]
+
+    def _shown(self, example: dict[str, Any]) -> dict[str, Any]:
+        return example if self.labelled else _without_labels(example)
+
+
+def _divide(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
+    """Returns what is in the list and what is not."""
+    if _is_tf_data(dataset):
+        return _divide_tf_data(dataset, wanted)
+    # The records themselves are asked: nothing is decoded but their names.
+    raw = dataset.data_source
+    found = [records.parse(raw[index]).id for index in range(len(raw))]
+    chosen = set(wanted)
+    inside = np.array([image in chosen for image in found], bool)
+    if lacking := sorted(chosen.difference(found)):
+        raise ConfigError(
+            repr(dataset),
+            found=f"{len(lacking)} of {len(chosen)} ids are not in it, such as {lacking[0]}",
+            expected="a split that holds the whole list",
+            remedy="read the split that the list is made for",
+        )
+    return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
+
+
+def _divide_tf_data(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
+    import tensorflow as tf
+
+    spec = dataset.element_spec
+    if not isinstance(spec, dict) or "image/filename" not in spec:
+        raise ConfigError(
+            "the tf.data.Dataset",
+            found=f"elements of {list(spec) if isinstance(spec, dict) else type(spec).__name__}",
+            expected="dictionaries with `image/filename`",
+            remedy="filter before batching and mapping, and read without as_supervised",
+        )
+    keys = tf.constant(sorted(set(wanted)))
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(keys, tf.ones_like(keys, tf.bool)), False
+    )
+    ending = f"(?i)({'|'.join(suffix.replace('.', '[.]') for suffix in IMAGE_SUFFIXES)})$"
+
+    def inside(example: dict[str, Any]) -> Any:
+        return table.lookup(tf.strings.regex_replace(example["image/filename"], ending, ""))
+
+    return dataset.filter(inside), dataset.filter(lambda e: tf.logical_not(inside(e)))
+
+
+def _is_tf_data(dataset: Any) -> bool:
+    return hasattr(dataset, "element_spec")
+
+
+def _without_labels(example: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in example.items() if name not in LABELS}

@@ -1,0 +1,166 @@
+"""A built dataset against its source tree, or against the pinned facts."""
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+
+from etils import epath
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import examined, fingerprint, named, originals, pinned, records
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.layout import Pair
+
+_MANY = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """Something that is not as it must be, in one record or, without an id, in a split."""
+
+    split: str
+    id: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.split} {self.id}: {self.found}" if self.id else f"{self.split}: {self.found}"
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitReport:
+    """What was found out about one split.
+
+    Attributes:
+      fingerprint: of its examples.
+      faults: in order of id.
+      known: what the hashes are known as, by the field of the fingerprint.
+    """
+
+    fingerprint: fingerprint.Fingerprint
+    faults: tuple[Fault, ...]
+    known: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What was found out about a dataset.
+
+    Attributes:
+      splits: a report a split.
+      fingerprint: sha256 of the whole dataset.
+    """
+
+    splits: Mapping[str, SplitReport]
+    fingerprint: str
+
+    @property
+    def faults(self) -> list[Fault]:
+        """All faults, split after split."""
+        return [fault for split in self.splits.values() for fault in split.faults]
+
+
+def verify(
+    builder: tfds.core.DatasetBuilder,
+    source: epath.PathLike | None = None,
+    *,
+    lists: Mapping[str, str] | None = None,
+    progress: bool = False,
+) -> Report:
+    """Reads every record once and says what is wrong with it.
+
+    Each record is checked in itself: mask values, labels and sizes. With a source, it is also
+    compared with what its files have to become, and the ids with the tree's lists. An
+    official config's counts, ids and masks are compared with `checksums/splits.tsv`.
+
+    Args:
+      builder: of a built dataset, as `tfds.builder` returns it.
+      source: the folder that the dataset was built from, unpacked.
+      lists: names of the lists that splits were read from, where not VOC's.
+      progress: whether to show a bar a split on standard error.
+
+    Returns:
+      The report; nothing is wrong if it has no faults.
+
+    Raises:
+      ConfigError: if the dataset or the source is none that can be verified.
+    """
+    records.check_features(builder)
+    if unknown := set(lists or ()) - set(builder.info.splits):
+        raise ConfigError(
+            f"--list {', '.join(sorted(unknown))}",
+            found="no such split",
+            expected=f"one of {', '.join(builder.info.splits)}",
+        )
+    pairs = originals.find(builder, source, lists or {}) if source else {}
+    reports = {
+        split: _verify_split(builder, split, pairs.get(split) if source else None, progress)
+        for split in builder.info.splits
+    }
+    whole = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
+    return Report(reports, whole)
+
+
+def _verify_split(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    pairs: Mapping[str, Pair] | None,
+    progress: bool,
+) -> SplitReport:
+    digests: dict[str, fingerprint.Digests] = {}
+    faults: list[Fault] = []
+    count = 0
+    examine = functools.partial(examined.examine, builder, pairs)
+    try:
+        for found in records.scan(builder, split, examine, progress=progress):
+            count += 1
+            problems = found.problems
+            if found.id in digests:
+                problems = ("doubled: more than one record has this id", *problems)
+            faults += [Fault(split, found.id, problem) for problem in problems]
+            digests[found.id] = found.digests
+    except VocSegError as error:
+        faults.append(Fault(split, "", f"reading stopped: {error}"))
+    missing = sorted(set(pairs or ()) - set(digests))
+    faults += [Fault(split, i, "missing: the source lists it, no record has it") for i in missing]
+    faults.sort(key=lambda fault: fault.id)
+    if count != builder.info.splits[split].num_examples:
+        said = builder.info.splits[split].num_examples
+        faults.insert(0, Fault(split, "", f"{count} records, the dataset's info says {said}"))
+    whole = fingerprint.of_split(digests)
+    wrong, known = _compare_with_facts(builder.info.config_name, split, whole, set(digests))
+    return SplitReport(whole, (*faults, *wrong), known)
+
+
+def _compare_with_facts(
+    config: str | None, split: str, found: fingerprint.Fingerprint, ids: set[str]
+) -> tuple[list[Fault], dict[str, str]]:
+    """Returns what contradicts the pinned facts, and what agrees with them by field."""
+    known = {}
+    if name := named.identify(found.ids):
+        known["ids"] = f"the list {name}"
+    same = (p for p in pinned.splits().values() if p.masks_sha256 and p.masks_sha256 == found.masks)
+    if row := next(same, None):
+        known["masks"] = f"VOC{row.config} {row.name}, as pinned"
+    row = pinned.splits().get((config or "", split))
+    faults = []
+    if row is None:
+        return faults, known
+    if found.examples != row.examples:
+        faults.append(f"{found.examples} examples, {row.config} has {row.examples}")
+    if row.ids_sha256 and found.ids != row.ids_sha256:
+        faults.append(f"ids: sha256 {found.ids}, pinned is {row.ids_sha256}")
+        if name := named.identify(row.ids_sha256):
+            official = set(named.ids(name))
+            faults += _listed("missing", official - ids, name)
+            faults += _listed("extra", ids - official, name)
+    elif row.masks_sha256 and found.masks != row.masks_sha256:
+        faults.append(f"masks: sha256 {found.masks}, pinned is {row.masks_sha256}")
+    return [Fault(split, "", fault) for fault in faults], known
+
+
+def _listed(what: str, ids: set[str], name: str) -> list[str]:
+    if not ids:
+        return []
+    first = ", ".join(sorted(ids)[:_MANY])
+    more = f" and {len(ids) - _MANY} more" if len(ids) > _MANY else ""
+    return [f"{what}: {first}{more}, by the list {name}"]
