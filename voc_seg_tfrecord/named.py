@@ -84,3 +84,20 @@ def _part(made_from: str) -> Iterable[str]:
     prefix, _, name = made_from.rpartition(":")
     text = (resources.folder("facts") / "ids" / f"{name}.txt").read_text()
     return (f"{_IN_2012 if prefix else ''}{line}" for line in text.split())
+
+
+@dataclasses.dataclass(frozen=True)
+class PublishedLeak:
+    """How many ids two lists share, one of which the package does not have."""
+
+    first: str
+    second: str
+    ids: int
+    source: str
+
+
+def published_leaks() -> list[PublishedLeak]:
+    """Returns the rows of `facts/leaks.tsv`."""
+    text = (resources.folder("facts") / "leaks.tsv").read_text()
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return [PublishedLeak(first, second, int(ids), source) for first, second, ids, source in rows]

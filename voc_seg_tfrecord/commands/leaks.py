@@ -1,0 +1,106 @@
+"""Find what two datasets, splits or id lists share: ids, with VOC2007's renaming in VOC2012
+known, and images, by their bytes. Exits with 1 when a train split meets an evaluation split.
+"""
+
+import argparse
+
+from etils import epath
+
+from voc_seg_tfrecord import built, named
+from voc_seg_tfrecord.errors import ConfigError
+
+SUMMARY = "find the images that two datasets, splits or named lists share"
+
+_SBD_LISTS = {"sbd_train": ("train.txt", "train"), "sbd_val": ("val.txt", "evaluation")}
+_SHOWN = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    kinds = f"DATASET, DATASET@SPLIT, a file of ids, or one of {', '.join(named.named())}, "
+    for name in ("a", "b"):
+        parser.add_argument(name, metavar=name.upper(), help=kinds + ", ".join(_SBD_LISTS))
+    parser.add_argument("--data_dir", help="where datasets are, as everywhere in TFDS")
+    parser.add_argument(
+        "--sbd", metavar="FOLDER", help="SBD's folder dataset, for sbd_train and sbd_val"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    from voc_seg_tfrecord import leaks
+
+    quoted = _quoted(args)
+    if quoted is not None:
+        return quoted
+    sides = [_sides(name, args) for name in (args.a, args.b)]
+    found = leaks.compare(*sides)
+    for shared in found:
+        _print(shared)
+    if not found:
+        raise ConfigError(
+            f"{args.a} {args.b}",
+            found="the same split twice",
+            expected="two datasets, splits or lists",
+        )
+    count = sum(shared.is_leak for shared in found)
+    if count:
+        print("LEAK: training data meets evaluation data")
+    return 1 if count else 0
+
+
+def _sides(name: str, args: argparse.Namespace) -> list:
+    from voc_seg_tfrecord import leaks
+
+    if name in named.named():
+        return [leaks.named_list(name)]
+    if name in _SBD_LISTS:
+        filename, role = _SBD_LISTS[name]
+        path = epath.Path(args.sbd or "") / filename
+        if not args.sbd or not path.exists():
+            raise ConfigError(
+                name,
+                found=f"no {path}" if args.sbd else "SBD's lists do not come with the package",
+                expected=f"SBD's folder dataset, with {filename}",
+                remedy="give it with --sbd",
+            )
+        return [leaks.list_file(path, name, role)]
+    path = epath.Path(name).expanduser()
+    if path.suffix == ".txt" and path.exists():
+        return [leaks.list_file(path)]
+    dataset, wanted = built.split_name(name)
+    builder = built.open_built(dataset, args.data_dir)
+    return leaks.dataset(builder, built.check_splits(builder, wanted), progress=True)
+
+
+def _quoted(args: argparse.Namespace) -> int | None:
+    """Prints the published leak of two lists that are not both at hand."""
+    for row in named.published_leaks():
+        if {args.a, args.b} == {row.first, row.second} and not args.sbd:
+            print(f"{row.first} and {row.second}: {row.ids} ids in common, as published")
+            print(f"  source: {row.source}")
+            print("  to count them yourself, give SBD's folder dataset with --sbd")
+            print("LEAK: training data meets evaluation data")
+            return 1
+    return None
+
+
+def _print(shared) -> None:
+    first, second = shared.first, shared.second
+    print(f"{first.name} ({len(first.images)}) and {second.name} ({len(second.images)}):")
+    if not shared.ids and not shared.images:
+        print("  nothing in common")
+        return
+    if shared.ids:
+        print(f"  {len(shared.ids)} ids in common: {_first(shared.ids)}")
+    if shared.images:
+        pairs = [a if a == b else f"{a} = {b}" for a, b in shared.images]
+        print(f"  {len(shared.images)} images in common, byte for byte: {_first(pairs)}")
+    if shared.unlike:
+        print(f"  {len(shared.unlike)} of these ids with other bytes: {_first(shared.unlike)}")
+    verdict = "  <- LEAK" if shared.is_leak else ""
+    print(f"  {shared.examples} examples of the second are in the first{verdict}")
+
+
+def _first(names) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

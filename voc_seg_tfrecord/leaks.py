@@ -1,0 +1,146 @@
+"""What two datasets, splits or id lists share, by id and by the bytes of the images."""
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+import hashlib
+import re
+
+from etils import epath
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import named, records
+from voc_seg_tfrecord.lists import parse_ids
+from voc_seg_tfrecord.records import Record
+
+TRAIN, EVALUATION = "train", "evaluation"
+
+_EVALUATION_NAMES = re.compile("val|test|eval|dev")
+_VOC_2007_ID = re.compile(r"\d{6}")
+_VOC_ID = re.compile(r"\d{4}_\d{6}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One split or one list.
+
+    Attributes:
+      name: for the report.
+      role: `TRAIN`, `EVALUATION`, or empty where the name does not tell.
+      images: sha256 of the image file's bytes by id; empty where only the id is known.
+    """
+
+    name: str
+    role: str
+    images: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shared:
+    """What two sides share.
+
+    Attributes:
+      first: one side.
+      second: the other.
+      ids: ids that both have, as VOC2012 names them, ascending.
+      images: pairs of ids, first's and second's, whose images are the same bytes.
+      unlike: those of `ids` whose images have other bytes in the two.
+      examples: how many examples of the second are in the first: by their bytes; or by
+        their id, if bytes of both are not known or the id is VOC's, which stands for one
+        photo however it was encoded.
+    """
+
+    first: Side
+    second: Side
+    ids: tuple[str, ...]
+    images: tuple[tuple[str, str], ...]
+    unlike: tuple[str, ...]
+    examples: int
+
+    @property
+    def is_leak(self) -> bool:
+        """Whether training and evaluation data meet."""
+        return bool(self.examples) and {self.first.role, self.second.role} == {TRAIN, EVALUATION}
+
+
+def canonical(image_id: str) -> str:
+    """Returns VOC2012's name of an image: VOC2007's `000032` is `2007_000032` there."""
+    return f"2007_{image_id}" if _VOC_2007_ID.fullmatch(image_id) else image_id
+
+
+def role_of(name: str) -> str:
+    """Returns what a split or list of this name is used for, empty where it does not tell."""
+    lowered = name.lower()
+    if lowered.startswith("train"):
+        return TRAIN
+    return EVALUATION if _EVALUATION_NAMES.search(lowered) else ""
+
+
+def named_list(name: str) -> Side:
+    """Returns one of the lists that the package carries."""
+    return Side(name, named.named()[name].role, dict.fromkeys(named.ids(name), ""))
+
+
+def list_file(path: epath.PathLike, name: str = "", role: str = "") -> Side:
+    """Returns a text file of ids, one a line.
+
+    Args:
+      path: the file.
+      name: for the report; by default the path.
+      role: by default what the file's name tells.
+    """
+    path = epath.Path(path)
+    ids = parse_ids(path.read_bytes(), path, ())
+    return Side(name or str(path), role or role_of(path.stem), dict.fromkeys(ids, ""))
+
+
+def dataset(
+    builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
+) -> list[Side]:
+    """Returns splits of a built dataset, a side each; reads all their records once."""
+    records.check_features(builder, ("image", "image/filename"))
+    sides = []
+    for split in splits:
+        images = dict(records.scan(builder, split, _hashed, progress=progress))
+        sides.append(Side(f"{builder.info.full_name}@{split}", role_of(split), images))
+    return sides
+
+
+def shared(first: Side, second: Side) -> Shared:
+    """Compares two sides."""
+    ours = {canonical(i): sha256 for i, sha256 in first.images.items()}
+    theirs = {canonical(i): sha256 for i, sha256 in second.images.items()}
+    ids = sorted(ours.keys() & theirs.keys())
+    unlike = [i for i in ids if ours[i] and theirs[i] and ours[i] != theirs[i]]
+    of_hash = {sha256: i for i, sha256 in first.images.items() if sha256}
+    images = sorted((of_hash[h], i) for i, h in second.images.items() if h in of_hash)
+    # Any two folders may have a `0001`; a name such as 2008_000123 is one photo only.
+    chance = {i for i in unlike if not _VOC_ID.fullmatch(i)} | {
+        i for i in unlike if _renamed(i, first, second)
+    }
+    same = (set(ids) - chance) | {canonical(i) for _, i in images}
+    return Shared(first, second, tuple(ids), tuple(images), tuple(unlike), len(same))
+
+
+def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:
+    """Compares each of some sides with each of others, those that share something first.
+
+    A split is not compared with itself, and no two splits are compared twice.
+    """
+    done: set[frozenset[str]] = set()
+    found = []
+    for first in firsts:
+        for second in seconds:
+            pair = frozenset((first.name, second.name))
+            if len(pair) == 2 and pair not in done:
+                done.add(pair)
+                found.append(shared(first, second))
+    return sorted(found, key=lambda s: (not s.is_leak, -s.examples))
+
+
+def _renamed(image_id: str, first: Side, second: Side) -> bool:
+    """Says whether an id is shared only because of the renaming of VOC2007."""
+    return (image_id in first.images) != (image_id in second.images)
+
+
+def _hashed(record: Record) -> tuple[str, str]:
+    return record.id, hashlib.sha256(record.bytes("image")).hexdigest()
