@@ -1,0 +1,91 @@
+"""SBD, the Semantic Boundaries Dataset: masks of VOC's images in MATLAB files.
+
+References:
+  Hariharan et al., Semantic Contours from Inverse Detectors, ICCV 2011.
+"""
+
+import io
+
+from etils import epath
+import numpy as np
+from PIL import Image
+
+from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.lists import parse_ids
+
+MASKS = "cls"
+INSTANCES = "inst"
+IMAGES = "img"
+LISTS = ("train.txt", "val.txt")
+
+# Where the folder is below the one that the archive was unpacked into.
+_BELOW = ("", "dataset", "benchmark_RELEASE/dataset", "SBD", "SBD/dataset")
+
+
+def find(folder: epath.Path) -> epath.Path | None:
+    """Returns SBD's folder `dataset` at or below a folder, None where there is none."""
+    roots = (folder / below for below in _BELOW)
+    return next((root for root in roots if (root / MASKS).is_dir()), None)
+
+
+def read_ids(root: epath.Path, name: str) -> list[str]:
+    """Returns the ids of SBD's list `train.txt` or `val.txt`.
+
+    Raises:
+      ListError: if the list cannot be used.
+    """
+    path = root / name
+    return parse_ids(path.read_bytes(), path, ())
+
+
+def read_mask(data: bytes, where: object) -> np.ndarray:
+    """Reads the segmentation of one of SBD's files.
+
+    Args:
+      data: the bytes of `cls/ID.mat` or `inst/ID.mat`.
+      where: the file, for errors.
+
+    Returns:
+      Class indices, 0 to 20, or object numbers, 0 for none; uint8 `[H, W]`. There is no
+      void in SBD.
+
+    Raises:
+      ConfigError: if SciPy is not installed.
+      MaskError: if the file is no MATLAB file of SBD's structure.
+    """
+    try:
+        from scipy import io as scipy_io
+    except ImportError:
+        raise ConfigError(
+            where,
+            found="SciPy is not installed, which reads SBD's MATLAB files",
+            expected="the extra `sbd`",
+            remedy="pip install 'voc_seg_tfrecord[sbd]'",
+        ) from None
+    try:
+        content = scipy_io.loadmat(io.BytesIO(data))
+        name = "GTcls" if "GTcls" in content else "GTinst"
+        mask = content[name]["Segmentation"][0, 0]
+    except Exception as error:  # SciPy raises whatever the damage leads it to
+        raise _bad(where, f"not readable: {type(error).__name__}: {error}") from None
+    if not isinstance(mask, np.ndarray) or mask.ndim != 2 or mask.dtype.kind not in "uif":
+        raise _bad(where, f"a Segmentation of {type(mask).__name__}")
+    if not ((mask >= 0) & (mask <= 255) & (mask == mask.astype(np.uint8))).all():
+        raise _bad(where, f"values from {mask.min()} to {mask.max()}")
+    return mask.astype(np.uint8)
+
+
+def as_png(mask: np.ndarray) -> bytes:
+    """Returns a mask, uint8 `[H, W]`, as an 8-bit greyscale PNG."""
+    buffer = io.BytesIO()
+    Image.fromarray(mask).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def _bad(where: object, found: str) -> MaskError:
+    return MaskError(
+        where,
+        found=found,
+        expected="a MATLAB file with GTcls.Segmentation or GTinst.Segmentation, as SBD has",
+        remedy="unpack SBD's archive again",
+    )
