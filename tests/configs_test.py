@@ -1,6 +1,6 @@
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, configs, resources
+from voc_seg_tfrecord import VocSegConfig, configs, releases, resources
 from voc_seg_tfrecord.errors import ConfigError
 
 
@@ -46,7 +46,7 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
 def test_every_address_is_registered_with_the_archives_hash():
     rows = (resources.folder("checksums") / "checksums.tsv").read_text().splitlines()
     registered = {url: (sha, name) for url, _, sha, name in (row.split("\t") for row in rows)}
-    for archives in configs.RELEASES.values():
+    for archives in releases.RELEASES.values():
         for archive in archives:
             for url in archive.urls:
                 sha256, filename = registered[url]

@@ -21,12 +21,10 @@ def test_the_named_year_wins_over_its_neighbour(devkit):
     (devkit / "VOCdevkit" / "VOC2007" / "JPEGImages").mkdir(parents=True)
     folder = layout.epath.Path(devkit)
     assert layout.find_release(folder, "2007").name == "VOC2007"
-    assert [root.name for root in layout.find_roots(folder)] == ["VOC2007", "VOC2012"]
 
 
 def test_there_is_no_release_in_an_empty_folder(tmp_path):
     assert layout.find_release(layout.epath.Path(tmp_path), "2012") is None
-    assert layout.find_roots(layout.epath.Path(tmp_path)) == []
 
 
 def test_files_are_found_in_sub_folders_and_by_any_ending(tmp_path):

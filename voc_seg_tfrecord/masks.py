@@ -14,7 +14,16 @@ from PIL import Image
 
 from voc_seg_tfrecord import png
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.labels import VOID, voc_palette
+from voc_seg_tfrecord.mask_rule import (
+    MaskRule,
+    by_color,
+    by_value,
+    check_values,
+    index_rule,
+    lookup,
+)
+from voc_seg_tfrecord.samples import NUMPY_MAGIC, check_pixels, open_image, read_samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,93 +47,114 @@ class IndexMask:
         return [value for value, count in enumerate(self.histogram[:VOID]) if count]
 
 
-def read_index_mask(data: bytes, where: object) -> IndexMask:
-    """Reads a mask whose pixel values are class indices, as official releases have them.
+def read_mask(
+    data: bytes, rule: MaskRule, where: object, size: tuple[int, int] | None = None
+) -> IndexMask:
+    """Reads a mask and lets pass only what the rule knows.
 
     Args:
-      data: a PNG file's bytes: a palette of 1 to 8 bits, or 8-bit greyscale.
+      data: the file's bytes.
+      rule: what its values or colours mean.
       where: the file, for errors.
+      size: height and width of its image; compared before anything is decoded.
 
     Returns:
-      The same indices as an 8-bit greyscale PNG. 8-bit files keep their compressed pixels
-      as they are.
+      Class indices and 255. 8-bit PNGs whose values stay keep their compressed pixels.
 
     Raises:
-      MaskError: if the file is no PNG, is damaged, or holds no indices (RGB, alpha, 16
-        bits, grey of 1 to 4 bits).
+      MaskError: if the file is damaged, of another size than its image, not of the rule's
+        kind, or has values or colours that the rule does not know, naming them with their
+        number of pixels.
     """
-    header = png.read_header(data, where)
-    eight_bits = header.depth == 8 and header.color in (png.ColorType.PALETTE, png.ColorType.GREY)
-    if not eight_bits and header.color != png.ColorType.PALETTE:
-        raise MaskError(
-            where,
-            found=header.describe(),
-            expected="a palette PNG, or an 8-bit greyscale one, that holds class indices",
-            remedy="write the class indices as a palette PNG, as VOC does",
-        )
-    grey = png.grey_index_png(data, header, where) if eight_bits else _widened(data, where)
-    histogram = _decode(grey, where).histogram()
-    return IndexMask(grey, header.height, header.width, tuple(histogram))
+    header = None
+    if rule.official or data.startswith(png.SIGNATURE):
+        header = png.read_header(data, where)
+        check_pixels(header.width, header.height, where)
+        _check_size((header.height, header.width), size, where)
+        if rule.official:
+            _check_official(header, where)
+    if header and header.depth == 8 and _is_index(header.color, rule):
+        return _read_eight_bits(data, header, rule, where)
+    samples = read_samples(data, where)
+    _check_size(samples.values.shape[:2], size, where)
+    indices = by_color(samples, rule, where)
+    if indices is None:
+        indices = by_value(samples, rule, where)
+    histogram = np.bincount(indices.ravel(), minlength=256)
+    return IndexMask(_encode(indices), *indices.shape, tuple(histogram.tolist()))
+
+
+def filled(size: tuple[int, int], value: int) -> IndexMask:
+    """Returns a mask of one value, for an image that has none."""
+    indices = np.full(size, value, np.uint8)
+    counts = np.bincount(indices.ravel(), minlength=256)
+    return IndexMask(_encode(indices), *size, tuple(counts.tolist()))
+
+
+def read_instances(
+    data: bytes, where: object, size: tuple[int, int], *, official: bool = False
+) -> IndexMask:
+    """Reads an instance mask: object numbers from 1, 0 is background, 255 is void.
+
+    Colour files (CVAT's, where each object has a colour of VOC's palette) are numbered by
+    that palette. See `read_mask` for arguments and errors.
+    """
+    palette = {tuple(color): n for n, color in enumerate(voc_palette().tolist())}
+    rule = MaskRule({n: n for n in range(256)}, official=official)
+    rgb = not data.startswith((png.SIGNATURE, NUMPY_MAGIC)) or (
+        data.startswith(png.SIGNATURE)
+        and png.read_header(data, where).color in (png.ColorType.RGB, png.ColorType.RGBA)
+    )
+    if rgb and not official:
+        rule = MaskRule(rule.values, palette)
+    return read_mask(data, rule, where, size)
 
 
 def decode(data: bytes, where: object) -> np.ndarray:
-    """Decodes a mask that `read_index_mask` accepts, uint8 `[H, W]`, void as 255."""
-    return np.asarray(_decode(read_index_mask(data, where).png, where))
+    """Decodes a mask of VOC's own kind, uint8 `[H, W]`, whatever its values are."""
+    return np.asarray(open_image(read_mask(data, index_rule(VOID), where).png, where))
 
 
-def check_values(mask: IndexMask, num_classes: int, where: object) -> None:
-    """The gate: lets pass only 0 to `num_classes` - 1, and 255.
+def _is_index(color: png.ColorType, rule: MaskRule) -> bool:
+    if color == png.ColorType.GREY:
+        return not rule.grey_is_color
+    return color == png.ColorType.PALETTE and rule.colors is None
 
-    Raises:
-      MaskError: naming each other value and how many pixels have it.
-    """
-    wrong = {
-        value: count
-        for value, count in enumerate(mask.histogram[:VOID])
-        if count and value >= num_classes
-    }
-    if wrong:
-        values = ", ".join(f"value {value} on {count} pixels" for value, count in wrong.items())
+
+def _read_eight_bits(data: bytes, header: png.Header, rule: MaskRule, where: object) -> IndexMask:
+    grey = png.grey_index_png(data, header, where)
+    image = open_image(grey, where)
+    histogram = image.histogram()
+    check_values({v: n for v, n in enumerate(histogram) if n}, rule, where)
+    if all(rule.values[value] == value for value, count in enumerate(histogram) if count):
+        return IndexMask(grey, header.height, header.width, tuple(histogram))
+    indices = lookup(np.asarray(image), rule)
+    counts = np.bincount(indices.ravel(), minlength=256)
+    return IndexMask(_encode(indices), header.height, header.width, tuple(counts.tolist()))
+
+
+def _check_size(found: tuple[int, int], size: tuple[int, int] | None, where: object) -> None:
+    if size is not None and tuple(found) != tuple(size):
         raise MaskError(
             where,
-            found=values,
-            expected=f"0 to {num_classes - 1}, or {VOID} for void",
-            remedy="name all classes in the config's class_names, or mend the mask",
-        )
-
-
-def check_size(mask: IndexMask, height: int, width: int, where: object) -> None:
-    """Checks that a mask has its image's size, in pixels.
-
-    Raises:
-      MaskError: naming both sizes.
-    """
-    if (mask.height, mask.width) != (height, width):
-        raise MaskError(
-            where,
-            found=f"mask of {mask.width} x {mask.height} pixels",
-            expected=f"{width} x {height} (width x height), as its image has",
+            found=f"mask of {found[1]} x {found[0]} pixels",
+            expected=f"{size[1]} x {size[0]} (width x height), as its image has",
             remedy="find the mask that belongs to the image; never resize one to fit",
         )
 
 
-def _decode(data: bytes, where: object) -> Image.Image:
-    try:
-        image = Image.open(io.BytesIO(data), formats=("PNG",))
-        image.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+def _check_official(header: png.Header, where: object) -> None:
+    eight_bit_grey = header.color == png.ColorType.GREY and header.depth == 8
+    if header.color != png.ColorType.PALETTE and not eight_bit_grey:
         raise MaskError(
             where,
-            found=f"PNG that cannot be decoded: {error}",
-            expected="a whole PNG",
-            remedy="copy or export the file again",
-        ) from None
-    return image
+            found=header.describe(),
+            expected="a palette PNG, or an 8-bit greyscale one, that holds class indices",
+            remedy="use the release's own mask, or build the tree as own data",
+        )
 
 
-def _widened(data: bytes, where: object) -> bytes:
-    """Returns a palette PNG of 1, 2 or 4 bits as an 8-bit greyscale PNG of its indices."""
-    indices = np.asarray(_decode(data, where))
+def _encode(indices: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(indices).save(buffer, format="PNG")
     return buffer.getvalue()

@@ -61,7 +61,7 @@ def read_header(data: bytes, where: object) -> Header:
     if not data.startswith(SIGNATURE):
         raise MaskError(
             where,
-            found=f"not a PNG, {_looks_like(data)}",
+            found=f"not a PNG, {looks_like(data)}",
             expected="a PNG that holds a class index a pixel",
             remedy="export the masks as PNG",
         )
@@ -105,6 +105,23 @@ def grey_index_png(data: bytes, header: Header, where: object) -> bytes:
     return b"".join([SIGNATURE, b"\0\0\0\x0d", ihdr, struct.pack(">I", zlib.crc32(ihdr)), *kept])
 
 
+def has_palette(data: bytes, palette: bytes) -> bool:
+    """Says whether a PNG's palette, right behind its header, is the first part of this one."""
+    if data[12:16] != b"IHDR" or data[37:41] != b"PLTE":
+        return False
+    (length,) = struct.unpack_from(">I", data, 33)
+    return data[41 : 41 + length] == palette[:length]
+
+
+def chunk_kinds(data: bytes, where: object) -> set[bytes]:
+    """Returns which kinds of chunks a PNG has, after checking each one's checksum.
+
+    Raises:
+      MaskError: if a chunk is cut off or damaged.
+    """
+    return {kind for kind, _ in _chunks(data, where)}
+
+
 def _chunks(data: bytes, where: object) -> Iterator[tuple[bytes, bytes]]:
     """Yields each chunk's type and its raw bytes (length, type, content, checksum)."""
     position = len(SIGNATURE)
@@ -129,8 +146,8 @@ def _damaged(where: object, found: str) -> MaskError:
     return MaskError(where, found=found, expected="a whole PNG", remedy=_REMEDY_DAMAGED)
 
 
-def _looks_like(data: bytes) -> str:
-    """Says in words what a file that is not a PNG seems to be."""
+def looks_like(data: bytes) -> str:
+    """Says in words what a file that was taken for another kind seems to be."""
     if not data:
         return "an empty file of 0 bytes"
     known = (

@@ -1,25 +1,20 @@
 """Where a build's tree comes from: an unpacked one, an archive at hand, or a download."""
 
-from collections.abc import Iterator
+import dataclasses
 
 from etils import epath
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core.download import checksums, download_manager, resource
 
-from voc_seg_tfrecord import resources
-from voc_seg_tfrecord.configs import RELEASES, SAMPLE, VOC_SPLITS, Archive, VocSegConfig
+from voc_seg_tfrecord import pinned, resources
+from voc_seg_tfrecord.archives import check_sha256, downloads, unpacked
+from voc_seg_tfrecord.configs import SAMPLE, VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, SourceError
-from voc_seg_tfrecord.layout import (
-    IMAGES,
-    LISTS,
-    MASKS,
-    SplitList,
-    VocTree,
-    find_release,
-    find_roots,
-)
-
-_TIMEOUT_SECONDS = 20
+from voc_seg_tfrecord.examples import ExampleSpec
+from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VocTree, find_release
+from voc_seg_tfrecord.mask_rule import index_rule
+from voc_seg_tfrecord.own_data import Plan, open_tree, plan
+from voc_seg_tfrecord.pairs import Pair
+from voc_seg_tfrecord.releases import RELEASES, VOC_SPLITS, Archive, page
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
@@ -29,46 +24,102 @@ MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 With none of them, releases whose archive is registered are downloaded."""
 
 
-def find_splits(
-    config: VocSegConfig, dl_manager: tfds.download.DownloadManager
-) -> dict[str, SplitList]:
-    """Finds the list that each split of a config is read from, and the tree it is in.
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where a dataset comes from: the items of each split, and what to make of them.
+
+    Attributes:
+      splits: items by split name; an item has an `id` and `read()`, as `layout.Pair`.
+      spec: what examples are to hold and how masks are read.
+    """
+
+    splits: dict[str, list[Pair]]
+    spec: ExampleSpec
+
+
+def open_source(config: VocSegConfig, dl_manager: tfds.download.DownloadManager) -> Source:
+    """Finds the files of every split of a config, and checks its lists.
 
     Args:
       config: the config to build.
       dl_manager: TFDS's, which knows the manual folder and downloads.
 
     Returns:
-      A list a split, by the split's name.
+      The source. No image or mask has been decoded for it but those of own data, if what
+      its masks mean had to be found out.
 
     Raises:
       SourceError: if a release is neither at hand nor can be downloaded.
       LayoutError: if there is no tree, or more than one, for own data.
+      ListError: if the lists of a strict config are not the official ones.
+      SplitError: if files are missing.
     """
-    if config.name == SAMPLE:
-        return _own_splits(config, resources.folder("dummy_data"))
     manual = manual_dir(dl_manager)
+    if config.name == SAMPLE:
+        manual = resources.folder("dummy_data")
+    elif not config.release and manual is None:
+        raise LayoutError(
+            f"config {config.name!r}",
+            found="no --manual_dir, or an empty one",
+            expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
+            remedy="give the folder with --manual_dir",
+        )
     if not config.release:
-        if manual is None:
-            raise LayoutError(
-                f"config {config.name!r}",
-                found="no --manual_dir, or an empty one",
-                expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
-                remedy="give the folder with --manual_dir",
-            )
-        return _own_splits(config, manual)
+        return own_source(plan(open_tree(manual, config), config), config)
+    trees = _release_trees(config, manual, dl_manager)
+    rule = index_rule(len(config.class_names), official=True)
+    splits = {}
+    for split, (tree, name) in trees.items():
+        ids = tree.read_ids(name)
+        if config.strict:
+            pinned.check_ids(config.release, split, ids, tree.list_path(name))
+        splits[split] = tree.pairs(
+            split, ids, instances=config.instance_mask, annotations=config.objects
+        )
+    return Source(splits, ExampleSpec.of(config, rule))
+
+
+def own_source(decided: Plan, config: VocSegConfig) -> Source:
+    """Returns the source that a plan describes.
+
+    Raises:
+      SplitError: if files are missing.
+    """
+    splits = {
+        split: decided.tree.pairs(
+            split,
+            ids,
+            instances=config.instance_mask,
+            annotations=config.objects,
+            background=config.missing_mask == "background",
+        )
+        for split, ids in decided.splits.items()
+    }
+    return Source(splits, ExampleSpec.of(config, decided.rule))
+
+
+def _release_trees(
+    config: VocSegConfig, manual: epath.Path | None, dl_manager: tfds.download.DownloadManager
+) -> dict[str, tuple[VocTree, str]]:
+    """Returns the tree and the list of each split of a release."""
+    wanted = config.split_lists
     if not config.strict and manual is not None:
         root = find_release(manual, config.release)
         if root is not None:
-            return _own_splits(config, root)
+            tree = VocTree(root)
+            if config.splits is None:
+                names = set(tree.list_names())
+                wanted = {s: n for s, n in VOC_SPLITS.items() if n in names}
+            if not wanted:
+                tree.read_ids("train")  # raises, naming the lists that are there
+            return {split: (tree, name) for split, name in wanted.items()}
     trees: dict[str, VocTree] = {}
-    wanted = config.split_lists
     for archive in RELEASES[config.release]:
         splits = [s for s in wanted if s in archive.splits or s not in VOC_SPLITS]
         if splits:
             tree = _release_tree(config, archive, manual, dl_manager)
             trees = dict.fromkeys(splits, tree) | trees
-    return {split: SplitList(trees[split], name) for split, name in wanted.items()}
+    return {split: (trees[split], name) for split, name in wanted.items()}
 
 
 def manual_dir(dl_manager: tfds.download.DownloadManager) -> epath.Path | None:
@@ -77,25 +128,6 @@ def manual_dir(dl_manager: tfds.download.DownloadManager) -> epath.Path | None:
         return epath.Path(dl_manager.manual_dir)
     except AssertionError:  # what TFDS raises for both
         return None
-
-
-def _own_splits(config: VocSegConfig, folder: epath.Path) -> dict[str, SplitList]:
-    roots = find_roots(folder)
-    if len(roots) != 1:
-        found = f"{len(roots)} trees: {', '.join(map(str, roots))}" if roots else "no VOC tree"
-        raise LayoutError(
-            folder,
-            found=found,
-            expected=f"one folder with {IMAGES}, {MASKS} and {LISTS}",
-            remedy="give that folder itself with --manual_dir",
-        )
-    tree = VocTree(roots[0])
-    lists = config.splits
-    if lists is None:
-        lists = {s: name for s, name in VOC_SPLITS.items() if tree.list_path(name).exists()}
-    if not lists:
-        tree.read_ids("train")  # raises, naming the lists that are there
-    return {split: SplitList(tree, name) for split, name in lists.items()}
 
 
 def _release_tree(
@@ -111,23 +143,19 @@ def _release_tree(
             return VocTree(root)
         path = manual / archive.filename
         if path.exists():
-            _check_sha256(path, archive)
-            return _unpacked(path, config.release, dl_manager)
+            check_sha256(path, archive)
+            return unpacked(path, config.release, dl_manager)
     tried: list[str] = []
-    for path in _downloads(archive, dl_manager, tried):
-        return _unpacked(path, config.release, dl_manager)
+    for path in downloads(archive, dl_manager, tried):
+        return unpacked(path, config.release, dl_manager)
     folder = manual or "a folder given with --manual_dir"
     raise SourceError(
         f"VOC{config.release}, splits {' and '.join(archive.splits)}",
         found="; ".join([f"no tree and no {archive.filename} in {folder}", *tried]),
         expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}) or its tree",
-        remedy=f"get {archive.filename} from {_official_page(config.release)} by other means "
+        remedy=f"get {archive.filename} from {page(config.release)} by other means "
         f"and put it into {folder}, or unpack it there",
     )
-
-
-def _official_page(release: str) -> str:
-    return f"http://host.robots.ox.ac.uk/pascal/VOC/voc{release}/"
 
 
 def _holds(tree: VocTree, release: str, archive: Archive) -> bool:
@@ -142,85 +170,3 @@ def _holds(tree: VocTree, release: str, archive: Archive) -> bool:
 
     others = [other for other in RELEASES[release] if other is not archive]
     return has(archive.splits) or not any(has(other.splits) for other in others)
-
-
-def _check_sha256(path: epath.Path, archive: Archive) -> None:
-    found = checksums.compute_url_info(path)
-    if found.checksum not in archive.sha256s:
-        raise SourceError(
-            path,
-            found=f"{int(found.size)} bytes, sha256 {found.checksum}",
-            expected=f"sha256 {' or '.join(archive.sha256s)}",
-            remedy="copy or download the archive again",
-        )
-
-
-def _unpacked(path: epath.Path, release: str, dl_manager: tfds.download.DownloadManager) -> VocTree:
-    folder = epath.Path(dl_manager.extract(path))
-    root = find_release(folder, release)
-    if root is None:
-        raise SourceError(
-            path,
-            found=f"an archive without VOC{release}",
-            expected=f"VOCdevkit/VOC{release} in it",
-            remedy="get the release's own archive",
-        )
-    return VocTree(root)
-
-
-def _downloads(
-    archive: Archive, dl_manager: tfds.download.DownloadManager, tried: list[str]
-) -> Iterator[epath.Path]:
-    """Yields the archive from the first address that gives it.
-
-    Args:
-      archive: what to download.
-      dl_manager: TFDS's.
-      tried: is filled with what went wrong at each address before.
-    """
-    import requests  # here, to keep it out of `import voc_seg_tfrecord`
-
-    if not archive.urls:
-        tried.append("its size is not known, so it cannot be registered for download")
-    for url in archive.urls:
-        # TFDS retries an address that is down for minutes; asking first takes seconds.
-        problem = _unreachable(url, dl_manager)
-        if not problem:
-            try:
-                yield epath.Path(dl_manager.download(url))
-                return
-            except (
-                tfds.download.DownloadError,
-                download_manager.NonMatchingChecksumError,
-                requests.RequestException,
-                OSError,
-            ) as error:
-                problem = " ".join(str(error).split())
-        tried.append(f"{url}: {problem}")
-
-
-def _unreachable(url: str, dl_manager: tfds.download.DownloadManager) -> str:
-    """Asks an address for the archive's size; returns what is wrong with it, or nothing."""
-    import requests
-
-    # TFDS keeps downloads; with one kept, no address is asked. It has no public question
-    # for that, nor for its flag and its registered sizes.
-    # pylint: disable=protected-access
-    if dl_manager._get_checksum_dl_result(resource.Resource(url=url)):
-        return ""
-    try:
-        response = requests.head(
-            url, allow_redirects=True, timeout=_TIMEOUT_SECONDS, verify=dl_manager._verify_ssl
-        )
-    except requests.RequestException as error:
-        return f"no answer: {type(error).__name__}"
-    if response.status_code in (403, 405, 501):  # a server that knows no HEAD
-        return ""
-    if response.status_code != 200:
-        return f"HTTP {response.status_code}"
-    registered = dl_manager._url_infos.get(url)
-    size = response.headers.get("Content-Length")
-    if registered and size and int(size) != int(registered.size):
-        kind = response.headers.get("Content-Type", "unknown type")
-        return f"{size} bytes ({kind}) instead of the archive's {int(registered.size)}"
-    return ""

@@ -9,11 +9,11 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import configs, pinned, resources, sources
+from voc_seg_tfrecord import configs, resources, sources
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
-from voc_seg_tfrecord.examples import ExampleSpec, make_example
+from voc_seg_tfrecord.examples import ExampleSpec, try_example
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
-from voc_seg_tfrecord.layout import Pair
+from voc_seg_tfrecord.pairs import Pair
 from voc_seg_tfrecord.pool import ordered_map
 from voc_seg_tfrecord.writer import StableExampleWriter
 
@@ -100,41 +100,27 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         self, dl_manager: tfds.download.DownloadManager
     ) -> dict[str, Iterator[tuple[str, dict[str, Any]]]]:
         """Finds every split's files and checks its list, all before the first record."""
-        config = self.builder_config
-        pairs = {}
-        for split, listed in sources.find_splits(config, dl_manager).items():
-            ids = listed.read_ids()
-            if config.strict:
-                pinned.check_ids(config.release, split, ids, listed.path)
-            pairs[split] = listed.tree.pairs(
-                split, ids, instances=config.instance_mask, annotations=config.objects
-            )
-        return {split: self._generate_examples(split, found) for split, found in pairs.items()}
+        source = sources.open_source(self.builder_config, dl_manager)
+        return {
+            split: self._generate_examples(split, items, source.spec)
+            for split, items in source.splits.items()
+        }
 
     def _generate_examples(
-        self, split: str, pairs: Sequence[Pair]
+        self, split: str, items: Sequence[Pair], spec: ExampleSpec
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields `(image id, example)`; after a first problem only looks for more of them."""
-        config = self.builder_config
-        spec = ExampleSpec(config.class_names, config.instance_mask, config.objects)
         problems: list[VocSegError] = []
-        for pair, result in ordered_map(functools.partial(_try_example, spec), pairs):
+        for item, result in ordered_map(functools.partial(try_example, spec), items):
             if isinstance(result, VocSegError):
                 problems.append(result)
             elif not problems:
-                yield pair.id, result
+                yield item.id, result
         if problems:
-            raise SplitError(split, problems, len(pairs))
+            raise SplitError(split, problems, len(items))
 
     def _example_writer(self) -> StableExampleWriter:
         return StableExampleWriter(self.info.file_format)
-
-
-def _try_example(spec: ExampleSpec, pair: Pair) -> dict[str, Any] | VocSegError:
-    try:
-        return make_example(pair.read(), spec)
-    except VocSegError as error:
-        return error
 
 
 def _citation(bibliography: str, key: str) -> str:

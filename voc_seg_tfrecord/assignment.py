@@ -1,0 +1,53 @@
+"""Which split an id belongs to when no list says so."""
+
+from collections.abc import Iterable, Mapping
+import hashlib
+
+from voc_seg_tfrecord.errors import ConfigError
+
+_SCALE = 1 << 64
+
+
+def check_ratios(ratios: Mapping[str, float], where: object) -> None:
+    """Checks that the ratios of the splits share out the whole pool.
+
+    Raises:
+      ConfigError: if one is not above 0, or their sum is not 1.
+    """
+    total = sum(ratios.values())
+    if any(not ratio > 0 for ratio in ratios.values()) or abs(total - 1) > 1e-6:
+        raise ConfigError(
+            where,
+            found=", ".join(f"{name}={ratio:g}" for name, ratio in ratios.items())
+            + f", together {total:g}",
+            expected="ratios above 0 that sum up to 1, such as train=0.8,validation=0.2",
+            remedy="change the ratios",
+        )
+
+
+def assign(ids: Iterable[str], ratios: Mapping[str, float], seed: int) -> dict[str, list[str]]:
+    """Shares ids out to splits.
+
+    An id's place depends on the id, the seed and the ratios alone: not on the machine, not
+    on the other ids. Adding images later moves none of the old ones.
+
+    Args:
+      ids: the pool.
+      ratios: each split's share; they sum up to 1.
+      seed: another seed gives another assignment.
+
+    Returns:
+      The ids of each split, sorted; with few ids a split may get none.
+    """
+    splits: dict[str, list[str]] = {name: [] for name in ratios}
+    names = list(ratios)
+    for image_id in sorted(ids):
+        digest = hashlib.sha256(f"{seed}:{image_id}".encode()).digest()
+        position = int.from_bytes(digest[:8]) / _SCALE
+        bound = 0.0
+        for name in names:
+            bound += ratios[name]
+            if position < bound:
+                break
+        splits[name].append(image_id)
+    return splits

@@ -1,0 +1,173 @@
+"""The files in which labelling tools say which value or colour means which class."""
+
+from collections.abc import Callable, Collection
+import csv
+import dataclasses
+import json
+import re
+
+from etils import epath
+
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.labels import VOID, voc_palette
+
+Color = tuple[int, int, int]
+
+VOID_NAMES = ("__ignore__", "void", "ignored")
+"""Labels by which labelme, CVAT and datumaro mean void."""
+
+VOID_COLOR: Color = (224, 224, 192)
+"""VOC's colour of void, which Supervisely and datumaro write too."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One class of a class file: the mask value, the name, the colour if the file has one."""
+
+    value: int
+    name: str
+    color: Color | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassFile:
+    """What a class file says.
+
+    Attributes:
+      source: the file's name.
+      entries: its classes in its order; void is among them where the file lists it.
+    """
+
+    source: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def colored(self) -> bool:
+        """Whether every entry has a colour."""
+        return all(entry.color for entry in self.entries)
+
+    def class_names(self, void: Collection[int | str | Color]) -> tuple[str, ...]:
+        """Returns the names without those that mean void, in the file's order."""
+        return tuple(e.name for e in self.entries if not is_void(e, void))
+
+
+def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
+    """Says whether an entry is among the values, names and colours that mean void."""
+    return entry.name in void or entry.color in void or entry.value in void
+
+
+def find(root: epath.Path, *folders: str) -> ClassFile | None:
+    """Reads the class file of a tree.
+
+    Args:
+      root: the tree's root.
+      *folders: folders below it to look in as well.
+
+    Returns:
+      The first of labelmap.txt, dataset_meta.json, class_names.txt, colors.txt and
+      _classes.csv that is there, None where none is.
+
+    Raises:
+      LayoutError: if the file cannot be read as its tool writes it.
+    """
+    for name, parse in _PARSERS.items():
+        for folder in ("", *folders):
+            path = root / folder / name if folder else root / name
+            if path.exists():
+                return _read(path, parse)
+    return None
+
+
+def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
+    try:
+        entries = parse(path.read_bytes().decode("utf-8-sig"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LayoutError(
+            path,
+            found=f"not readable as a class file: {error}",
+            expected=_EXPECTED[path.name],
+            remedy="mend the file, or give the names with --class_names",
+        ) from None
+    names = [entry.name for entry in entries]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not entries or twice or not all(names):
+        raise LayoutError(
+            path,
+            found=f"the name {twice[0]!r} twice" if twice else "no names, or an empty one",
+            expected=_EXPECTED[path.name],
+            remedy="mend the file, or give the names with --class_names",
+        )
+    return ClassFile(path.name, tuple(entries))
+
+
+def _labelmap(text: str) -> list[Entry]:
+    """CVAT, datumaro: `name:r,g,b:parts:actions`; an empty colour is VOC's of that line."""
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    entries = []
+    for value, line in enumerate(lines):
+        name, color, *_ = [*line.split(":"), ""]
+        rgb = _rgb(color.split(",")) if color.strip() else _rgb(voc_palette()[value])
+        entries.append(Entry(value, name.strip(), rgb))
+    return entries
+
+
+def _dataset_meta(text: str) -> list[Entry]:
+    """Datumaro: `{"label_map": {"0": "background"}, "segmentation_colors": [[0, 0, 0]]}`."""
+    meta = json.loads(text)
+    colors = meta.get("segmentation_colors") or []
+    labels = sorted((int(value), name) for value, name in meta["label_map"].items())
+    return [
+        Entry(value, str(name), _rgb(colors[line]) if line < len(colors) else None)
+        for line, (value, name) in enumerate(labels)
+    ]
+
+
+def _class_names(text: str) -> list[Entry]:
+    """Labelme: one name a line; `__ignore__` before the first class counts as -1."""
+    names = [line.strip() for line in text.splitlines() if line.strip()]
+    first = -1 if names and names[0] == VOID_NAMES[0] else 0
+    return [Entry(v if v >= 0 else VOID, name) for v, name in enumerate(names, start=first)]
+
+
+def _colors(text: str) -> list[Entry]:
+    """Supervisely: `name R G B`; black is background, which is not listed."""
+    entries = []
+    for line in filter(None, (line.strip() for line in text.splitlines())):
+        name, *rgb = line.rsplit(maxsplit=3)
+        entries.append((name, _rgb(rgb)))
+    if (0, 0, 0) not in [color for _, color in entries]:
+        entries.insert(0, ("background", (0, 0, 0)))
+    return [Entry(value, name, color) for value, (name, color) in enumerate(entries)]
+
+
+def _classes_csv(text: str) -> list[Entry]:
+    """Roboflow: a head line, then `value, name`."""
+    rows = list(csv.reader(text.splitlines(), skipinitialspace=True))
+    if not rows or not re.fullmatch(r"\s*pixel value\s*", rows[0][0], re.I):
+        raise ValueError("no head line 'Pixel Value, Class'")
+    return [Entry(int(row[0]), row[1].strip()) for row in rows[1:] if row]
+
+
+def _rgb(parts: Collection) -> Color:
+    red, green, blue = (int(part) for part in parts)
+    if not all(0 <= part <= 255 for part in (red, green, blue)):
+        raise ValueError(f"colour {red}, {green}, {blue} is not 0 to 255")
+    return red, green, blue
+
+
+_PARSERS = {
+    "labelmap.txt": _labelmap,
+    "dataset_meta.json": _dataset_meta,
+    "class_names.txt": _class_names,
+    "colors.txt": _colors,
+    "_classes.csv": _classes_csv,
+}
+
+_EXPECTED = {
+    "labelmap.txt": "lines such as name:128,0,0::",
+    "dataset_meta.json": "label_map and segmentation_colors, as datumaro writes them",
+    "class_names.txt": "one name a line",
+    "colors.txt": "lines such as name 128 0 0",
+    "_classes.csv": "a line 'Pixel Value, Class', then lines such as 1, crack",
+}

@@ -1,0 +1,164 @@
+"""What lies on disk: where a tree's root is and which tool's layout it has."""
+
+from collections.abc import Iterator
+import re
+
+from etils import epath
+
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VOC, Layout, VocTree, index_files
+from voc_seg_tfrecord.lists import IMAGE_SUFFIXES
+
+MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
+"""Folders of masks in the order in which they are looked for."""
+
+_MMSEGMENTATION = Layout("imgs", "gts", "_img", "_gt", lists="splits")
+_ROBOFLOW_MASK = "_mask"
+_ROBOFLOW_FOLDERS = ("train", "valid", "test")
+_DEEP = 3  # levels below the given folder that are searched for a tree
+
+# Lists that hold `train`; `trainval` is read as split='train+validation'.
+_UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
+
+
+def find_tree(folder: epath.Path) -> VocTree:
+    """Finds the one tree at or below a folder and the layout it has.
+
+    Args:
+      folder: what the user gave.
+
+    Returns:
+      The tree.
+
+    Raises:
+      LayoutError: if there is no tree or more than one, or it holds no masks, saying what
+        it holds instead.
+    """
+    if not folder.is_dir():
+        raise LayoutError(
+            folder, found="no such folder", expected="a folder", remedy="check the path"
+        )
+    roots = find_roots(folder)
+    if len(roots) > 1:
+        raise LayoutError(
+            folder,
+            found=f"{len(roots)} trees: {', '.join(map(str, roots))}",
+            expected="one tree",
+            remedy="give the folder of one of them",
+        )
+    root = roots[0] if roots else folder
+    return VocTree(root, find_layout(root))
+
+
+def find_roots(folder: epath.Path) -> list[epath.Path]:
+    """Returns all trees at or below a folder, the nearest level's only."""
+    level = [folder]
+    for _ in range(_DEEP + 1):
+        roots = [path for path in level if _looks_like_tree(path)]
+        if roots:
+            return roots
+        level = [below for path in level for below in _folders(path)]
+    return []
+
+
+def find_layout(root: epath.Path) -> Layout:
+    """Says which layout a tree has.
+
+    Raises:
+      LayoutError: if it has no images, or no masks, or masks of several tasks.
+    """
+    if (root / "imgs").is_dir() and (root / "gts").is_dir():
+        return _MMSEGMENTATION
+    if _masks_beside_images(root):
+        return Layout(".", ".", mask_suffix=_ROBOFLOW_MASK, lists="")
+    for name in MASK_FOLDERS:
+        layout = Layout(masks=name)
+        masks = VocTree(root, layout).masks
+        pngs = any(not file.endswith(".npy") for file in masks.values())
+        if masks and (pngs or not (root / "SegmentationClassPNG").is_dir()):
+            return _with_images(root, layout, masks)
+    raise _no_masks(root)
+
+
+def split_folders(tree: VocTree) -> list[str]:
+    """Returns the folders that name splits in a tree whose masks lie beside the images."""
+    if tree.layout.images != ".":
+        return []
+    return sorted({image_id.partition("/")[0] for image_id in tree.images if "/" in image_id})
+
+
+def standard_lists(names: list[str]) -> dict[str, str]:
+    """Returns the splits that lists make by default.
+
+    `val` and `valid` become `validation`. Where `train` is there, the known lists that hold
+    it as well (`trainval`, `trainaug`) make no split of their own.
+
+    Args:
+      names: the lists that are there.
+    """
+    renamed = {"val": "validation", "valid": "validation"}
+    kept = [name for name in names if name not in _UNIONS or "train" not in names]
+    return {renamed.get(name, name): name for name in kept}
+
+
+def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Layout:
+    images = VocTree(root, layout).images
+    if not images:
+        raise LayoutError(
+            root / IMAGES,
+            found=f"no image, but {len(masks)} masks in {layout.masks}",
+            expected="an image for each mask",
+            remedy="export again with the images (CVAT: 'Save images'), or put them there",
+        )
+    tasks = sorted({mask_id.partition("/")[0] for mask_id in masks if "/" in mask_id})
+    if tasks and not set(masks) & set(images):
+        raise LayoutError(
+            root / layout.masks,
+            found=f"masks of several tasks, in {', '.join(tasks)}",
+            expected="one mask for each image",
+            remedy=f"choose a task: --masks {layout.masks}/{tasks[0]}",
+        )
+    return layout
+
+
+def _no_masks(root: epath.Path) -> LayoutError:
+    there = sorted(path.name for path in root.iterdir() if not path.name.startswith("."))
+    found = "no masks" + (f" among {', '.join(there[:8])}" if there else " in an empty folder")
+    if (root / "Annotations").is_dir():
+        found = "boxes only: Annotations, but no masks"
+        return LayoutError(
+            root,
+            found=found,
+            expected=f"masks in one of {', '.join(MASK_FOLDERS)}",
+            remedy="export segmentation masks; VoTT, makesense and Label Studio write only "
+            "boxes under the name Pascal VOC",
+        )
+    brush = index_files(root, (".png",))
+    if any(re.search(r"task-\d+-annotation-\d+", name) for name in brush):
+        found = "Label Studio's brush export, one 0/255 PNG a label"
+    return LayoutError(
+        root,
+        found=found,
+        expected=f"{IMAGES}, masks in one of {', '.join(MASK_FOLDERS)}, and {LISTS}; or imgs and "
+        "gts; or NAME_mask.png beside NAME.jpg",
+        remedy="export in the Pascal VOC segmentation format, or name the folders with --images "
+        "and --masks",
+    )
+
+
+def _looks_like_tree(folder: epath.Path) -> bool:
+    names = (IMAGES, *MASK_FOLDERS, VOC.lists, "imgs")
+    return any((folder / name).is_dir() for name in names) or _masks_beside_images(folder)
+
+
+def _masks_beside_images(folder: epath.Path) -> bool:
+    for below in [folder, *(folder / name for name in _ROBOFLOW_FOLDERS)]:
+        names = {path.name for path in below.iterdir()} if below.is_dir() else set()
+        stems = [n.removesuffix(f"{_ROBOFLOW_MASK}.png") for n in names if n.endswith("_mask.png")]
+        if any(f"{stem}{ending}" in names for stem in stems for ending in IMAGE_SUFFIXES):
+            return True
+    return False
+
+
+def _folders(folder: epath.Path) -> Iterator[epath.Path]:
+    return (p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.is_dir())
