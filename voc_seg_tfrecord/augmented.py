@@ -3,7 +3,7 @@
 Wherever VOC has a mask of its own it is used: it has void borders, SBD's masks have none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 
@@ -13,10 +13,10 @@ import numpy as np
 from voc_seg_tfrecord import layout, named, png, sbd
 from voc_seg_tfrecord.errors import SplitError, VocSegError
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.layout import RawExample, SplitList, VocTree
+from voc_seg_tfrecord.layout import VOC, VocTree
 from voc_seg_tfrecord.lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.pairs import RawExample
 
-RELEASE = "2012_aug"
 MASKS = "SegmentationClassAug"
 LISTS = ("trainaug", "train_aug")
 """Names that the list of 10582 ids goes by."""
@@ -70,6 +70,17 @@ class AugmentedPair:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """A folder, and the names of its files by id."""
+
+    folder: epath.Path
+    names: Mapping[str, str]
+
+    def path(self, image_id: str) -> epath.Path | None:
+        return self.folder / self.names[image_id] if image_id in self.names else None
+
+
 class AugmentedTree(VocTree):
     """VOC2012's tree, and SBD's masks in one of two forms.
 
@@ -117,73 +128,72 @@ class AugmentedTree(VocTree):
         missing: list[VocSegError] = []
         found = []
         for image_id in ids:
-            image = self._images_at.get(image_id)
-            mask = self._masks_at.get(image_id)
-            of_voc = image_id in official or mask in self._voc_masks
-            objects = self._instances_at.get(image_id) if instances else None
-            annotation = self._annotations_at.get(image_id) if annotations else None
-            needed = [(layout.IMAGES, image), (MASKS, mask)]
-            needed += [(layout.INSTANCES, objects)] if instances and of_voc else []
-            needed += [(layout.ANNOTATIONS, annotation)] if annotations else []
-            lacking = [folder for folder, path in needed if path is None]
-            missing += [self._missing(folder, image_id) for folder in lacking]
-            if image and mask and not lacking:
-                filename = f"{image_id}{image.suffix}"
-                source = SOURCES[0] if of_voc else SOURCES[1]
+            of_voc = image_id in self.masks or image_id in official
+            parts = {"image": self._image(image_id), "mask": self._mask(image_id, of_voc)}
+            if instances and (of_voc or image_id in self._sbd_instances):
+                parts["instances"] = self._instances(of_voc)
+            if annotations:
+                parts["annotation"] = _Place(self.root / VOC.annotations, self.annotations)
+            paths = {part: place.path(image_id) for part, place in parts.items()}
+            lacking = [place for part, place in parts.items() if paths[part] is None]
+            missing += [self._missing(str(place.folder), image_id) for place in lacking]
+            if not missing:
+                filename = f"{image_id}{paths['image'].suffix}"
                 found.append(
                     AugmentedPair(
-                        image_id, filename, image, mask, source, instances, objects, annotation
+                        id=image_id,
+                        filename=filename,
+                        mask_source=SOURCES[0] if of_voc else SOURCES[1],
+                        wants_instances=instances,
+                        **paths,
                     )
                 )
         if missing:
             raise SplitError(split, missing, len(ids))
         return found
 
-    # Of two folders that have an id the later one counts.
+    def _image(self, image_id: str) -> _Place:
+        if image_id in self._sbd_images and image_id not in self.images:
+            return _Place(self.sbd_root / sbd.IMAGES, self._sbd_images)
+        return _Place(self.root / VOC.images, self.images)
+
+    def _mask(self, image_id: str, of_voc: bool) -> _Place:
+        """Returns where a mask has to be; one of VOC's never comes from SBD's own folder."""
+        if self.sbd_root is not None and not of_voc:
+            return _Place(self.sbd_root / sbd.MASKS, self._sbd_masks)
+        if self.sbd_root is None and image_id not in self.masks:
+            return _Place(self.root / MASKS, self._png_masks)
+        return _Place(self.root / VOC.masks, self.masks)
+
+    def _instances(self, of_voc: bool) -> _Place:
+        if of_voc:
+            return _Place(self.root / VOC.instances, self.instances)
+        return _Place(self.sbd_root / sbd.INSTANCES, self._sbd_instances)
 
     @functools.cached_property
-    def _images_at(self) -> dict[str, epath.Path]:
-        of_sbd = _index(self.sbd_root, sbd.IMAGES, IMAGE_SUFFIXES)
-        return of_sbd | _index(self.root, layout.IMAGES, IMAGE_SUFFIXES)
+    def _png_masks(self) -> dict[str, str]:
+        return layout.index_files(self.root / MASKS, (".png",))
 
     @functools.cached_property
-    def _masks_at(self) -> dict[str, epath.Path]:
-        if self.sbd_root is None:
-            others = _index(self.root, MASKS, (".png",))
-        else:
-            others = _index(self.sbd_root, sbd.MASKS, (".mat",))
-        return others | _index(self.root, layout.MASKS, (".png",))
+    def _sbd_images(self) -> dict[str, str]:
+        return self._of_sbd(sbd.IMAGES, IMAGE_SUFFIXES)
 
     @functools.cached_property
-    def _voc_masks(self) -> frozenset[epath.Path]:
-        return frozenset(_index(self.root, layout.MASKS, (".png",)).values())
+    def _sbd_masks(self) -> dict[str, str]:
+        return self._of_sbd(sbd.MASKS, (".mat",))
 
     @functools.cached_property
-    def _instances_at(self) -> dict[str, epath.Path]:
-        of_sbd = _index(self.sbd_root, sbd.INSTANCES, (".mat",))
-        return of_sbd | _index(self.root, layout.INSTANCES, (".png",))
+    def _sbd_instances(self) -> dict[str, str]:
+        return self._of_sbd(sbd.INSTANCES, (".mat",))
 
-    @functools.cached_property
-    def _annotations_at(self) -> dict[str, epath.Path]:
-        return _index(self.root, layout.ANNOTATIONS, (".xml",))
+    def _of_sbd(self, folder: str, endings: Sequence[str]) -> dict[str, str]:
+        return layout.index_files(self.sbd_root / folder, endings) if self.sbd_root else {}
 
 
 def has_augmented_masks(root: epath.Path) -> bool:
     """Says whether a VOC2012 tree has SBD's masks as PNGs, and their list."""
     tree = VocTree(root)
     return (root / MASKS).is_dir() and any(tree.list_path(name).exists() for name in LISTS)
-
-
-def split_lists(tree: AugmentedTree) -> dict[str, SplitList]:
-    """Returns the list of each split."""
-    return {"train": SplitList(tree, "train"), "validation": SplitList(tree, "val")}
-
-
-def _index(root: epath.Path | None, folder: str, suffixes: Sequence[str]) -> dict[str, epath.Path]:
-    if root is None:
-        return {}
-    names = layout.index_files(root / folder, suffixes)
-    return {image_id: root / folder / name for image_id, name in names.items()}
 
 
 def _read(path: epath.Path) -> bytes:

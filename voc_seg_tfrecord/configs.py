@@ -12,7 +12,7 @@ from voc_seg_tfrecord.classfiles import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 from voc_seg_tfrecord.layout import Layout
-from voc_seg_tfrecord.releases import RELEASES, VOC_SPLITS
+from voc_seg_tfrecord.releases import AUGMENTED, RELEASES, VOC_SPLITS
 
 SAMPLE = "sample"
 """The config that is built from the package's own dummy_data."""
@@ -81,7 +81,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         official = bool(self.release)
         self.strict = official if self.strict is None else self.strict
         self.instance_mask = official if self.instance_mask is None else self.instance_mask
-        self.objects = official if self.objects is None else self.objects
+        # Trees with SBD's masks often come without Annotations.
+        self.objects = official and not self.augmented if self.objects is None else self.objects
         self.class_names = tuple(self.class_names)
         self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
         if self.values is not None:
@@ -119,6 +120,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
             expected=expected,
             remedy="change the config",
         )
+
+    @property
+    def augmented(self) -> bool:
+        """Whether this is VOC2012 with SBD's masks."""
+        return self.release == AUGMENTED
 
     @property
     def split_lists(self) -> dict[str, str]:
@@ -170,6 +176,12 @@ def _official(year: str) -> VocSegConfig:
 BUILDER_CONFIGS = [
     _official("2012"),
     *(_official(year) for year in ("2007", "2008", "2009", "2010", "2011")),
+    VocSegConfig(
+        name=AUGMENTED,
+        release=AUGMENTED,
+        description="VOC2012 with SBD's masks where VOC has none (trainaug): train 10582, "
+        "validation 1449.",
+    ),
     VocSegConfig(
         name=SAMPLE,
         instance_mask=True,

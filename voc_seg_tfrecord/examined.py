@@ -6,10 +6,10 @@ import dataclasses
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import fingerprint, originals, records
+from voc_seg_tfrecord import fingerprint, records
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.labels import VOID, background_index
-from voc_seg_tfrecord.layout import Pair
+from voc_seg_tfrecord.originals import Originals
 from voc_seg_tfrecord.records import Record
 
 _MASKS = ("segmentation_mask", "instance_mask")
@@ -25,13 +25,14 @@ class Examined:
 
 
 def examine(
-    builder: tfds.core.DatasetBuilder, pairs: Mapping[str, Pair] | None, record: Record
+    builder: tfds.core.DatasetBuilder, split: str, source: Originals | None, record: Record
 ) -> Examined:
     """Digests one record and gathers what is wrong with it.
 
     Args:
       builder: of the record's dataset.
-      pairs: the source's pairs by id; None where there is no source.
+      split: the record's split.
+      source: what the dataset was made from; None where it is not at hand.
       record: the record.
     """
     problems = []
@@ -43,8 +44,8 @@ def examine(
             except VocSegError as error:
                 problems.append(str(error))
     problems += _inner_problems(record, arrays, records.class_names(builder))
-    if pairs is not None:
-        problems += _outer_problems(builder, record, arrays, pairs.get(record.id))
+    if source is not None:
+        problems += _outer_problems(record, arrays, source, split)
     digests = {n: fingerprint.mask_digest(record.id, array) for n, array in arrays.items()}
     return Examined(
         record.id,
@@ -84,19 +85,16 @@ def _inner_problems(
 
 
 def _outer_problems(
-    builder: tfds.core.DatasetBuilder,
-    record: Record,
-    arrays: Mapping[str, np.ndarray],
-    pair: Pair | None,
+    record: Record, arrays: Mapping[str, np.ndarray], source: Originals, split: str
 ) -> Iterator[str]:
     """Yields where a record is not what its files have to become."""
-    if pair is None:
-        yield "unexpected: the source's list does not have it"
-        return
     try:
-        original = originals.encode(builder, pair)
+        original = source.record(split, record.id)
     except VocSegError as error:
         yield f"its source cannot be used: {error}"
+        return
+    if original is None:
+        yield "unexpected: the source's list does not have it"
         return
     for name in sorted({*record.features, *original.features}):
         if record.features[name] == original.features[name]:

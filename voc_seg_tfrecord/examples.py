@@ -27,6 +27,7 @@ class ExampleSpec:
       instances: whether `instance_mask` is a feature.
       objects: whether `objects` is a feature.
       exif: what an EXIF orientation means; see `images.read_image`.
+      mask_source: whether `mask_source` is a feature.
     """
 
     class_names: tuple[str, ...]
@@ -34,12 +35,15 @@ class ExampleSpec:
     instances: bool = False
     objects: bool = False
     exif: images.Exif = "ignore"
+    mask_source: bool = False
 
     @classmethod
     def of(cls, config: VocSegConfig, rule: MaskRule) -> ExampleSpec:
         """Returns what a config wants, with masks read by a rule."""
         exif = "ignore" if rule.official else config.exif
-        return cls(config.class_names, rule, config.instance_mask, config.objects, exif)
+        return cls(
+            config.class_names, rule, config.instance_mask, config.objects, exif, config.augmented
+        )
 
 
 def try_example(spec: ExampleSpec, item: Pair) -> dict[str, Any] | VocSegError:
@@ -86,6 +90,8 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     }
     if spec.instances:
         example["instance_mask"] = _read_instances(raw, spec, size).png
+    if spec.mask_source:
+        example["mask_source"] = raw.mask_source
     if spec.objects:
         objects = annotations.read_objects(
             raw.annotation, spec.class_names, *size, raw.annotation_where

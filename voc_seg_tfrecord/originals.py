@@ -2,23 +2,50 @@
 
 from collections.abc import Mapping
 import dataclasses
-from typing import Any
 
 from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import records, sources
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VOC_SPLITS, VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, LayoutError, ListError
+from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import ExampleSpec, make_example
-from voc_seg_tfrecord.layout import Pair
+from voc_seg_tfrecord.lists import image_id
+from voc_seg_tfrecord.pairs import Pair
 
 
 @dataclasses.dataclass(frozen=True)
-class _Folder:
-    """Stands for TFDS's download manager where nothing may be downloaded or unpacked."""
+class Originals:
+    """A dataset's source.
 
-    manual_dir: epath.Path
+    Attributes:
+      features: the dataset's, which make records of examples.
+      spec: what examples hold.
+      splits: by split and id: what has `read()`.
+    """
+
+    features: tfds.features.FeaturesDict
+    spec: ExampleSpec
+    splits: Mapping[str, Mapping[str, Pair]]
+
+    def record(self, split: str, wanted: str) -> records.Record | None:
+        """Returns the record that an id has to have, None where the source has no such id.
+
+        Raises:
+          VocSegError: if the id's files cannot be used.
+        """
+        pair = self.splits[split].get(wanted)
+        if pair is None:
+            return None
+        example = make_example(pair.read(), self.spec)
+        return records.parse(self.features.serialize_example(example))
+
+
+class _OnlyFolder:
+    """Stands for TFDS's download manager where nothing is to be downloaded or unpacked."""
+
+    def __init__(self, folder: epath.Path):
+        self.manual_dir = folder
 
     def extract(self, path: epath.Path) -> epath.Path:
         raise ConfigError(
@@ -28,78 +55,59 @@ class _Folder:
             remedy="unpack it, or give the folder that TFDS unpacked it into",
         )
 
+    def download(self, url: str) -> epath.Path:
+        raise ConfigError(
+            f"--source {self.manual_dir}",
+            found=f"neither the release's tree nor its archive, which would be {url}",
+            expected="the unpacked tree that the dataset was built from",
+        )
+
+    def _get_checksum_dl_result(self, resource: object) -> object:
+        return resource  # so that no address is asked before `download` refuses
+
 
 def find(
-    builder: tfds.core.DatasetBuilder, folder: epath.PathLike, lists: Mapping[str, str]
-) -> dict[str, dict[str, Pair]]:
-    """Finds the pairs of each split in an unpacked tree; no image or mask is opened.
+    builder: tfds.core.DatasetBuilder, folder: epath.PathLike, config: VocSegConfig | None = None
+) -> Originals:
+    """Finds the files of each split in an unpacked tree.
 
     Args:
       builder: of a built dataset.
       folder: what its `--manual_dir` was.
-      lists: names of the lists of splits that have another than VOC's.
+      config: the config that it was built with. By default the official one of its name, or
+        one of own data with its class names and nothing out of the ordinary.
 
     Returns:
-      By split and id: that which has `.id` and `.read()`.
+      The source; none of its files have been read but those that tell what masks mean.
 
     Raises:
-      ConfigError: if the folder has no list for a split.
-      LayoutError: if the folder has no tree, or files are missing.
+      ConfigError: if the folder is not there, or has other splits than the dataset.
+      VocSegError: if the folder cannot be a source.
     """
     folder = epath.Path(folder).expanduser()
     if not folder.is_dir():
         raise ConfigError(f"--source {folder}", found="no such folder", expected="a VOC tree")
-    config = _config(builder, lists)
-    found = {}
-    for split, listed in sources.find_splits(config, _Folder(folder)).items():
-        if split in builder.info.splits:
-            pairs = listed.tree.pairs(
-                split,
-                _ids(split, listed),
-                instances=config.instance_mask,
-                annotations=config.objects,
-            )
-            found[split] = {pair.id: pair for pair in pairs}
-    return found
-
-
-def encode(builder: tfds.core.DatasetBuilder, pair: Pair) -> records.Record:
-    """Returns the record that a pair has to become in this dataset.
-
-    Raises:
-      VocSegError: if the pair's files cannot be used.
-    """
-    features = builder.info.features
-    spec = ExampleSpec(
-        records.class_names(builder), "instance_mask" in features, "objects" in features
-    )
-    return records.parse(features.serialize_example(make_example(pair.read(), spec)))
-
-
-def _config(builder: tfds.core.DatasetBuilder, lists: Mapping[str, str]) -> VocSegConfig:
-    """Returns the config that finds the dataset's pairs in any tree of its kind."""
-    features, name = builder.info.features, builder.info.config_name
-    official = next((config for config in BUILDER_CONFIGS if config.name == name), None)
-    return VocSegConfig(
-        name="source",
-        release=official.release if official else "",
-        strict=False,
-        class_names=records.class_names(builder),
-        splits={s: lists.get(s, VOC_SPLITS.get(s, s)) for s in builder.info.splits},
-        instance_mask="instance_mask" in features,
-        objects="objects" in features,
-    )
-
-
-def _ids(split: str, listed: Any) -> list[str]:
-    try:
-        return listed.read_ids()
-    except ListError:
-        raise
-    except LayoutError as error:
+    source = sources.open_source(config or _config(builder), _OnlyFolder(folder))
+    if set(source.splits) != set(builder.info.splits):
         raise ConfigError(
-            error.where,
-            found=error.found,
-            expected=f"the list of split {split!r}",
-            remedy=f"name the list that the split was built from: --list {split}=NAME",
-        ) from None
+            f"--source {folder}",
+            found=f"splits {', '.join(source.splits)}",
+            expected=f"the dataset's splits {', '.join(builder.info.splits)}",
+            remedy="give the config that it was built with: --config JSON",
+        )
+    splits = {
+        split: {image_id(pair.filename): pair for pair in pairs}
+        for split, pairs in source.splits.items()
+    }
+    return Originals(builder.info.features, source.spec, splits)
+
+
+def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
+    name = builder.info.config_name
+    official = {config.name: config for config in BUILDER_CONFIGS if config.name != SAMPLE}
+    return official.get(name) or VocSegConfig(
+        name="source",
+        class_names=records.class_names(builder),
+        instance_mask="instance_mask" in builder.info.features,
+        objects="objects" in builder.info.features,
+    )

@@ -19,6 +19,7 @@ class RawExample:
       instances_where: likewise.
       annotation: the XML file's bytes, None where there is none.
       annotation_where: likewise.
+      mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
     """
 
     image: bytes
@@ -30,6 +31,7 @@ class RawExample:
     instances_where: str = ""
     annotation: bytes | None = None
     annotation_where: str = ""
+    mask_source: str = "voc"
 
 
 @dataclasses.dataclass(frozen=True)

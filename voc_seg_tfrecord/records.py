@@ -12,7 +12,7 @@ from PIL import Image
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord import jpeg, png
+from voc_seg_tfrecord import images, png
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.lists import image_id
 from voc_seg_tfrecord.pool import ordered_map
@@ -155,9 +155,8 @@ def histogram(mask: np.ndarray) -> np.ndarray:
 
 def image_size(data: bytes, where: object) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
-    is_png = data.startswith(png.SIGNATURE)
-    header = png.read_header(data, where) if is_png else jpeg.read_header(data, where)
-    return header.height, header.width
+    image = images.read_image(data, where)
+    return image.height, image.width
 
 
 def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = _NEEDED) -> None:

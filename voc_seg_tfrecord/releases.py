@@ -96,7 +96,22 @@ RELEASES: dict[str, tuple[Archive, ...]] = {
 }
 """The releases by year, each with its archives."""
 
+AUGMENTED = "2012_aug"
+"""VOC2012 with SBD's masks where it has none: a release that was never one archive."""
+
+RELEASES[AUGMENTED] = RELEASES["2012"]
+
+SBD = Archive(
+    "benchmark.tgz",
+    ("6a5a2918d5c73ce032fdeba876574d150d9d04113ab87540a1304cbcc715be53",),
+    (
+        "https://www2.eecs.berkeley.edu/Research/Projects/CS/vision/grouping/"
+        "semantic_contours/benchmark.tgz",
+    ),
+)
+"""The archive of SBD, the Semantic Boundaries Dataset."""
+
 
 def page(release: str) -> str:
     """Returns the address of a release's page."""
-    return f"http://host.robots.ox.ac.uk/pascal/VOC/voc{release}/"
+    return f"http://host.robots.ox.ac.uk/pascal/VOC/voc{release[:4]}/"

@@ -10,7 +10,7 @@ from etils import epath
 import numpy as np
 from PIL import Image
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
 from voc_seg_tfrecord.lists import parse_ids
 
 MASKS = "cls"
@@ -26,6 +26,23 @@ def find(folder: epath.Path) -> epath.Path | None:
     """Returns SBD's folder `dataset` at or below a folder, None where there is none."""
     roots = (folder / below for below in _BELOW)
     return next((root for root in roots if (root / MASKS).is_dir()), None)
+
+
+def find_unpacked(archive: epath.Path, folder: epath.Path) -> epath.Path:
+    """Returns SBD's folder `dataset` in its unpacked archive.
+
+    Raises:
+      SourceError: if there is none in it.
+    """
+    found = find(folder)
+    if found is None:
+        raise SourceError(
+            archive,
+            found="an archive without SBD",
+            expected="benchmark_RELEASE/dataset/cls in it",
+            remedy="get SBD's own archive",
+        )
+    return found
 
 
 def read_ids(root: epath.Path, name: str) -> list[str]:

@@ -5,8 +5,9 @@ import dataclasses
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import pinned, resources
+from voc_seg_tfrecord import pinned, resources, sbd
 from voc_seg_tfrecord.archives import check_sha256, downloads, unpacked
+from voc_seg_tfrecord.augmented import AugmentedTree, has_augmented_masks
 from voc_seg_tfrecord.configs import SAMPLE, VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, SourceError
 from voc_seg_tfrecord.examples import ExampleSpec
@@ -14,7 +15,7 @@ from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VocTree, find_release
 from voc_seg_tfrecord.mask_rule import index_rule
 from voc_seg_tfrecord.own_data import Plan, open_tree, plan
 from voc_seg_tfrecord.pairs import Pair
-from voc_seg_tfrecord.releases import RELEASES, VOC_SPLITS, Archive, page
+from voc_seg_tfrecord.releases import RELEASES, SBD, VOC_SPLITS, Archive, page
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
@@ -103,6 +104,9 @@ def _release_trees(
 ) -> dict[str, tuple[VocTree, str]]:
     """Returns the tree and the list of each split of a release."""
     wanted = config.split_lists
+    if config.augmented:
+        tree = _augmented_tree(manual, dl_manager)
+        return {split: (tree, name) for split, name in wanted.items()}
     if not config.strict and manual is not None:
         root = find_release(manual, config.release)
         if root is not None:
@@ -155,6 +159,43 @@ def _release_tree(
         expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}) or its tree",
         remedy=f"get {archive.filename} from {page(config.release)} by other means "
         f"and put it into {folder}, or unpack it there",
+    )
+
+
+def _augmented_tree(
+    manual: epath.Path | None, dl_manager: tfds.download.DownloadManager
+) -> AugmentedTree:
+    """Returns VOC2012's tree with SBD's masks; the first way that is there wins."""
+    root = find_release(manual, "2012") if manual is not None else None
+    if root is not None and has_augmented_masks(root):
+        return AugmentedTree(root)
+    (archive,) = RELEASES["2012"]
+    voc = VocSegConfig(name="2012", release="2012")
+    tree = _release_tree(voc, archive, manual, dl_manager)
+    return AugmentedTree(tree.root, _sbd_folder(manual, dl_manager))
+
+
+def _sbd_folder(manual: epath.Path | None, dl_manager: tfds.download.DownloadManager) -> epath.Path:
+    tried: list[str] = []
+    if manual is not None:
+        folder = sbd.find(manual)
+        if folder is not None:
+            return folder
+        path = manual / SBD.filename
+        if path.exists():
+            check_sha256(path, SBD)
+            return sbd.find_unpacked(path, epath.Path(dl_manager.extract(path)))
+    for path in downloads(SBD, dl_manager, tried):
+        return sbd.find_unpacked(path, epath.Path(dl_manager.extract(path)))
+    place = manual or "a folder given with --manual_dir"
+    raise SourceError(
+        "SBD, for the masks that VOC2012 has not",
+        found="; ".join(
+            [f"no SegmentationClassAug, no SBD and no {SBD.filename} in {place}", *tried]
+        ),
+        expected=f"{SBD.filename} (sha256 {SBD.sha256s[0]}), its folder dataset with cls, inst "
+        "and img, or a VOC2012 tree with SegmentationClassAug and the list trainaug.txt",
+        remedy=f"put one of them into {place}",
     )
 
 

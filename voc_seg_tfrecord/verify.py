@@ -8,8 +8,9 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import examined, fingerprint, named, originals, pinned, records
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.layout import Pair
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.originals import Originals
 
 _MANY = 10
 
@@ -63,7 +64,7 @@ def verify(
     builder: tfds.core.DatasetBuilder,
     source: epath.PathLike | None = None,
     *,
-    lists: Mapping[str, str] | None = None,
+    config: VocSegConfig | None = None,
     progress: bool = False,
 ) -> Report:
     """Reads every record once and says what is wrong with it.
@@ -75,7 +76,8 @@ def verify(
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
       source: the folder that the dataset was built from, unpacked.
-      lists: names of the lists that splits were read from, where not VOC's.
+      config: the config that it was built with, for own data that needs more than its
+        class names; see `originals.find`.
       progress: whether to show a bar a split on standard error.
 
     Returns:
@@ -85,31 +87,21 @@ def verify(
       ConfigError: if the dataset or the source is none that can be verified.
     """
     records.check_features(builder)
-    if unknown := set(lists or ()) - set(builder.info.splits):
-        raise ConfigError(
-            f"--list {', '.join(sorted(unknown))}",
-            found="no such split",
-            expected=f"one of {', '.join(builder.info.splits)}",
-        )
-    pairs = originals.find(builder, source, lists or {}) if source else {}
+    found = originals.find(builder, source, config) if source else None
     reports = {
-        split: _verify_split(builder, split, pairs.get(split) if source else None, progress)
-        for split in builder.info.splits
+        split: _verify_split(builder, split, found, progress) for split in builder.info.splits
     }
     whole = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
     return Report(reports, whole)
 
 
 def _verify_split(
-    builder: tfds.core.DatasetBuilder,
-    split: str,
-    pairs: Mapping[str, Pair] | None,
-    progress: bool,
+    builder: tfds.core.DatasetBuilder, split: str, source: Originals | None, progress: bool
 ) -> SplitReport:
     digests: dict[str, fingerprint.Digests] = {}
     faults: list[Fault] = []
     count = 0
-    examine = functools.partial(examined.examine, builder, pairs)
+    examine = functools.partial(examined.examine, builder, split, source)
     try:
         for found in records.scan(builder, split, examine, progress=progress):
             count += 1
@@ -120,7 +112,7 @@ def _verify_split(
             digests[found.id] = found.digests
     except VocSegError as error:
         faults.append(Fault(split, "", f"reading stopped: {error}"))
-    missing = sorted(set(pairs or ()) - set(digests))
+    missing = sorted(set(source.splits[split] if source else ()) - set(digests))
     faults += [Fault(split, i, "missing: the source lists it, no record has it") for i in missing]
     faults.sort(key=lambda fault: fault.id)
     if count != builder.info.splits[split].num_examples:

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import configs, resources, sources
+from voc_seg_tfrecord.augmented import SOURCES as MASK_SOURCES
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.examples import ExampleSpec, try_example
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
@@ -58,6 +59,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 use_colormap=True,
                 doc=f"Object number a pixel, 0 is background, {VOID} is void.",
             )
+        if config.augmented:
+            features["mask_source"] = tfds.features.ClassLabel(
+                names=list(MASK_SOURCES), doc="Who drew the mask: VOC2012 or SBD."
+            )
         if config.objects:
             features["objects"] = tfds.features.Sequence(
                 {
@@ -69,11 +74,12 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 }
             )
         metadata = self.get_metadata()
-        year = config.release or "2012"
+        year = config.release[:4] or "2012"
+        keys = [f"pascal-voc-{year}"] + ["hariharan-2011-sbd"] * config.augmented
         return tfds.core.DatasetInfo(
             builder=self,
             description=metadata.description,
-            citation=_citation(metadata.citation, f"pascal-voc-{year}"),
+            citation="\n\n".join(_citation(metadata.citation, key) for key in keys),
             homepage=f"http://host.robots.ox.ac.uk/pascal/VOC/voc{year}/",
             features=tfds.features.FeaturesDict(features),
             supervised_keys=("image", "segmentation_mask"),

@@ -8,7 +8,8 @@ import dataclasses
 import json
 
 from voc_seg_tfrecord import built
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 
@@ -22,12 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--source", metavar="ROOT", help="the folder it was built from (its --manual_dir, unpacked)"
     )
     parser.add_argument(
-        "--list",
-        dest="lists",
-        action="append",
-        default=[],
-        metavar="SPLIT=LIST",
-        help="the list that a split was built from, where it is not VOC's (train=trainaug)",
+        "--config",
+        metavar="JSON",
+        help="the --config it was built with, where class names do not do",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
@@ -36,9 +34,8 @@ def run(args: argparse.Namespace) -> int:
     """Runs the command."""
     from voc_seg_tfrecord import verify
 
-    lists = dict(_pair(entry) for entry in args.lists)
     builder = built.open_built(args.dataset, args.data_dir)
-    report = verify.verify(builder, args.source, lists=lists, progress=True)
+    report = verify.verify(builder, args.source, config=_config(args.config), progress=True)
     if args.json:
         print(json.dumps(_as_json(builder, report), indent=2))
     else:
@@ -46,10 +43,17 @@ def run(args: argparse.Namespace) -> int:
     return 1 if report.faults else 0
 
 
-def _pair(entry: str) -> list[str]:
-    if entry.count("=") != 1:
-        raise ConfigError(f"--list {entry}", found="no SPLIT=LIST", expected="train=trainaug")
-    return entry.split("=")
+def _config(text: str | None):
+    if text is None:
+        return None
+    try:
+        return VocSegConfig(**json.loads(text))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, VocSegError):
+            raise
+        raise ConfigError(
+            f"--config {text}", found=str(error), expected="a config in JSON"
+        ) from None
 
 
 def _print(builder, report, source: str | None) -> None:

@@ -1,0 +1,75 @@
+"""Changes records of a built dataset behind TFDS's back, to see whether that is found."""
+
+from collections.abc import Callable
+import io
+import pathlib
+
+import numpy as np
+from PIL import Image
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from tensorflow_datasets.proto import tf_example_pb2
+
+Examples = list[tf_example_pb2.Example]
+
+
+def rewrite(
+    builder: tfds.core.DatasetBuilder, split: str, change: Callable[[Examples], Examples]
+) -> None:
+    """Replaces the records of a split's only shard by what `change` makes of them."""
+    (path,) = builder.info.splits[split].filepaths
+    raw = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
+    examples = change([tf_example_pb2.Example.FromString(record) for record in raw])
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for example in examples:
+            writer.write(example.SerializeToString())
+
+
+def values(example: tf_example_pb2.Example, name: str) -> list[bytes]:
+    """Returns the values of a bytes feature, to be changed in place."""
+    return example.features.feature[name].bytes_list.value
+
+
+def ids(examples: Examples) -> list[str]:
+    """Returns the ids of records."""
+    return [pathlib.Path(values(e, "image/filename")[0].decode()).stem for e in examples]
+
+
+def change_pixel(examples: Examples) -> Examples:
+    """Turns one background pixel of the first record into class 1."""
+    mask = np.array(Image.open(io.BytesIO(values(examples[0], "segmentation_mask")[0])))
+    row, column = np.argwhere(mask == 0)[0]
+    mask[row, column] = 1
+    values(examples[0], "segmentation_mask")[0] = encoded(Image.fromarray(mask), "PNG")
+    return examples
+
+
+def swap_masks(examples: Examples) -> Examples:
+    """Swaps the masks of the first two records."""
+    first, second = (values(example, "segmentation_mask") for example in examples[:2])
+    first[0], second[0] = second[0], first[0]
+    return examples
+
+
+def reencode_image(examples: Examples) -> Examples:
+    """Decodes and encodes the first record's JPEG again."""
+    image = Image.open(io.BytesIO(values(examples[0], "image")[0]))
+    values(examples[0], "image")[0] = encoded(image, "JPEG", quality=95)
+    return examples
+
+
+def drop(examples: Examples) -> Examples:
+    """Drops the first record."""
+    return examples[1:]
+
+
+def double(examples: Examples) -> Examples:
+    """Writes the first record twice."""
+    return [examples[0], *examples]
+
+
+def encoded(image: Image.Image, form: str, **options) -> bytes:
+    """Returns an image file's bytes."""
+    buffer = io.BytesIO()
+    image.save(buffer, form, **options)
+    return buffer.getvalue()

@@ -1,0 +1,94 @@
+from building import build, examples
+import pytest
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import named, splits
+from voc_seg_tfrecord.errors import ConfigError
+
+WANTED = ("2007_000001", "2009_000003")
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("data"), "sample")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """The sample's train split with random access."""
+    data_dir = tmp_path_factory.mktemp("data")
+    build(data_dir, "sample", file_format="array_record")
+    return tfds.data_source("voc_seg_tfrecord/sample", data_dir=data_dir, split="train")
+
+
+def names(dataset):
+    found = dataset.as_numpy_iterator() if hasattr(dataset, "as_numpy_iterator") else dataset
+    return [example["image/filename"].decode().removesuffix(".jpg") for example in found]
+
+
+def test_only_the_listed_examples_of_a_tf_data_dataset_are_kept(sample):
+    dataset = sample.as_dataset(split="train")
+    assert names(splits.only(dataset, WANTED)) == list(WANTED)
+    assert names(splits.only(dataset, ["nothing"])) == []
+
+
+def test_only_the_listed_examples_of_a_data_source_are_kept(source):
+    part = splits.only(source, WANTED)
+    assert len(part) == 2
+    assert sorted(names(part)) == list(WANTED)
+    assert [e["image/filename"] for e in part.__getitems__([1, 0])] == [
+        part[1]["image/filename"],
+        part[0]["image/filename"],
+    ]
+
+
+def test_a_list_that_a_data_source_does_not_hold_is_refused(source):
+    with pytest.raises(ConfigError, match="1 of 2 ids are not in it, such as 2012_000006"):
+        splits.only(source, ["2007_000001", "2012_000006"])
+
+
+def test_the_unlabelled_part_is_the_rest_and_shows_no_label(sample, source):
+    for dataset in (sample.as_dataset(split="train"), source):
+        labelled, unlabelled = splits.labelled_unlabelled(dataset, WANTED)
+        assert sorted(names(labelled)) == list(WANTED)
+        assert names(unlabelled) == ["2008_000002"]
+        assert set(next(iter(labelled))) >= {"segmentation_mask", "labels"}
+        assert set(next(iter(unlabelled))) == {
+            "image",
+            "image/filename",
+            "image/height",
+            "image/width",
+        }
+
+
+def test_loading_a_list_decodes_the_same_examples(sample):
+    found = splits.load(sample, "train", WANTED)
+    everything = examples(sample, "train")
+    assert names(found) == list(WANTED)
+    for example in found.as_numpy_iterator():
+        whole = everything[example["image/filename"].decode()]
+        assert set(example) == set(whole)
+        assert (example["image"] == whole["image"]).all()
+        assert (example["segmentation_mask"] == whole["segmentation_mask"]).all()
+    shapes = {name: spec.shape.as_list() for name, spec in list(found.element_spec.items())[:1]}
+    assert shapes == {"image": [None, None, 3]}
+
+
+def test_elements_without_names_cannot_be_filtered(sample):
+    dataset = sample.as_dataset(split="train", as_supervised=True)
+    with pytest.raises(ConfigError, match="without as_supervised"):
+        splits.only(dataset, WANTED)
+
+
+def test_a_named_list_keeps_what_a_dataset_has_of_it(sample):
+    dataset = sample.as_dataset(split="train")
+    assert names(splits.only(dataset, splits.ids("semi_92"))) == []
+
+
+def test_val_without_sbd_train_needs_sbds_list(tmp_path):
+    shared = named.ids("voc2012_val")[:545]
+    (tmp_path / "train.txt").write_text("\n".join((*shared, *named.ids("trainaug"))))
+    found = splits.val_outside_sbd_train(tmp_path)
+    assert len(found) == 904
+    assert found == splits.val_outside_sbd_train(tmp_path / "train.txt")
+    assert found == named.ids("voc2012_val")[545:]
