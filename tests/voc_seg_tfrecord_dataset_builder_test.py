@@ -297,7 +297,8 @@ BAD_TREES = {
 def test_a_bad_tree_gives_one_clear_error_and_leaves_nothing(kind, devkit, root, tmp_path):
     spoil, words = BAD_TREES[kind]
     spoil(root)
-    config = VocSegConfig(name="bad", release="2012", strict=False)
+    splits = {"train": "train", "validation": "val"}
+    config = VocSegConfig(name="bad", release="2012", strict=False, splits=splits)
     with pytest.raises(voc_seg_tfrecord.VocSegError, match=words) as caught:
         build(tmp_path / "data", config, devkit)
     assert "expected: " in str(caught.value)

@@ -8,7 +8,7 @@ import sys
 
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
-COMMANDS = ("verify", "stats", "leaks")
+COMMANDS = ("check", "build", "verify", "stats", "leaks")
 """Modules of `voc_seg_tfrecord.commands`, in the order of the help page."""
 
 _FINE, _WRONG_DATA, _WRONG_CALL = 0, 1, 2

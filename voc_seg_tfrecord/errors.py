@@ -11,9 +11,15 @@ class VocSegError(ValueError):
       found: what is there.
       expected: what should be there.
       remedy: what the user can do about it.
+      kind: what sort of problem it is, in a few words; by default that of the class.
     """
 
-    def __init__(self, where: object, *, found: str, expected: str = "", remedy: str = ""):
+    KIND = "other"
+
+    def __init__(
+        self, where: object, *, found: str, expected: str = "", remedy: str = "", kind: str = ""
+    ):
+        self.kind = kind or self.KIND
         self.where = str(where)
         self.found = found
         self.expected = expected
@@ -27,36 +33,50 @@ class VocSegError(ValueError):
 
     def __reduce__(self):
         # Beam and process pools pickle exceptions; keyword-only arguments need help.
-        fields = {"found": self.found, "expected": self.expected, "remedy": self.remedy}
+        fields = {name: getattr(self, name) for name in ("found", "expected", "remedy", "kind")}
         return _rebuild, (type(self), self.where, fields)
 
 
 class ConfigError(VocSegError):
     """A config, flag or argument makes no sense."""
 
+    KIND = "wrong call"
+
 
 class SourceError(VocSegError):
     """The data could not be found or downloaded."""
+
+    KIND = "no source"
 
 
 class LayoutError(VocSegError):
     """A tree is not laid out as Pascal VOC's: a folder, list or file is missing."""
 
+    KIND = "layout"
+
 
 class ListError(LayoutError):
     """An id list is empty, repeats itself, leaves its tree, or is not the official one."""
+
+    KIND = "id list"
 
 
 class ImageError(VocSegError):
     """An image file cannot be used."""
 
+    KIND = "image"
+
 
 class MaskError(VocSegError):
     """A mask cannot be read, has unknown values, or does not fit its image."""
 
+    KIND = "mask"
+
 
 class AnnotationError(VocSegError):
     """An XML annotation cannot be read."""
+
+    KIND = "annotation"
 
 
 class RecordError(VocSegError):
@@ -71,6 +91,8 @@ class SplitError(VocSegError):
       problems: all that was found wrong, in the order of the id list.
       examined: how many ids were examined.
     """
+
+    KIND = "split"
 
     SHOWN = 5
 

@@ -146,6 +146,7 @@ def _open(data: bytes, where: object) -> Image.Image:
             found=f"an image that cannot be decoded: {error}",
             expected="a whole image",
             remedy="copy or export the file again",
+            kind="damaged file",
         ) from None
     if getattr(image, "n_frames", 1) > 1:
         raise ImageError(

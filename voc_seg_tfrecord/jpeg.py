@@ -85,5 +85,9 @@ def _checked(header: Header | None, data: bytes, scan: int, where: object) -> He
 
 def _bad(where: object, found: str) -> ImageError:
     return ImageError(
-        where, found=found, expected="a whole JPEG", remedy="copy or export the file again"
+        where,
+        found=found,
+        expected="a whole JPEG",
+        remedy="copy or export the file again",
+        kind="damaged file",
     )

@@ -130,6 +130,7 @@ class VocTree:
                     paths[part] = self.root / folder / names[image_id]
                 elif needed:
                     missing.append(self._missing(folder, image_id))
+                    break
             if not missing:
                 pairs.append(Pair(image_id, self.images[image_id], **paths))
         if missing:
@@ -143,6 +144,7 @@ class VocTree:
             found="no such file",
             expected=f"{kind} for the listed id {image_id!r}",
             remedy="put the file there, or take the id out of the list",
+            kind=f"missing in {folder}",
         )
 
     @functools.cached_property

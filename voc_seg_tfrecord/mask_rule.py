@@ -113,6 +113,7 @@ def _raise_unknown_colors(unknown: np.ndarray, rule: MaskRule, where: object) ->
         found=f"unknown colours: {listed}{more}",
         expected=f"one of the {len(rule.colors)} colours of the classes, exactly",
         remedy="add the colours to the class file, or export masks without smoothing",
+        kind="unknown mask colour",
     )
 
 
@@ -139,4 +140,5 @@ def check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) ->
             found=listed + more,
             expected=f"{min(classes)} to {max(classes)}{void}",
             remedy="name all classes in class_names, say what is void, or mend the mask",
+            kind="unknown mask value",
         )

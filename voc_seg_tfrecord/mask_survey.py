@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord import png
 from voc_seg_tfrecord.classfiles import VOID_COLOR, ClassFile, Color, is_void
-from voc_seg_tfrecord.errors import ConfigError, MaskError, VocSegError
+from voc_seg_tfrecord.errors import MaskError, VocSegError
 from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.pool import ordered_map
 from voc_seg_tfrecord.samples import read_samples
@@ -119,7 +119,6 @@ def decide(
     Raises:
       MaskError: if neither is safe: black or void's colour at a strange index, or only 0 and
         255, which may be a foreground.
-      ConfigError: if colours are to decide and there are none.
     """
     own = {e.color for e in class_file.entries} | {VOID_COLOR} if class_file else set()
     colored = class_file is not None and class_file.colored
@@ -129,9 +128,8 @@ def decide(
     if forced == "index":
         return Decision("index", "as you said")
     if forced == "color":
-        if colored:
-            return Decision("color", f"as you said, {source}", grey_is_color=grey_is_color)
-        raise_without_colors(class_file, where)
+        said = "as you said, " + (source if colored else "with VOC's palette")
+        return Decision("color", said, voc_colors=not colored, grey_is_color=grey_is_color)
     if colored and (used or grey_is_color) and used <= own:
         return Decision("color", source, grey_is_color=grey_is_color)
     if found.colors:
@@ -145,17 +143,6 @@ def decide(
             f"(--values 0=0,{VOID}=1); if it is void, with --masks_by index",
         )
     return _decide_palette(found, where)
-
-
-def raise_without_colors(class_file: ClassFile | None, where: object) -> None:
-    """Raises the error of a set to be read by colour without a file of colours."""
-    source = class_file.source if class_file else "no class file"
-    raise ConfigError(
-        where,
-        found=f"masks to be read by colour, and {source} without colours",
-        expected="a labelmap.txt with a colour for each class",
-        remedy="add one with lines such as crack:128,0,0::, beside the image folder",
-    )
 
 
 def colors_of(

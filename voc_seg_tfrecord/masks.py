@@ -140,6 +140,7 @@ def _check_size(found: tuple[int, int], size: tuple[int, int] | None, where: obj
             found=f"mask of {found[1]} x {found[0]} pixels",
             expected=f"{size[1]} x {size[0]} (width x height), as its image has",
             remedy="find the mask that belongs to the image; never resize one to fit",
+            kind="size of mask and image differ",
         )
 
 

@@ -27,7 +27,7 @@ class Plan:
       rule: how each mask is read.
       splits: the ids of each split.
       sources: where each split comes from, in words.
-      left_out: how many listed ids each split leaves out for want of a mask.
+      left_out: the listed ids that each split leaves out for want of a mask.
       notes: what else a user should know.
     """
 
@@ -37,7 +37,7 @@ class Plan:
     rule: MaskRule
     splits: dict[str, list[str]]
     sources: dict[str, str]
-    left_out: dict[str, int]
+    left_out: dict[str, list[str]]
     notes: tuple[str, ...]
 
 
@@ -150,7 +150,10 @@ def _splits(
             )
         assignment.check_ratios(ratios, f"config {config.name!r}, splits")
         splits = assignment.assign(_pool(tree), ratios, config.seed)
-        sources = {n: f"{r:g} of {len(tree.images)}, by hash" for n, r in ratios.items()}
+        sources = {
+            n: f"{r:g} of {len(tree.images)}, by hash" if r < 1 else "all images"
+            for n, r in ratios.items()
+        }
     else:
         splits = {name: _read_split(tree, source) for name, source in wanted.items()}
         sources = {n: s if s.endswith("/") else f"{s}.txt" for n, s in wanted.items()}
@@ -217,7 +220,7 @@ def _check_splits(splits: dict[str, list[str]], config: VocSegConfig, tree: VocT
 
 def _without_masks(
     tree: VocTree, config: VocSegConfig, splits: dict[str, list[str]]
-) -> tuple[dict[str, list[str]], dict[str, int]]:
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Leaves out listed images that have no mask, if the config says so."""
     if config.missing_mask != "skip":
         return splits, {}
@@ -226,14 +229,17 @@ def _without_masks(
         name: [i for i in ids if i in tree.masks or i not in tree.images]
         for name, ids in splits.items()
     }
-    left_out = {name: len(ids) - len(kept[name]) for name, ids in splits.items()}
+    left_out = {
+        name: [i for i in ids if i in tree.images and i not in tree.masks]
+        for name, ids in splits.items()
+    }
     for name, ids in kept.items():
         if not ids:
             raise ListError(
                 f"split {name!r} of {tree.root}",
-                found=f"no mask for any of its {left_out[name]} images",
+                found=f"no mask for any of its {len(left_out[name])} images",
                 expected="a mask for one at least",
                 remedy="leave the split out, or take its images as background "
                 "(--missing_mask background)",
             )
-    return kept, {name: count for name, count in left_out.items() if count}
+    return kept, {name: ids for name, ids in left_out.items() if ids}

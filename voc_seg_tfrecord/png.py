@@ -143,7 +143,9 @@ def _chunks(data: bytes, where: object) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _damaged(where: object, found: str) -> MaskError:
-    return MaskError(where, found=found, expected="a whole PNG", remedy=_REMEDY_DAMAGED)
+    return MaskError(
+        where, found=found, expected="a whole PNG", remedy=_REMEDY_DAMAGED, kind="damaged file"
+    )
 
 
 def looks_like(data: bytes) -> str:

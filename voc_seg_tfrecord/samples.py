@@ -96,6 +96,7 @@ def open_image(data: bytes, where: object) -> Image.Image:
             found=f"a file that cannot be decoded: {error}",
             expected="a whole PNG",
             remedy="copy or export the file again",
+            kind="damaged file",
         ) from None
     return image
 

@@ -1,0 +1,78 @@
+import json
+
+from etils import epath
+import pytest
+
+from voc_seg_tfrecord import classfiles
+from voc_seg_tfrecord.errors import LayoutError
+
+DEFAULT_VOID = (255, *classfiles.VOID_NAMES, classfiles.VOID_COLOR)
+
+
+def read(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    return classfiles.find(epath.Path(tmp_path))
+
+
+def test_labelmap_keeps_its_order_and_colours(tmp_path):
+    found = read(tmp_path, "labelmap.txt", "# c\napple:250,50,83::\nbackground:0,0,0::\n")
+    assert found.class_names(DEFAULT_VOID) == ("apple", "background")
+    assert found.entries[0].color == (250, 50, 83)
+
+
+def test_empty_colours_of_a_labelmap_are_vocs_of_that_line(tmp_path):
+    found = read(tmp_path, "labelmap.txt", "background:::\nperson:::\nignored:224,224,192::\n")
+    assert [entry.color for entry in found.entries] == [(0, 0, 0), (128, 0, 0), (224, 224, 192)]
+    assert found.class_names(DEFAULT_VOID) == ("background", "person")
+
+
+def test_dataset_meta(tmp_path):
+    meta = {
+        "label_map": {"0": "background", "1": "cat"},
+        "segmentation_colors": [[0, 0, 0], [1, 2, 3]],
+    }
+    found = read(tmp_path, "dataset_meta.json", json.dumps(meta))
+    assert [(e.value, e.name, e.color) for e in found.entries] == [
+        (0, "background", (0, 0, 0)),
+        (1, "cat", (1, 2, 3)),
+    ]
+
+
+def test_class_names_without_final_newline_with_slashes_and_an_ignored_first(tmp_path):
+    found = read(tmp_path, "class_names.txt", "__ignore__\n_background_\npotted plant\ntv/monitor")
+    assert [(e.value, e.name) for e in found.entries] == [
+        (255, "__ignore__"),
+        (0, "_background_"),
+        (1, "potted plant"),
+        (2, "tv/monitor"),
+    ]
+    assert found.class_names(DEFAULT_VOID) == ("_background_", "potted plant", "tv/monitor")
+    assert not found.colored
+
+
+def test_colors_names_may_have_blanks_and_background_is_added(tmp_path):
+    found = read(tmp_path, "colors.txt", "neutral 224 224 192\nkiwi fruit 255 0 0\n")
+    assert found.class_names(DEFAULT_VOID) == ("background", "kiwi fruit")
+
+
+def test_classes_csv_gives_values(tmp_path):
+    found = read(tmp_path, "_classes.csv", "Pixel Value, Class\n0, background\n5, crack\n")
+    assert [(e.value, e.name) for e in found.entries] == [(0, "background"), (5, "crack")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("labelmap.txt", "apple:250,50::\n", "not readable"),
+        ("labelmap.txt", "apple:250,50,300::\n", "not 0 to 255"),
+        ("labelmap.txt", "a:::\na:::\n", "'a' twice"),
+        ("class_names.txt", "", "no names"),
+        ("dataset_meta.json", "{", "not readable"),
+        ("dataset_meta.json", "[]", "not readable"),
+        ("_classes.csv", "a,b\n", "Pixel Value"),
+        ("colors.txt", "apple\n", "not readable"),
+    ],
+)
+def test_what_no_tool_writes_is_refused(tmp_path, name, text, words):
+    with pytest.raises(LayoutError, match=words):
+        read(tmp_path, name, text)

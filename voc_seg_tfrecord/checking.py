@@ -1,0 +1,262 @@
+"""Everything that is wrong with a tree, found in one reading and never stopped by a file."""
+
+import collections
+from collections.abc import Iterable
+import dataclasses
+import functools
+import hashlib
+import re
+from typing import Any
+import unicodedata
+
+import numpy as np
+from tqdm import tqdm
+
+from voc_seg_tfrecord import own_data, samples
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
+from voc_seg_tfrecord.examples import ExampleSpec, make_example
+from voc_seg_tfrecord.layout import VocTree
+from voc_seg_tfrecord.pairs import Pair
+from voc_seg_tfrecord.pool import ordered_map
+
+STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
+"""What a build does about a finding."""
+
+# What tools put behind an id when they copy or augment an image: Roboflow's hash, " copy".
+_COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing to know about a tree.
+
+    Attributes:
+      kind: what sort of thing.
+      where: the file, list or ids.
+      message: all about it.
+      effect: what a build does: `stops`, `left out` or `ignored`.
+    """
+
+    kind: str
+    where: str
+    message: str
+    effect: str = STOPS
+
+
+@dataclasses.dataclass
+class Report:
+    """What was found in a tree.
+
+    Attributes:
+      findings: in the order in which they were found.
+      plan: what a build would do, None if it could not be decided.
+      class_names: the classes, in mask order.
+      pixels: int64 `[256]`, pixels of each class index over all masks that can be used.
+      images: int64 `[256]`, masks that have the class.
+      examined: images that were read.
+    """
+
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    plan: own_data.Plan | None = None
+    class_names: tuple[str, ...] = ()
+    pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+    images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+    examined: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether a build would go through."""
+        return not any(finding.effect == STOPS for finding in self.findings)
+
+
+def check(tree: VocTree, config: VocSegConfig) -> Report:
+    """Reads and decodes all of a tree.
+
+    Args:
+      tree: the tree.
+      config: what a build would be told.
+
+    Returns:
+      The report. No file makes it stop early.
+    """
+    report = Report(class_names=tuple(config.class_names))
+    try:
+        plan = own_data.plan(tree, config)
+    except VocSegError as error:
+        report.findings.append(finding_of(error))
+        plan = _plan_of_everything(tree, config, report)
+        if plan is None:
+            return report
+    report.plan = plan
+    report.findings += _notes(plan)
+    pairs = _pairs(plan, config, report)
+    spec = ExampleSpec.of(config, plan.rule)
+    digests = _read_all(pairs, spec, report)
+    report.findings += _unused(plan)
+    report.findings += _same_in_two_splits(plan, digests)
+    return report
+
+
+def _plan_of_everything(
+    tree: VocTree, config: VocSegConfig, report: Report
+) -> own_data.Plan | None:
+    """Returns a plan to read on with where the tree's own splits are wrong."""
+    try:
+        everything = dataclasses.replace(config, splits={"train": 1.0}, missing_mask="skip")
+        return own_data.plan(tree, everything)
+    except VocSegError as error:
+        if not report.findings or report.findings[-1].message != str(error):
+            report.findings.append(finding_of(error))
+        return None
+
+
+def _notes(plan: own_data.Plan) -> Iterable[Finding]:
+    for note in plan.notes:
+        yield Finding("note", str(plan.tree.root), note, IGNORED)
+    for split, ids in plan.left_out.items():
+        for image_id in ids:
+            message = f"{image_id}: listed in split {split!r}, but it has no mask"
+            yield Finding("no mask", image_id, message, LEFT_OUT)
+
+
+def _pairs(plan: own_data.Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
+    """Returns split and pair of each id whose files are all there."""
+    found = []
+    for split, ids in plan.splits.items():
+        for image_id in ids:
+            try:
+                (pair,) = plan.tree.pairs(
+                    split,
+                    [image_id],
+                    instances=config.instance_mask,
+                    annotations=config.objects,
+                    background=config.missing_mask == "background",
+                )
+            except SplitError as error:
+                report.findings += [finding_of(problem) for problem in error.problems]
+            else:
+                found.append((split, pair))
+    return found
+
+
+def _read_all(
+    pairs: list[tuple[str, Pair]], spec: ExampleSpec, report: Report
+) -> dict[bytes, list[tuple[str, str]]]:
+    """Decodes everything; returns split and id by the hash of the image's bytes."""
+    digests: dict[bytes, list[tuple[str, str]]] = collections.defaultdict(list)
+    results = ordered_map(functools.partial(_read_one, spec), pairs)
+    for (split, pair), (problems, histogram, digest) in tqdm(
+        results, total=len(pairs), desc="Checking...", unit=" images", leave=False
+    ):
+        report.examined += 1
+        report.findings += problems
+        if digest:
+            digests[digest].append((split, pair.id))
+        if histogram is not None:
+            report.pixels += histogram
+            report.images += histogram > 0
+    return digests
+
+
+def _read_one(
+    spec: ExampleSpec, item: tuple[str, Pair]
+) -> tuple[list[Finding], np.ndarray | None, bytes]:
+    _, pair = item
+    digest = b""
+    try:
+        raw = pair.read()
+        digest = hashlib.sha256(raw.image).digest()
+        example = make_example(raw, spec)
+        mask = np.asarray(samples.open_image(example["segmentation_mask"], pair.mask))
+        _decode_image(example["image"], pair)
+    except VocSegError as error:
+        return [finding_of(error)], None, digest
+    # A check has to outlive whatever a file does to a decoder.
+    except Exception as error:
+        message = f"{pair.image}: {type(error).__name__}: {error}"
+        return [Finding("unreadable", str(pair.image), message)], None, digest
+    return [], np.bincount(mask.ravel(), minlength=256), digest
+
+
+def _decode_image(data: bytes, pair: Pair) -> None:
+    try:
+        samples.open_image(data, pair.image)
+    except VocSegError as error:
+        raise ImageError(
+            pair.image,
+            found=error.found,
+            expected="an image that can be decoded to its end",
+            remedy=error.remedy,
+            kind="damaged file",
+        ) from None
+
+
+def _unused(plan: own_data.Plan) -> Iterable[Finding]:
+    groups = (*plan.splits.values(), *plan.left_out.values())
+    listed = {image_id for ids in groups for image_id in ids}
+    tree = plan.tree
+    for kind, folder, names in (
+        ("image in no split", tree.layout.images, tree.images),
+        ("mask in no split", tree.layout.masks, tree.masks),
+    ):
+        for image_id in names.keys() - listed if listed else ():
+            where = f"{folder}/{names[image_id]}"
+            yield Finding(kind, where, f"{where} is in no split", IGNORED)
+
+
+def _same_in_two_splits(
+    plan: own_data.Plan, digests: dict[bytes, list[tuple[str, str]]]
+) -> Iterable[Finding]:
+    """Yields images whose bytes, or ids but for marks of copies, are in two splits."""
+    for places in digests.values():
+        if len({split for split, _ in places}) > 1:
+            text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
+            yield Finding("same image in two splits", text, f"{text}: same bytes", IGNORED)
+    by_base: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
+    for split, ids in plan.splits.items():
+        for image_id in ids:
+            base = _COPY_MARK.sub("", unicodedata.normalize("NFC", image_id).casefold())
+            by_base[base.rpartition("/")[2]].append((split, image_id))
+    for places in by_base.values():
+        if len({split for split, _ in places}) > 1 and len({i for _, i in places}) > 1:
+            text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
+            yield Finding("near-duplicate ids in two splits", text, text, IGNORED)
+
+
+def finding_of(error: VocSegError) -> Finding:
+    """Returns what an error found."""
+    return Finding(error.kind, error.where, str(error))
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """Returns a report for machines: plain dictionaries, lists, numbers and texts."""
+    kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
+    for finding in report.findings:
+        kinds[finding.kind, finding.effect].append(finding)
+    plan = report.plan
+    return {
+        "ok": report.ok,
+        "root": str(plan.tree.root) if plan else "",
+        "examined": report.examined,
+        "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
+        "findings": [
+            {
+                "kind": kind,
+                "effect": effect,
+                "count": len(found),
+                "messages": [finding.message for finding in found],
+                "where": [finding.where for finding in found],
+            }
+            for (kind, effect), found in sorted(kinds.items(), key=lambda k: (k[0][1] != STOPS, k))
+        ],
+        "classes": [
+            {
+                "index": index,
+                "name": name,
+                "pixels": int(report.pixels[index]),
+                "images": int(report.images[index]),
+            }
+            for index, name in [*enumerate(report.class_names), (255, "void")]
+        ],
+    }

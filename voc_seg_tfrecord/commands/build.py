@@ -1,0 +1,119 @@
+"""Builds a dataset from your own tree: finds images, masks, lists and class names.
+
+What was found is shown before anything is built, with the `tfds build` command that builds
+the same bytes.
+"""
+
+import argparse
+from collections.abc import Mapping
+import shlex
+
+from voc_seg_tfrecord.build_tree import builder_from_tree, find_config
+from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.own_data import Plan
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+
+SUMMARY = "build an own tree, its class names and lists found for you"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    tree_arguments.add(parser)
+    parser.add_argument("--name", required=True, help="the dataset will be voc_seg_tfrecord/NAME")
+    parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
+    parser.add_argument("--file_format", help="tfrecord (default), array_record or riegeli")
+    parser.add_argument("--num_shards", type=int, help="shards a split; TFDS chooses by default")
+    parser.add_argument("--overwrite", action="store_true", help="build anew what is there")
+    parser.add_argument(
+        "--dry_run", action="store_true", help="only show what was found, build nothing"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shows the plan, builds, and says how to load it."""
+    if args.num_shards is not None and args.num_shards < 1:
+        raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
+    config, plan = find_config(args.root, name=args.name, **tree_arguments.fields(args))
+    print(describe(plan, config))
+    if args.dry_run:
+        print(f"\nthe same with TFDS:\n  {_tfds_command(args, config)}")
+        return 0
+    folder = Builder(data_dir=args.data_dir, config=config).data_path
+    if folder.exists() and not args.overwrite:
+        raise ConfigError(
+            folder,
+            found="a dataset that is there already",
+            expected="a name that is free",
+            remedy="build it anew with --overwrite, or choose another --name",
+        )
+    builder = builder_from_tree(
+        args.root,
+        config=config,
+        data_dir=args.data_dir,
+        file_format=args.file_format,
+        num_shards=args.num_shards,
+        overwrite=args.overwrite,
+    )
+    splits = builder.info.splits
+    counts = ", ".join(f"{name} {split.num_examples}" for name, split in splits.items())
+    print(f"\nbuilt {builder.data_dir}: {counts}")
+    print(f"load it with tfds.load('voc_seg_tfrecord/{args.name}'{_data_dir(args)})")
+    print(f"the same with TFDS:\n  {_tfds_command(args, config)}")
+    return 0
+
+
+def describe(plan: Plan, config: VocSegConfig) -> str:
+    """Returns what was found and decided, a line each."""
+    tree, layout = plan.tree, plan.tree.layout
+    source = f"from {plan.class_file.source}" if plan.class_file else "as given"
+    lines = {
+        "tree": str(tree.root),
+        "images": f"{len(tree.images)} in {layout.images}",
+        "masks": f"{len(tree.masks)} in {layout.masks}, by {_by(plan)}",
+        "classes": f"{len(config.class_names)} {source}: {_numbered(config.class_names)}",
+        "void": ", ".join(map(str, _voids(plan))) or "none",
+    }
+    if config.instance_mask or config.objects:
+        extra = {layout.instances: config.instance_mask, layout.annotations: config.objects}
+        lines["also"] = ", ".join(name for name, wanted in extra.items() if wanted)
+    for split, ids in plan.splits.items():
+        out = len(plan.left_out.get(split, []))
+        note = f"; {out} without a mask left out" if out else ""
+        lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
+    text = [f"{key + ':':18}{value}" for key, value in lines.items()]
+    return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
+
+
+def _by(plan: Plan) -> str:
+    word = {"index": "index", "color": "colour"}[plan.decision.by]
+    return f"{word}, {plan.decision.reason}"
+
+
+def _numbered(names: tuple[str, ...]) -> str:
+    shown = [f"{index} {name}" for index, name in enumerate(names)]
+    return ", ".join(shown if len(shown) <= 24 else [*shown[:22], "...", shown[-1]])
+
+
+def _voids(plan: Plan) -> list[int | str]:
+    mapping: Mapping = plan.rule.values if plan.rule.colors is None else plan.rule.colors
+    return [
+        key if isinstance(key, int) else "colour {},{},{}".format(*key)
+        for key, index in mapping.items()
+        if index == VOID and key != -1  # -1 is void in .npy masks alone
+    ]
+
+
+def _data_dir(args: argparse.Namespace) -> str:
+    return f", data_dir={args.data_dir!r}" if args.data_dir else ""
+
+
+def _tfds_command(args: argparse.Namespace, config: VocSegConfig) -> str:
+    words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
+    words += ["--config", config.to_json(), "--manual_dir", str(args.root)]
+    words += ["--data_dir", args.data_dir] if args.data_dir else []
+    words += ["--file_format", args.file_format] if args.file_format else []
+    words += ["--num_shards", str(args.num_shards)] if args.num_shards else []
+    return shlex.join(words)

@@ -1,0 +1,87 @@
+"""Shows everything that is wrong with a tree, before building it.
+
+Reads and decodes all of it and never stops at the first problem. Exits with 1 if a build
+would stop.
+"""
+
+import argparse
+import json
+
+from voc_seg_tfrecord import checking
+from voc_seg_tfrecord.build_tree import NO_CLASS_NAMES, find_config_of
+from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands.build import describe
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.labels import VOID
+
+SUMMARY = "everything wrong with a tree, before building"
+
+_SHOWN = 3  # findings of a kind
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    tree_arguments.add(parser)
+    parser.add_argument("--json", action="store_true", help="print the report for machines")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks and prints the report."""
+    config, report = _check(args)
+    summary = checking.summary(report)
+    if args.json:
+        print(json.dumps(summary, indent=2))
+        return 0 if report.ok else 1
+    if report.plan:
+        print(describe(report.plan, config), end="\n\n")
+    _print_findings(summary)
+    if report.plan:
+        _print_classes(summary)
+    print(f"\n{report.examined} images read; " + _verdict(report))
+    return 0 if report.ok else 1
+
+
+def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, checking.Report]:
+    said = tree_arguments.fields(args)
+    try:
+        tree, config = find_config_of(args.root, name="check", **said)
+        return config, checking.check(tree, config)
+    except ConfigError as error:
+        if error.kind != NO_CLASS_NAMES:
+            raise
+        nameless = error
+    except VocSegError as error:  # without a tree to read this is the one finding
+        return None, checking.Report([checking.finding_of(error)])
+    # Without names any value may be a class; the rest can be checked all the same.
+    names = [f"class {value}" for value in range(VOID)]
+    tree, config = find_config_of(args.root, name="check", **said, class_names=names)
+    report = checking.check(tree, config)
+    report.findings.insert(0, checking.finding_of(nameless))
+    return config, report
+
+
+def _print_findings(summary: dict) -> None:
+    for kind in summary["findings"]:
+        print(f"{kind['count']:6} x {kind['kind']} (the build: {kind['effect']})")
+        for message in kind["messages"][:_SHOWN]:
+            print("           " + message.replace("\n", "\n           "))
+        if kind["count"] > _SHOWN:
+            print(f"           ... and {kind['count'] - _SHOWN} more; --json lists all")
+
+
+def _print_classes(summary: dict) -> None:
+    total = sum(row["pixels"] for row in summary["classes"]) or 1
+    print(f"\n{'class':>5}  {'name':24}{'images':>8}{'pixels':>14}{'share':>9}")
+    for row in summary["classes"]:
+        if not row["pixels"] and row["name"].startswith("class "):
+            continue  # a placeholder
+        share = f"{100 * row['pixels'] / total:.3f}%"
+        print(
+            f"{row['index']:5}  {row['name'][:23]:24}{row['images']:8}{row['pixels']:14}{share:>9}"
+        )
+
+
+def _verdict(report: checking.Report) -> str:
+    stops = sum(finding.effect == checking.STOPS for finding in report.findings)
+    return f"a build would stop: {stops} problems" if stops else "a build would go through"
