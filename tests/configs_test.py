@@ -1,3 +1,6 @@
+import dataclasses
+import json
+
 import pytest
 
 from voc_seg_tfrecord import VocSegConfig, configs, releases, resources
@@ -53,3 +56,20 @@ def test_every_address_is_registered_with_the_archives_hash():
                 assert sha256 in archive.sha256s
                 assert filename == archive.filename
                 assert url.endswith(filename)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"class_names": ("background", "crack"), "splits": {"train": 0.8, "test": 0.2}},
+        {"release": "2012"},
+        {"release": "2012", "strict": False, "instance_mask": False, "objects": False},
+        {"release": "2012_aug", "strict": False},
+    ],
+)
+def test_a_config_comes_back_from_its_json(fields):
+    config = VocSegConfig(name="mine", **fields)
+    assert dataclasses.asdict(VocSegConfig(**json.loads(config.to_json()))) == dataclasses.asdict(
+        config
+    )

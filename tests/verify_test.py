@@ -6,7 +6,7 @@ from conftest import DUMMY_DATA
 import doctoring
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, built, cli, verify
+from voc_seg_tfrecord import VocSegConfig, built, cli, fingerprint, named, pinned, verify
 from voc_seg_tfrecord.errors import ConfigError
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
@@ -149,7 +149,7 @@ def test_the_fingerprint_is_the_same_for_any_shards_and_format(sample, tmp_path,
     config = VocSegConfig(name="copy", instance_mask=True, objects=True, splits=splits)
     other = build(tmp_path, config, DUMMY_DATA, file_format=form, num_shards=2)
     assert len(other.info.splits["train"].filepaths) == 2
-    report = verify.verify(other, TREE, config=config)
+    report = verify.verify(other, TREE)
     assert report.faults == []
     one = verify.verify(sample).splits
     assert {s: report.splits[s].fingerprint for s in splits} == {
@@ -208,3 +208,47 @@ def test_the_command_prints_json(sample, capsys):
 def test_an_option_that_makes_no_sense_is_a_wrong_call(sample, capsys, option, value):
     assert cli.main(["verify", str(sample.data_dir), option, value]) == 2
     assert option in capsys.readouterr().err
+
+
+def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(sample, tmp_path):
+    folder = shutil.copytree(sample.data_dir, tmp_path / "voc_seg_tfrecord" / "2012" / "1.0.0")
+    info = folder / "dataset_info.json"
+    info.write_text(info.read_text().replace('"sample"', '"2012"'))
+    faults = found(built.open_built("voc_seg_tfrecord/2012", tmp_path), None)
+    sha256 = named.named()["voc2012_train"].sha256
+    assert "train: 3 examples, 2012 has 1464" in faults
+    assert any(f"pinned is {sha256}" in fault for fault in faults)
+    assert any(
+        fault.startswith("train: missing: 2007_000032, 2007_000039")
+        and fault.endswith("and 1454 more, by the list voc2012_train")
+        for fault in faults
+    )
+    assert any(
+        fault.startswith("train: extra: 2007_000001, 2008_000002, 2009_000003, by")
+        for fault in faults
+    )
+
+
+def fingerprint_of(name, masks):
+    ids = named.named()[name]
+    return fingerprint.Fingerprint(ids.examples, ids.sha256, "", masks, "")
+
+
+def test_masks_of_an_official_split_are_held_against_the_pinned_digest():
+    right = pinned.splits()["2012", "train"].masks_sha256
+    ids = set(named.ids("voc2012_train"))
+    compare = verify._compare_with_facts
+    faults, known = compare("2012", "train", fingerprint_of("voc2012_train", right), ids)
+    assert faults == []
+    assert known == {"ids": "the list voc2012_train", "masks": "VOC2012 train, as pinned"}
+    faults, known = compare("2012", "train", fingerprint_of("voc2012_train", "0" * 64), ids)
+    assert [str(fault) for fault in faults] == [
+        f"train: masks: sha256 {'0' * 64}, pinned is {right}"
+    ]
+
+
+def test_an_own_config_of_a_named_list_is_recognised():
+    faults, known = verify._compare_with_facts(
+        "mine", "train", fingerprint_of("semi_92", "0" * 64), set(named.ids("semi_92"))
+    )
+    assert (faults, known) == ([], {"ids": "the list semi_92"})

@@ -136,10 +136,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""
-        default = type(self)(name=self.name)
+        # What a release has by default differs from what own data has.
+        default = type(self)(name=self.name, release=self.release)
         names = [field.name for field in dataclasses.fields(self)]
         changed = {n: getattr(self, n) for n in names if getattr(self, n) != getattr(default, n)}
-        return json.dumps({"name": self.name, **changed})
+        release = {"release": self.release} if self.release else {}
+        return json.dumps({"name": self.name, **release, **changed})
 
 
 _CHOICES = {

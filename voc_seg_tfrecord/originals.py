@@ -7,7 +7,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import records, sources
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
+from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import ExampleSpec, make_example
 from voc_seg_tfrecord.lists import image_id
@@ -74,8 +74,7 @@ def find(
     Args:
       builder: of a built dataset.
       folder: what its `--manual_dir` was.
-      config: the config that it was built with. By default the official one of its name, or
-        one of own data with its class names and nothing out of the ordinary.
+      config: the config that it was built with, if its metadata does not hold it.
 
     Returns:
       The source; none of its files have been read but those that tell what masks mean.
@@ -103,11 +102,16 @@ def find(
 
 
 def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
-    name = builder.info.config_name
-    official = {config.name: config for config in BUILDER_CONFIGS if config.name != SAMPLE}
-    return official.get(name) or VocSegConfig(
-        name="source",
-        class_names=records.class_names(builder),
-        instance_mask="instance_mask" in builder.info.features,
-        objects="objects" in builder.info.features,
-    )
+    """Returns the config that the dataset says it was built with, under a name of its own.
+
+    Under `sample` the source would be the package's own tree, whatever folder is given.
+    """
+    said = (builder.info.metadata or {}).get("config")
+    if said is None:
+        raise ConfigError(
+            builder.info.full_name,
+            found="no config in its metadata",
+            expected="a dataset that this version of voc_seg_tfrecord built",
+            remedy="give the config that it was built with: --config JSON",
+        )
+    return VocSegConfig(**{**said, "name": "source"})

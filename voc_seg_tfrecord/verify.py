@@ -76,8 +76,7 @@ def verify(
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
       source: the folder that the dataset was built from, unpacked.
-      config: the config that it was built with, for own data that needs more than its
-        class names; see `originals.find`.
+      config: the config that it was built with, if its metadata does not hold it.
       progress: whether to show a bar a split on standard error.
 
     Returns:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 import functools
+import json
 import re
 from typing import Any, ClassVar
 
@@ -84,7 +85,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             features=tfds.features.FeaturesDict(features),
             supervised_keys=("image", "segmentation_mask"),
             metadata=tfds.core.MetadataDict(
-                ignore_label=VOID, class_names=names, palette=voc_palette().tolist()
+                ignore_label=VOID,
+                class_names=names,
+                palette=voc_palette().tolist(),
+                config=json.loads(config.to_json()),
             ),
         )
 

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="JSON",
-        help="the --config it was built with, where class names do not do",
+        help="the --config it was built with, if it does not hold it itself",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
