@@ -1,4 +1,5 @@
 import io
+import pickle
 import shutil
 import tarfile
 
@@ -154,3 +155,9 @@ def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
     shutil.copy(root / "JPEGImages/2007_000001.jpg", root / f"JPEGImages/{official}.jpg")
     with pytest.raises(SplitError, match=f"VOC2012/SegmentationClass/{official}: no such file"):
         tree.pairs("train", [official])
+
+
+def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
+    tree = AugmentedTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
+    pairs = tree.pairs("train", tree.read_ids("train"), instances=True)
+    assert pickle.loads(pickle.dumps(pairs)) == pairs

@@ -5,6 +5,8 @@ import re
 
 from building import build
 
+from voc_seg_tfrecord import cli, named
+
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
 
 
@@ -22,3 +24,20 @@ def test_the_first_lines_of_python_print_what_the_readme_shows(tmp_path):
     with contextlib.redirect_stdout(printed):
         exec(code, {})
     assert printed.getvalue() == fence("output")
+
+
+def test_verify_prints_the_fingerprint_that_the_readme_shows(tmp_path, capsys):
+    folder = build(tmp_path, "sample").data_dir
+    capsys.readouterr()
+    assert cli.main(["verify", str(folder)]) == 0
+    assert capsys.readouterr().out == fence("verify")
+
+
+def test_the_table_of_named_lists_is_that_of_the_package():
+    rows = re.findall(
+        r"^\| `(\w+)` \| (\w+) \| (\d+) \| `([0-9a-f]{16})` \| (.*) \|$", README, re.M
+    )
+    known = [
+        (e.name, e.role, str(e.examples), e.sha256[:16], e.source) for e in named.named().values()
+    ]
+    assert rows == known

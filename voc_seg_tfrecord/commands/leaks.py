@@ -17,9 +17,11 @@ _SHOWN = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    kinds = f"DATASET, DATASET@SPLIT, a file of ids, or one of {', '.join(named.named())}, "
-    for name in ("a", "b"):
-        parser.add_argument(name, metavar=name.upper(), help=kinds + ", ".join(_SBD_LISTS))
+    lists = ", ".join([*named.named(), *_SBD_LISTS])
+    parser.add_argument(
+        "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
+    )
+    parser.add_argument("b", metavar="B", help="likewise")
     parser.add_argument("--data_dir", help="where datasets are, as everywhere in TFDS")
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder dataset, for sbd_train and sbd_val"

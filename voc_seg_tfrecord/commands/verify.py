@@ -7,7 +7,7 @@ import argparse
 import dataclasses
 import json
 
-from voc_seg_tfrecord import built
+from voc_seg_tfrecord import built, pinned
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
@@ -70,8 +70,10 @@ def _print(builder, report, source: str | None) -> None:
         print(f"  {fault}")
     if len(faults) > _SHOWN:
         print(f"  ... and {len(faults) - _SHOWN} more")
-    against = f"against {source}" if source else "in itself and against the pinned facts"
-    print(f"verified {against}: {len(faults) or 'no'} fault{'' if len(faults) == 1 else 's'}")
+    facts = any((builder.info.config_name, split) in pinned.splits() for split in report.splits)
+    against = ["in itself"] + ["the pinned facts"] * facts + [source] * bool(source)
+    count = f"{len(faults) or 'no'} fault{'' if len(faults) == 1 else 's'}"
+    print(f"verified {' and against '.join(against)}: {count}")
 
 
 def _as_json(builder, report) -> dict:
