@@ -4,20 +4,30 @@ import shutil
 import tarfile
 
 from building import build, examples
+from conftest import DUMMY_DATA
 import make_sbd
 import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, releases, verify
+from voc_seg_tfrecord import VocSegConfig, augmented, named, releases, verify
 from voc_seg_tfrecord.augmented import AugmentedTree
 from voc_seg_tfrecord.errors import ListError, SourceError, SplitError
 
 # VOC2012 train of the drawn tree is 2007_000001, 2008_000002 and 2009_000003, val is
 # 2010_000004 and 2011_000005. SBD has one of each and two that only it labels.
+VOC2012 = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 ONLY_SBD = ("2008_100001", "2009_100002")
 PART = VocSegConfig(name="part", release="2012_aug", strict=False)
 SBD_MASK = np.kron(np.array([[0, 15], [12, 0]]), np.ones((20, 25))).astype(np.uint8)
+
+
+@pytest.fixture(autouse=True)
+def drawn_ids_are_vocs(monkeypatch):
+    """Lets the lists know the drawn images, one of which bears the name of one of SBD's."""
+    drawn = {path.stem for path in (VOC2012 / "SegmentationClass").iterdir()}
+    official, known = augmented._known()
+    monkeypatch.setattr(augmented, "_known", lambda: (official | drawn, known))
 
 
 @pytest.fixture
@@ -161,3 +171,13 @@ def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
     tree = AugmentedTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
     pairs = tree.pairs("train", tree.read_ids("train"), instances=True)
     assert pickle.loads(pickle.dumps(pairs)) == pairs
+
+
+@pytest.mark.usefixtures("of_pngs")
+def test_a_mask_of_sbd_that_lies_among_vocs_is_still_sbds(root):
+    known = min(set(named.ids("trainaug")) - set(named.ids("voc2012_train")) - {"2008_000002"})
+    for folder, name in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
+        shutil.copy(root / folder / f"2007_000001.{name}", root / folder / f"{known}.{name}")
+    (pair,) = AugmentedTree(root).pairs("train", [known], instances=True)
+    assert pair.mask_source == "sbd"
+    assert pair.instances is None

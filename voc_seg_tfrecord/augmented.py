@@ -15,7 +15,7 @@ from voc_seg_tfrecord.errors import SplitError, VocSegError
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.layout import VOC, VocTree
 from voc_seg_tfrecord.lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.pairs import RawExample
+from voc_seg_tfrecord.pairs import Pair, RawExample
 
 MASKS = "SegmentationClassAug"
 LISTS = ("trainaug", "train_aug")
@@ -26,47 +26,27 @@ SOURCES = ("voc", "sbd")
 
 
 @dataclasses.dataclass(frozen=True)
-class AugmentedPair:
-    """One id's files; see `layout.Pair`.
+class AugmentedPair(Pair):
+    """One id's files; masks may be SBD's MATLAB files. See `pairs.Pair`.
 
     Attributes:
-      id: the image id.
-      filename: the image's name below its folder.
-      image: the image's path.
-      mask: the mask's path, a PNG or SBD's MATLAB file.
       mask_source: one of `SOURCES`.
-      wants_instances: whether an instance mask is needed.
-      instances: its path, a PNG or SBD's; None where no one made one.
-      annotation: the XML's path, where asked for.
+      wants_instances: whether an instance mask is needed, be there a file or not.
     """
 
-    id: str
-    filename: str
-    image: epath.Path
-    mask: epath.Path
-    mask_source: str
+    mask_source: str = SOURCES[0]
     wants_instances: bool = False
-    instances: epath.Path | None = None
-    annotation: epath.Path | None = None
 
     def read(self) -> RawExample:
         """Reads each file once. Objects that no one has numbered are void everywhere."""
-        mask = _read(self.mask)
-        instances = _read(self.instances) if self.instances else None
+        raw = super().read()
+        mask = _as_png(raw.mask, self.mask)
+        instances = raw.instances and _as_png(raw.instances, self.instances)
         if self.wants_instances and instances is None:
             header = png.read_header(mask, self.mask)
             instances = sbd.as_png(np.full((header.height, header.width), VOID, np.uint8))
-        return RawExample(
-            image=self.image.read_bytes(),
-            filename=self.filename,
-            image_where=str(self.image),
-            mask=mask,
-            mask_where=str(self.mask),
-            mask_source=self.mask_source,
-            instances=instances,
-            instances_where=str(self.instances or ""),
-            annotation=self.annotation and self.annotation.read_bytes(),
-            annotation_where=str(self.annotation or ""),
+        return dataclasses.replace(
+            raw, mask=mask, instances=instances, mask_source=self.mask_source
         )
 
 
@@ -124,11 +104,10 @@ class AugmentedTree(VocTree):
         annotations: bool = False,
     ) -> list[AugmentedPair]:
         """Finds the files of ids; see `VocTree.pairs`."""
-        official = frozenset(named.ids("voc2012_trainval"))
         missing: list[VocSegError] = []
         found = []
         for image_id in ids:
-            of_voc = image_id in self.masks or image_id in official
+            of_voc = self._is_of_voc(image_id)
             parts = {"image": self._image(image_id), "mask": self._mask(image_id, of_voc)}
             if instances and (of_voc or image_id in self._sbd_instances):
                 parts["instances"] = self._instances(of_voc)
@@ -152,6 +131,15 @@ class AugmentedTree(VocTree):
             raise SplitError(split, missing, len(ids))
         return found
 
+    def _is_of_voc(self, image_id: str) -> bool:
+        """Says whether VOC has a mask of its own.
+
+        The lists know; people have put SBD's masks into SegmentationClass. Only an id that
+        no list knows is judged by the folder.
+        """
+        official, augmented = _known()
+        return image_id in official or (image_id in self.masks and image_id not in augmented)
+
     def _image(self, image_id: str) -> _Place:
         if image_id in self._sbd_images and image_id not in self.images:
             return _Place(self.sbd_root / sbd.IMAGES, self._sbd_images)
@@ -161,7 +149,8 @@ class AugmentedTree(VocTree):
         """Returns where a mask has to be; one of VOC's never comes from SBD's own folder."""
         if self.sbd_root is not None and not of_voc:
             return _Place(self.sbd_root / sbd.MASKS, self._sbd_masks)
-        if self.sbd_root is None and image_id not in self.masks:
+        in_both = image_id in self.masks and image_id in self._png_masks
+        if self.sbd_root is None and (image_id not in self.masks or (in_both and not of_voc)):
             return _Place(self.root / MASKS, self._png_masks)
         return _Place(self.root / VOC.masks, self.masks)
 
@@ -196,6 +185,10 @@ def has_augmented_masks(root: epath.Path) -> bool:
     return (root / MASKS).is_dir() and any(tree.list_path(name).exists() for name in LISTS)
 
 
-def _read(path: epath.Path) -> bytes:
-    data = path.read_bytes()
+@functools.cache
+def _known() -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(named.ids("voc2012_trainval")), frozenset(named.ids("trainaug"))
+
+
+def _as_png(data: bytes, path: epath.Path) -> bytes:
     return sbd.as_png(sbd.read_mask(data, path)) if path.suffix == ".mat" else data
