@@ -5,6 +5,7 @@ Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecor
 imported.
 """
 
+from voc_seg_tfrecord.arrays import from_arrays
 from voc_seg_tfrecord.build_tree import builder_from_tree
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
@@ -18,5 +19,6 @@ __all__ = [
     "VocSegConfig",
     "VocSegError",
     "builder_from_tree",
+    "from_arrays",
     "voc_palette",
 ]

@@ -1,6 +1,7 @@
 """One example's files: where they are, and what is in them."""
 
 import dataclasses
+from typing import Protocol
 
 from etils import epath
 
@@ -19,6 +20,7 @@ class RawExample:
       instances_where: likewise.
       annotation: the XML file's bytes, None where there is none.
       annotation_where: likewise.
+      label: class index of the whole image, where that is what it has.
     """
 
     image: bytes
@@ -30,6 +32,21 @@ class RawExample:
     instances_where: str = ""
     annotation: bytes | None = None
     annotation_where: str = ""
+    label: int | None = None
+
+
+class Item(Protocol):
+    """One example in its source: a tree, a file of records, or arrays in memory.
+
+    Attributes:
+      id: the example's key, unique in its split.
+    """
+
+    id: str
+
+    def read(self) -> RawExample:
+        """Reads all of it, once."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True)
