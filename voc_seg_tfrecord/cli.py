@@ -10,7 +10,7 @@ from absl import logging
 
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
-COMMANDS = ("check", "build", "export", "import_")
+COMMANDS = ("check", "build", "preview", "export", "import_")
 """Modules of `voc_seg_tfrecord.commands`, in the order of the help page."""
 
 _FINE, _WRONG_DATA, _WRONG_CALL = 0, 1, 2
