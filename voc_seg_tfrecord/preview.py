@@ -67,7 +67,9 @@ def _row(
     return row
 
 
-def _legend(mask: np.ndarray, class_names: Sequence[str]) -> list[tuple[tuple[int, int, int], str]]:
+def _legend(
+    mask: np.ndarray, class_names: Sequence[str], palette: np.ndarray
+) -> list[tuple[tuple[int, int, int], str]]:
     values, counts = np.unique(mask, return_counts=True)
     lines = []
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
