@@ -17,8 +17,8 @@ from tqdm import tqdm
 from voc_seg_tfrecord import record_layouts, samples
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.pairs import RawExample
+from voc_seg_tfrecord.record_files import RecordError, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.record_layouts import RecordLayout
-from voc_seg_tfrecord.records import RecordError, find_files, parse, read_records, unpacked
 
 _SPLIT_WORDS = {"train": "train", "val": "validation", "valid": "validation"}
 _SPLIT_WORDS |= {"validation": "validation", "test": "test", "eval": "validation"}
