@@ -9,6 +9,7 @@ from voc_seg_tfrecord.build_tree import builder_from_tree
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.memory import from_arrays
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "VocSegConfig",
     "VocSegError",
     "builder_from_tree",
+    "from_arrays",
     "voc_palette",
 ]

@@ -1,4 +1,4 @@
-"""From a folder that some tool exported to a built dataset, in one call."""
+"""From a source, or a folder that some tool exported, to a built dataset, in one call."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -13,6 +13,7 @@ from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import BACKGROUND_NAMES, VOC_CLASSES
 from voc_seg_tfrecord.layout import VocTree
+from voc_seg_tfrecord.sources import Source
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error of a tree without them."""
@@ -71,13 +72,7 @@ def find_config_of(
     Raises:
       VocSegError: if there is no tree, or no class names.
     """
-    if not re.fullmatch(r"[\w.-]+", name) or name in {c.name for c in BUILDER_CONFIGS}:
-        raise ConfigError(
-            f"name {name!r}",
-            found="a name that TFDS cannot take, or that a release or the sample has",
-            expected="letters, digits, _, - and .",
-            remedy="choose another name",
-        )
+    check_name(name)
     folders = {"images": images, "masks": masks}
     layout = {key: value for key, value in folders.items() if value is not None} or None
     fields |= {"layout": layout, "missing_mask": missing_mask}
@@ -120,23 +115,84 @@ def builder_from_tree(
     Raises:
       VocSegError: if the tree or the call is wrong; then nothing was built.
     """
-    from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
-
     if config is None:
         if name is None:
             raise ConfigError("builder_from_tree", found="no name", expected="name='cracks'")
         config, _ = find_config(root, name=name, **fields)
+    return build_source(
+        None,
+        config,
+        manual_dir=epath.Path(root).expanduser(),
+        data_dir=data_dir,
+        file_format=file_format,
+        num_shards=num_shards,
+        overwrite=overwrite,
+    )
+
+
+def build_source(
+    source: Source | None,
+    config: VocSegConfig,
+    *,
+    manual_dir: epath.PathLike | None = None,
+    data_dir: epath.PathLike | None = None,
+    file_format: str | None = None,
+    num_shards: int | None = None,
+    overwrite: bool = False,
+) -> tfds.core.DatasetBuilder:
+    """Builds a config from a source; if none is given, from what `manual_dir` holds.
+
+    Args:
+      source: the items of each split.
+      config: the config.
+      manual_dir: the tree, where there is no source.
+      data_dir: where to write; TFDS's default if not given.
+      file_format: `tfrecord` by default, or another of TFDS's.
+      num_shards: shards a split; TFDS chooses by default.
+      overwrite: whether to build anew what is there.
+
+    Returns:
+      The builder, its dataset built.
+
+    Raises:
+      VocSegError: if something is wrong; then nothing was built.
+    """
+    from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+
     mode = tfds.download.GenerateMode
     builder = Builder(data_dir=data_dir, config=config)
+    if builder.data_path.exists() and not overwrite:
+        raise ConfigError(
+            builder.data_path,
+            found="a dataset that is there already",
+            expected="a name that is free",
+            remedy="build it anew with overwrite (--overwrite), or choose another name",
+        )
+    builder.source = source
     builder.download_and_prepare(
         file_format=file_format,
         download_config=tfds.download.DownloadConfig(
-            manual_dir=epath.Path(root).expanduser(),
+            manual_dir=manual_dir,
             num_shards=num_shards,
             download_mode=mode.REUSE_CACHE_IF_EXISTS if overwrite else mode.REUSE_DATASET_IF_EXISTS,
         ),
     )
     return builder
+
+
+def check_name(name: str) -> None:
+    """Checks that a config may have this name.
+
+    Raises:
+      ConfigError: if TFDS cannot take it, or a release or the sample has it.
+    """
+    if not re.fullmatch(r"[\w.-]+", name) or name in {c.name for c in BUILDER_CONFIGS}:
+        raise ConfigError(
+            f"name {name!r}",
+            found="a name that TFDS cannot take, or that a release or the sample has",
+            expected="letters, digits, _, - and .",
+            remedy="choose another name",
+        )
 
 
 def _names_in(tree: VocTree, config: VocSegConfig) -> list[str]:

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import hashlib
 import re
-from typing import Any
 import unicodedata
 
 import numpy as np
@@ -16,58 +15,13 @@ from voc_seg_tfrecord import own_data, samples
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
 from voc_seg_tfrecord.examples import ExampleSpec, make_example
+from voc_seg_tfrecord.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
 from voc_seg_tfrecord.layout import VocTree
 from voc_seg_tfrecord.pairs import Pair
 from voc_seg_tfrecord.pool import ordered_map
 
-STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
-"""What a build does about a finding."""
-
 # What tools put behind an id when they copy or augment an image: Roboflow's hash, " copy".
 _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
-
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """One thing to know about a tree.
-
-    Attributes:
-      kind: what sort of thing.
-      where: the file, list or ids.
-      message: all about it.
-      effect: what a build does: `stops`, `left out` or `ignored`.
-    """
-
-    kind: str
-    where: str
-    message: str
-    effect: str = STOPS
-
-
-@dataclasses.dataclass
-class Report:
-    """What was found in a tree.
-
-    Attributes:
-      findings: in the order in which they were found.
-      plan: what a build would do, None if it could not be decided.
-      class_names: the classes, in mask order.
-      pixels: int64 `[256]`, pixels of each class index over all masks that can be used.
-      images: int64 `[256]`, masks that have the class.
-      examined: images that were read.
-    """
-
-    findings: list[Finding] = dataclasses.field(default_factory=list)
-    plan: own_data.Plan | None = None
-    class_names: tuple[str, ...] = ()
-    pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
-    images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
-    examined: int = 0
-
-    @property
-    def ok(self) -> bool:
-        """Whether a build would go through."""
-        return not any(finding.effect == STOPS for finding in self.findings)
 
 
 def check(tree: VocTree, config: VocSegConfig) -> Report:
@@ -222,41 +176,3 @@ def _same_in_two_splits(
         if len({split for split, _ in places}) > 1 and len({i for _, i in places}) > 1:
             text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
             yield Finding("near-duplicate ids in two splits", text, text, IGNORED)
-
-
-def finding_of(error: VocSegError) -> Finding:
-    """Returns what an error found."""
-    return Finding(error.kind, error.where, str(error))
-
-
-def summary(report: Report) -> dict[str, Any]:
-    """Returns a report for machines: plain dictionaries, lists, numbers and texts."""
-    kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
-    for finding in report.findings:
-        kinds[finding.kind, finding.effect].append(finding)
-    plan = report.plan
-    return {
-        "ok": report.ok,
-        "root": str(plan.tree.root) if plan else "",
-        "examined": report.examined,
-        "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
-        "findings": [
-            {
-                "kind": kind,
-                "effect": effect,
-                "count": len(found),
-                "messages": [finding.message for finding in found],
-                "where": [finding.where for finding in found],
-            }
-            for (kind, effect), found in sorted(kinds.items(), key=lambda k: (k[0][1] != STOPS, k))
-        ],
-        "classes": [
-            {
-                "index": index,
-                "name": name,
-                "pixels": int(report.pixels[index]),
-                "images": int(report.images[index]),
-            }
-            for index, name in [*enumerate(report.class_names), (255, "void")]
-        ],
-    }

@@ -6,9 +6,11 @@ import importlib
 import os
 import sys
 
+from absl import logging
+
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
-COMMANDS = ("check", "build", "verify", "stats", "leaks")
+COMMANDS = ("check", "build", "verify", "stats", "leaks", "preview", "export", "import_")
 """Modules of `voc_seg_tfrecord.commands`, in the order of the help page."""
 
 _FINE, _WRONG_DATA, _WRONG_CALL = 0, 1, 2
@@ -23,8 +25,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       The exit status: 0 fine, 1 the data is wrong, 2 the call is wrong.
     """
-    # TensorFlow's start-up notes would bury the answer. Set before anything imports it.
+    # Start-up notes of TensorFlow and TFDS would bury the answer. TensorFlow's are silenced
+    # before anything imports it.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    logging.set_verbosity(logging.ERROR)
     args = _parser().parse_args(argv)  # exits with 2 by itself
     try:
         return args.run(args)

@@ -42,6 +42,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
       missing_mask: `error`; `skip` leaves listed images without a mask out; `background`
         takes them as having nothing on them.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.read_image`.
+      task: `segmentation`, or `classification` for records and arrays that have one label an
+        image and no mask.
       overlap: whether an id may be in several splits.
       seed: of the assignment by ratios.
 
@@ -72,6 +74,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     missing_mask: Literal["error", "skip", "background"] = "error"
     # What an EXIF orientation means; see images.read_image.
     exif: Literal["auto", "apply", "ignore"] = "auto"
+    # Whether examples have masks or one label an image; see README.
+    task: Literal["segmentation", "classification"] = "segmentation"
     # Whether an id may be in several splits.
     overlap: bool = False
     # Seed of the ratios' assignment.
@@ -148,6 +152,7 @@ _CHOICES = {
     "masks_by": (None, "index", "color"),
     "missing_mask": ("error", "skip", "background"),
     "exif": ("auto", "apply", "ignore"),
+    "task": ("segmentation", "classification"),
 }
 
 

@@ -80,7 +80,9 @@ class AnnotationError(VocSegError):
 
 
 class RecordError(VocSegError):
-    """A shard or a record of a built dataset cannot be read."""
+    """A record, or its file, is damaged or not what it is taken for."""
+
+    KIND = "record"
 
 
 class SplitError(VocSegError):

@@ -11,7 +11,7 @@ from voc_seg_tfrecord import annotations, images, masks, samples
 from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.mask_rule import MaskRule
-from voc_seg_tfrecord.pairs import Pair, RawExample
+from voc_seg_tfrecord.pairs import Item, RawExample
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.configs import VocSegConfig
@@ -27,6 +27,7 @@ class ExampleSpec:
       instances: whether `instance_mask` is a feature.
       objects: whether `objects` is a feature.
       exif: what an EXIF orientation means; see `images.read_image`.
+      classification: whether an example has one label in place of a mask.
       mask_source: whether `mask_source` is a feature.
     """
 
@@ -35,6 +36,7 @@ class ExampleSpec:
     instances: bool = False
     objects: bool = False
     exif: images.Exif = "ignore"
+    classification: bool = False
     mask_source: bool = False
 
     @classmethod
@@ -42,16 +44,22 @@ class ExampleSpec:
         """Returns what a config wants, with masks read by a rule."""
         exif = "ignore" if rule.official else config.exif
         return cls(
-            config.class_names, rule, config.instance_mask, config.objects, exif, config.augmented
+            config.class_names,
+            rule,
+            config.instance_mask,
+            config.objects,
+            exif,
+            config.task == "classification",
+            config.augmented,
         )
 
 
-def try_example(spec: ExampleSpec, item: Pair) -> dict[str, Any] | VocSegError:
+def try_example(spec: ExampleSpec, item: Item) -> dict[str, Any] | VocSegError:
     """Reads and makes one example; what is wrong with it is returned, not raised.
 
     Args:
       spec: what to make.
-      item: what has `read()`.
+      item: the example in its source.
 
     Returns:
       The example, see `make_example`, or the error that it raised.
@@ -77,6 +85,12 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
       VocSegError: if anything about the example is wrong.
     """
     image = _read_image(raw, spec)
+    if spec.classification:
+        return {
+            "image": image.data,
+            "image/filename": raw.filename,
+            "label": _check_label(raw, spec),
+        }
     size = (image.height, image.width)
     background = background_index(spec.class_names)
     mask = _read_mask(raw, spec, size, background)
@@ -98,6 +112,18 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
         )
         example["objects"] = [{**o, "bbox": np.array(o["bbox"])} for o in objects]
     return example
+
+
+def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
+    if raw.label is None or not 0 <= raw.label < len(spec.class_names):
+        raise ImageError(
+            raw.image_where,
+            found=f"label {raw.label}",
+            expected=f"0 to {len(spec.class_names) - 1}",
+            remedy="name all classes, in the order of the labels",
+            kind="unknown label",
+        )
+    return raw.label
 
 
 def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:

@@ -11,7 +11,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import ExampleSpec, make_example
 from voc_seg_tfrecord.lists import image_id
-from voc_seg_tfrecord.pairs import Pair
+from voc_seg_tfrecord.pairs import Item
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Originals:
 
     features: tfds.features.FeaturesDict
     spec: ExampleSpec
-    splits: Mapping[str, Mapping[str, Pair]]
+    splits: Mapping[str, Mapping[str, Item]]
 
     def record(self, split: str, wanted: str) -> records.Record | None:
         """Returns the record that an id has to have, None where the source has no such id.

@@ -1,6 +1,7 @@
 """One example's files: where they are, and what is in them."""
 
 import dataclasses
+from typing import Protocol
 
 from etils import epath
 
@@ -20,6 +21,7 @@ class RawExample:
       annotation: the XML file's bytes, None where there is none.
       annotation_where: likewise.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
+      label: class index of the whole image, where that is what it has.
     """
 
     image: bytes
@@ -32,6 +34,21 @@ class RawExample:
     annotation: bytes | None = None
     annotation_where: str = ""
     mask_source: str = "voc"
+    label: int | None = None
+
+
+class Item(Protocol):
+    """One example in its source: a tree, a file of records, or arrays in memory.
+
+    Attributes:
+      id: the example's key, unique in its split.
+    """
+
+    id: str
+
+    def read(self) -> RawExample:
+        """Reads all of it, once."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True)

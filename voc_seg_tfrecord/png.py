@@ -102,7 +102,29 @@ def grey_index_png(data: bytes, header: Header, where: object) -> bytes:
     ihdr = bytearray(data[12:29])
     ihdr[13] = ColorType.GREY
     kept = [raw for kind, raw in chunks if kind in (b"IDAT", b"IEND")]
-    return b"".join([SIGNATURE, b"\0\0\0\x0d", ihdr, struct.pack(">I", zlib.crc32(ihdr)), *kept])
+    return b"".join([SIGNATURE, _chunk(ihdr), *kept])
+
+
+def palette_png(grey: bytes, palette: bytes, where: object) -> bytes:
+    """Makes the palette PNG whose indices are the values of an 8-bit greyscale PNG.
+
+    Args:
+      grey: such a PNG, as records hold it.
+      palette: RGB bytes of 256 entries.
+      where: a name, for errors.
+
+    Returns:
+      The PNG, its pixel stream untouched.
+    """
+    kept = [raw for kind, raw in _chunks(grey, where) if kind in (b"IDAT", b"IEND")]
+    ihdr = bytearray(grey[12:29])
+    ihdr[13] = ColorType.PALETTE
+    return b"".join([SIGNATURE, _chunk(ihdr), _chunk(b"PLTE" + palette), *kept])
+
+
+def _chunk(kind_and_content: bytes) -> bytes:
+    length = struct.pack(">I", len(kind_and_content) - 4)
+    return length + kind_and_content + struct.pack(">I", zlib.crc32(kind_and_content))
 
 
 def has_palette(data: bytes, palette: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Where a build's tree comes from: an unpacked one, an archive at hand, or a download."""
 
+from collections.abc import Iterable, Mapping
 import dataclasses
 
 from etils import epath
@@ -14,7 +15,7 @@ from voc_seg_tfrecord.examples import ExampleSpec
 from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VocTree, find_release
 from voc_seg_tfrecord.mask_rule import index_rule
 from voc_seg_tfrecord.own_data import Plan, open_tree, plan
-from voc_seg_tfrecord.pairs import Pair
+from voc_seg_tfrecord.pairs import Item
 from voc_seg_tfrecord.releases import RELEASES, SBD, VOC_SPLITS, Archive, page
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
@@ -30,11 +31,11 @@ class Source:
     """Where a dataset comes from: the items of each split, and what to make of them.
 
     Attributes:
-      splits: items by split name; an item has an `id` and `read()`, as `layout.Pair`.
+      splits: items by split name. Under Apache Beam they have to be lists.
       spec: what examples are to hold and how masks are read.
     """
 
-    splits: dict[str, list[Pair]]
+    splits: Mapping[str, Iterable[Item]]
     spec: ExampleSpec
 
 

@@ -1,6 +1,6 @@
 """The TFDS builder: features and splits. Everything about pixels is in its neighbours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 import functools
 import json
 import re
@@ -15,7 +15,7 @@ from voc_seg_tfrecord.augmented import SOURCES as MASK_SOURCES
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.examples import ExampleSpec, try_example
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
-from voc_seg_tfrecord.pairs import Pair
+from voc_seg_tfrecord.pairs import Item
 from voc_seg_tfrecord.pool import ordered_map
 from voc_seg_tfrecord.writer import StableExampleWriter
 
@@ -29,12 +29,17 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     DEFAULT_BUILDER_CONFIG_NAME = "2012"
     MANUAL_DOWNLOAD_INSTRUCTIONS = sources.MANUAL_DOWNLOAD_INSTRUCTIONS
 
+    # What to build from in place of what the config names: records or arrays.
+    source: sources.Source | None = None
+
     _checksums_path = resources.folder("checksums") / "checksums.tsv"
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
         config = self.builder_config
         names = list(config.class_names)
+        if config.task == "classification":
+            return self._dataset_info(_classification_features(names), "label")
         features = {
             "image": tfds.features.Image(
                 shape=(None, None, 3), encoding_format="jpeg", doc="The file's own bytes."
@@ -74,6 +79,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                     "is_difficult": np.bool_,
                 }
             )
+        return self._dataset_info(features, "segmentation_mask")
+
+    def _dataset_info(self, features: dict[str, Any], target: str) -> tfds.core.DatasetInfo:
+        config = self.builder_config
         metadata = self.get_metadata()
         year = config.release[:4] or "2012"
         keys = [f"pascal-voc-{year}"] + ["hariharan-2011-sbd"] * config.augmented
@@ -83,10 +92,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             citation="\n\n".join(_citation(metadata.citation, key) for key in keys),
             homepage=f"http://host.robots.ox.ac.uk/pascal/VOC/voc{year}/",
             features=tfds.features.FeaturesDict(features),
-            supervised_keys=("image", "segmentation_mask"),
+            supervised_keys=("image", target),
             metadata=tfds.core.MetadataDict(
                 ignore_label=VOID,
-                class_names=names,
+                class_names=list(config.class_names),
                 palette=voc_palette().tolist(),
                 config=json.loads(config.to_json()),
             ),
@@ -110,27 +119,37 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         self, dl_manager: tfds.download.DownloadManager
     ) -> dict[str, Iterator[tuple[str, dict[str, Any]]]]:
         """Finds every split's files and checks its list, all before the first record."""
-        source = sources.open_source(self.builder_config, dl_manager)
+        source = self.source or sources.open_source(self.builder_config, dl_manager)
         return {
             split: self._generate_examples(split, items, source.spec)
             for split, items in source.splits.items()
         }
 
     def _generate_examples(
-        self, split: str, items: Sequence[Pair], spec: ExampleSpec
+        self, split: str, items: Iterable[Item], spec: ExampleSpec
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields `(image id, example)`; after a first problem only looks for more of them."""
         problems: list[VocSegError] = []
+        examined = 0
         for item, result in ordered_map(functools.partial(try_example, spec), items):
+            examined += 1
             if isinstance(result, VocSegError):
                 problems.append(result)
             elif not problems:
                 yield item.id, result
         if problems:
-            raise SplitError(split, problems, len(items))
+            raise SplitError(split, problems, examined)
 
     def _example_writer(self) -> StableExampleWriter:
         return StableExampleWriter(self.info.file_format)
+
+
+def _classification_features(names: list[str]) -> dict[str, Any]:
+    return {
+        "image": tfds.features.Image(shape=(None, None, 3)),
+        "image/filename": tfds.features.Text(),
+        "label": tfds.features.ClassLabel(names=names),
+    }
 
 
 def _citation(bibliography: str, key: str) -> str:

@@ -14,7 +14,6 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.own_data import Plan
-from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 SUMMARY = "build an own tree, its class names and lists found for you"
 
@@ -41,14 +40,6 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         print(f"\nthe same with TFDS:\n  {_tfds_command(args, config)}")
         return 0
-    folder = Builder(data_dir=args.data_dir, config=config).data_path
-    if folder.exists() and not args.overwrite:
-        raise ConfigError(
-            folder,
-            found="a dataset that is there already",
-            expected="a name that is free",
-            remedy="build it anew with --overwrite, or choose another --name",
-        )
     builder = builder_from_tree(
         args.root,
         config=config,

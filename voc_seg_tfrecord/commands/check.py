@@ -7,7 +7,7 @@ would stop.
 import argparse
 import json
 
-from voc_seg_tfrecord import checking
+from voc_seg_tfrecord import checking, findings
 from voc_seg_tfrecord.build_tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.commands.build import describe
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Checks and prints the report."""
     config, report = _check(args)
-    summary = checking.summary(report)
+    summary = findings.summary(report)
     if args.json:
         print(json.dumps(summary, indent=2))
         return 0 if report.ok else 1
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.ok else 1
 
 
-def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, checking.Report]:
+def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Report]:
     said = tree_arguments.fields(args)
     try:
         tree, config = find_config_of(args.root, name="check", **said)
@@ -52,12 +52,12 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, checking.Repo
             raise
         nameless = error
     except VocSegError as error:  # without a tree to read this is the one finding
-        return None, checking.Report([checking.finding_of(error)])
+        return None, findings.Report([findings.finding_of(error)])
     # Without names any value may be a class; the rest can be checked all the same.
     names = [f"class {value}" for value in range(VOID)]
     tree, config = find_config_of(args.root, name="check", **said, class_names=names)
     report = checking.check(tree, config)
-    report.findings.insert(0, checking.finding_of(nameless))
+    report.findings.insert(0, findings.finding_of(nameless))
     return config, report
 
 
@@ -82,6 +82,6 @@ def _print_classes(summary: dict) -> None:
         )
 
 
-def _verdict(report: checking.Report) -> str:
-    stops = sum(finding.effect == checking.STOPS for finding in report.findings)
+def _verdict(report: findings.Report) -> str:
+    stops = sum(finding.effect == findings.STOPS for finding in report.findings)
     return f"a build would stop: {stops} problems" if stops else "a build would go through"

@@ -64,25 +64,30 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
     if args.class_names:
         said["class_names"] = [name.strip() for name in args.class_names.split(",")]
     if args.values:
-        pairs = _pairs("--values", args.values)
-        said["values"] = {_integer("--values", k): _integer("--values", v) for k, v in pairs}
+        values = pairs("--values", args.values)
+        said["values"] = {_integer("--values", k): _integer("--values", v) for k, v in values}
     if args.void:
         said["void"] = [_void(word) for word in args.void.split()]
     if args.splits:
-        said["splits"] = {name: _source(text) for name, text in _pairs("--splits", args.splits)}
+        said["splits"] = {name: _source(text) for name, text in pairs("--splits", args.splits)}
     return said
 
 
-def _pairs(option: str, text: str) -> list[tuple[str, str]]:
-    pairs = [part.partition("=")[::2] for part in text.split(",")]
-    if not all(key.strip() and value.strip() for key, value in pairs):
+def pairs(option: str, text: str) -> list[tuple[str, str]]:
+    """Returns the parts of `NAME=VALUE,NAME=VALUE`.
+
+    Raises:
+      ConfigError: if it is not written so.
+    """
+    parts = [part.partition("=")[::2] for part in text.split(",")]
+    if not all(key.strip() and value.strip() for key, value in parts):
         raise ConfigError(
             option,
             found=repr(text),
             expected="NAME=VALUE with commas between",
             remedy="write it so",
         )
-    return [(key.strip(), value.strip()) for key, value in pairs]
+    return [(key.strip(), value.strip()) for key, value in parts]
 
 
 def _integer(option: str, text: str) -> int:
@@ -90,6 +95,18 @@ def _integer(option: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise ConfigError(option, found=repr(text), expected="a whole number") from None
+
+
+def ratio(text: str) -> float:
+    """Returns a ratio.
+
+    Raises:
+      ConfigError: if it is no number.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError("--splits", found=repr(text), expected="a ratio such as 0.8") from None
 
 
 def _source(text: str) -> str | float:

@@ -1,0 +1,35 @@
+"""Writes a built dataset as plain TFRecords or as a VOC tree."""
+
+import argparse
+
+from voc_seg_tfrecord import built
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.exporting import export
+
+SUMMARY = "a built dataset as plain TFRecords or as a VOC tree"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    built.add_arguments(parser, "dataset")
+    parser.add_argument(
+        "--layout",
+        required=True,
+        choices=["raw", "deeplab", "voc"],
+        help="raw: pixels in image_raw and label_raw; deeplab: image/encoded and so on; voc: "
+        "JPEGImages, SegmentationClass, ImageSets",
+    )
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="a new folder")
+    parser.add_argument("--num_shards", type=int, default=1, help="TFRecord files a split (1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exports and says what was written."""
+    if args.num_shards < 1:
+        raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
+    builder = built.open_built(args.dataset, args.data_dir)
+    counts = export(builder, args.out, layout=args.layout, num_shards=args.num_shards)
+    for split, count in counts.items():
+        print(f"{split}: {count} examples")
+    print(f"written to {args.out}")
+    return 0

@@ -1,0 +1,37 @@
+"""Draws examples of a built dataset: image, mask, both, and a legend."""
+
+import argparse
+
+from etils import epath
+
+from voc_seg_tfrecord import built
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.preview import sheet
+
+SUMMARY = "a picture of images, masks, both, and a legend"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    built.add_arguments(parser, "dataset")
+    parser.add_argument("--out", required=True, metavar="FILE", help="the picture, such as a.png")
+    parser.add_argument("--split", help="the first one by default; slices such as train[20:26] too")
+    parser.add_argument("--num", type=int, default=6, help="how many examples (6)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draws and saves the sheet."""
+    builder = built.open_built(args.dataset, args.data_dir)
+    if "segmentation_mask" not in builder.info.features:
+        raise ConfigError(args.dataset, found="no masks", expected="a segmentation dataset")
+    split = args.split or next(iter(builder.info.splits))
+    try:
+        examples = list(builder.as_dataset(split=split).take(args.num).as_numpy_iterator())
+    except ValueError as error:
+        raise ConfigError("--split", found=str(error), expected="a split of the dataset") from None
+    if not examples:
+        raise ConfigError("--num", found=str(args.num), expected="1 or more")
+    names = builder.info.features["segmentation_mask"].names
+    sheet(examples, names).save(epath.Path(args.out).expanduser())
+    print(f"{len(examples)} examples of {split} in {args.out}")
+    return 0

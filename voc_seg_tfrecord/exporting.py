@@ -1,0 +1,182 @@
+"""From a built dataset to what other code reads: plain TFRecords, or a VOC tree."""
+
+from collections.abc import Iterator
+import io
+import pathlib
+from typing import Any, Literal
+
+from etils import epath
+import numpy as np
+from PIL import Image
+import tensorflow_datasets as tfds
+from tqdm import tqdm
+
+from voc_seg_tfrecord import png
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.labels import voc_palette
+from voc_seg_tfrecord.layout import LISTS, VOC
+
+LayoutName = Literal["raw", "deeplab", "voc"]
+
+_TREE_NAMES = {"validation": "val"}
+
+
+def export(
+    builder: tfds.core.DatasetBuilder,
+    out: epath.PathLike,
+    *,
+    layout: LayoutName,
+    num_shards: int = 1,
+) -> dict[str, int]:
+    """Writes a built segmentation dataset in another layout.
+
+    Args:
+      builder: of the built dataset.
+      out: a folder that is not there yet, or empty.
+      layout: `raw`: TFRecords of `image_raw` and `label_raw` (uint8 pixels), `height`,
+        `width`, `name`; `deeplab`: TFRecords with DeepLab's features, the image's own bytes;
+        `voc`: JPEGImages (the images' own bytes), palette masks, lists, `class_names.txt`.
+      num_shards: TFRecord files a split.
+
+    Returns:
+      How many examples of each split were written.
+
+    Raises:
+      ConfigError: if the folder holds something, or the dataset has no masks.
+    """
+    folder = epath.Path(out).expanduser()
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(
+            folder, found="a folder that is not empty", expected="a new folder", remedy="name one"
+        )
+    if "segmentation_mask" not in builder.info.features:
+        raise ConfigError(
+            builder.info.full_name,
+            found="no segmentation_mask",
+            expected="a segmentation dataset",
+            remedy="read it with tfds.load",
+        )
+    # A name that does not look whole, until it is.
+    incomplete = folder.parent / f"incomplete.{folder.name}"
+    incomplete.mkdir(parents=True, exist_ok=False)
+    try:
+        counts = {}
+        for split, info in builder.info.splits.items():
+            examples = tqdm(
+                _examples(builder, split),
+                total=info.num_examples,
+                desc=f"Exporting {split}...",
+                unit=" examples",
+                leave=False,
+            )
+            if layout == "voc":
+                counts[split] = _write_tree(examples, incomplete, split)
+            else:
+                counts[split] = _write_records(examples, incomplete, split, layout, num_shards)
+        if layout == "voc":
+            names = builder.info.features["segmentation_mask"].names
+            (incomplete / "class_names.txt").write_text("".join(f"{name}\n" for name in names))
+        if folder.exists():
+            folder.rmdir()
+        incomplete.rename(folder)
+    finally:
+        if incomplete.exists():
+            incomplete.rmtree()
+    return counts
+
+
+def _examples(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[dict[str, Any]]:
+    skip = tfds.decode.SkipDecoding()
+    decoders = {"image": skip, "segmentation_mask": skip}
+    if "instance_mask" in builder.info.features:
+        decoders["instance_mask"] = skip
+    dataset = builder.as_dataset(
+        split=split,
+        decoders=decoders,
+        # In the dataset's own order, so that an export is the same each time.
+        read_config=tfds.ReadConfig(interleave_cycle_length=1),
+    )
+    return iter(dataset.as_numpy_iterator())
+
+
+def _write_tree(examples: Iterator[dict[str, Any]], root: epath.Path, split: str) -> int:
+    palette = voc_palette().tobytes()
+    ids = []
+    for example in examples:
+        filename = example["image/filename"].decode()
+        image_id = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
+        ids.append(image_id)
+        files = {f"{VOC.images}/{filename}": example["image"]}
+        mask = png.palette_png(example["segmentation_mask"], palette, filename)
+        files[f"{VOC.masks}/{image_id}.png"] = mask
+        if "instance_mask" in example:
+            instances = png.palette_png(example["instance_mask"], palette, filename)
+            files[f"{VOC.instances}/{image_id}.png"] = instances
+        for name, data in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    path = root / LISTS / f"{_TREE_NAMES.get(split, split)}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{image_id}\n" for image_id in sorted(ids)))
+    return len(ids)
+
+
+def _write_records(
+    examples: Iterator[dict[str, Any]],
+    folder: epath.Path,
+    split: str,
+    layout: LayoutName,
+    num_shards: int,
+) -> int:
+    import tensorflow as tf
+
+    make = {"raw": _raw_features, "deeplab": _deeplab_features}[layout]
+    names = [f"{split}-{n:05}-of-{num_shards:05}.tfrecord" for n in range(num_shards)]
+    writers = [tf.io.TFRecordWriter(str(folder / name)) for name in names]
+    count = 0
+    for count, example in enumerate(examples, start=1):
+        features = {name: _feature(value) for name, value in make(example).items()}
+        record = tf.train.Example(features=tf.train.Features(feature=features))
+        serialized = record.SerializeToString(deterministic=True)
+        writers[(count - 1) % num_shards].write(serialized)
+    for writer in writers:
+        writer.close()
+    return count
+
+
+def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+    import tensorflow as tf
+
+    # TensorFlow's decoder, so that the pixels are those that training on the dataset sees.
+    image = tf.io.decode_image(example["image"], channels=3, expand_animations=False).numpy()
+    mask = np.asarray(Image.open(io.BytesIO(example["segmentation_mask"])))
+    return {
+        "image_raw": image.tobytes(),
+        "label_raw": mask.tobytes(),
+        "height": int(mask.shape[0]),
+        "width": int(mask.shape[1]),
+        "name": example["image/filename"],
+    }
+
+
+def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+    is_jpeg = example["image"].startswith(b"\xff\xd8")
+    return {
+        "image/encoded": example["image"],
+        "image/filename": example["image/filename"],
+        "image/format": b"jpeg" if is_jpeg else b"png",
+        "image/height": int(example["image/height"]),
+        "image/width": int(example["image/width"]),
+        "image/channels": 3,
+        "image/segmentation/class/encoded": example["segmentation_mask"],
+        "image/segmentation/class/format": b"png",
+    }
+
+
+def _feature(value: bytes | int) -> Any:
+    import tensorflow as tf
+
+    if isinstance(value, int):
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
+    return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))

@@ -1,0 +1,87 @@
+"""From hand-written TFRecords to a built dataset."""
+
+from collections.abc import Mapping, Sequence
+import tempfile
+from typing import Any
+
+from etils import epath
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import assignment, luminance
+from voc_seg_tfrecord.build_tree import build_source, check_name
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import SplitError
+from voc_seg_tfrecord.examples import ExampleSpec
+from voc_seg_tfrecord.labels import VOC_CLASSES
+from voc_seg_tfrecord.mask_rule import MaskRule, index_rule
+from voc_seg_tfrecord.record_items import RecordItem, Scan, make_items, scan_records
+from voc_seg_tfrecord.sources import Source
+
+
+def import_records(
+    files: Sequence[epath.PathLike],
+    *,
+    name: str,
+    class_names: Sequence[str],
+    splits: Mapping[str, float] | None = None,
+    keys: Mapping[str, str] | None = None,
+    repair: bool = False,
+    seed: int = 0,
+    data_dir: epath.PathLike | None = None,
+    **options: Any,
+) -> tfds.core.DatasetBuilder:
+    """Builds a dataset from TFRecords that other code wrote.
+
+    Args:
+      files: files, folders or patterns; gzip-compressed ones too.
+      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's.
+      splits: ratios by which all records are shared out. By default the files' names tell
+        (`train`, `val`, `test`), or everything is `train`.
+      keys: which feature holds what, as in `RecordLayout`; found out for known layouts.
+      repair: whether to map luminances of VOC's palette back to classes, where they tell.
+      seed: of the assignment by ratios.
+      data_dir: where to write; TFDS's default if not given.
+      **options: see `build_source`.
+
+    Returns:
+      The builder of the dataset, built.
+
+    Raises:
+      VocSegError: if a file or record is damaged or of no known layout, naming it.
+    """
+    check_name(name)
+    names = list(VOC_CLASSES) if list(class_names) == ["voc"] else list(class_names)
+    with tempfile.TemporaryDirectory() as folder:
+        scan = scan_records(files, epath.Path(folder), keys)
+        task = "segmentation" if scan.layout.mask else "classification"
+        config = VocSegConfig(name=name, class_names=names, task=task, exif="ignore")
+        rule = _rule(config, scan, repair)
+        if scan.problems:
+            total = sum(map(len, scan.records.values())) + len(scan.problems)
+            raise SplitError("records", scan.problems, total)
+        items = share_out(make_items(scan), splits, seed)
+        source = Source(items, ExampleSpec.of(config, rule))
+        return build_source(source, config, data_dir=data_dir, **options)
+
+
+def share_out(
+    items: Mapping[str, list[RecordItem]], ratios: Mapping[str, float] | None, seed: int
+) -> dict[str, list[RecordItem]]:
+    """Shares all items out by ratios, or leaves them where they are if there are none."""
+    if ratios is None:
+        return dict(items)
+    assignment.check_ratios(ratios, "splits")
+    pool = {item.id: item for found in items.values() for item in found}
+    shared = assignment.assign(pool, ratios, seed)
+    return {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
+
+
+def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:
+    where = ", ".join(sorted(path.name for path in scan.records))
+    plain = index_rule(len(config.class_names))
+    if not luminance.looks_ruined(scan.values) or scan.values <= set(plain.values):
+        return plain
+    if not repair:
+        raise luminance.ruined_error(scan.values, where)
+    return MaskRule({**luminance.repair(scan.values, where)})

@@ -1,0 +1,164 @@
+"""Images and masks in memory, or any iterator of them, as a source of examples."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import dataclasses
+import itertools
+import pathlib
+from typing import Any
+
+from etils import epath
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import assignment
+from voc_seg_tfrecord.build_tree import build_source, check_name
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.examples import ExampleSpec
+from voc_seg_tfrecord.mask_rule import index_rule
+from voc_seg_tfrecord.pairs import RawExample
+from voc_seg_tfrecord.record_items import encode_image, encode_mask
+from voc_seg_tfrecord.sources import Source
+
+_MISSING = object()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ArrayItem:
+    """One example in memory.
+
+    Attributes:
+      id: the example's key.
+      filename: the image's name.
+      image: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]`.
+      mask: integers `[H, W]` or `[H, W, 1]`, None where there is a label.
+      label: class index of the whole image, None where there is a mask.
+    """
+
+    id: str
+    filename: str
+    image: np.ndarray
+    mask: np.ndarray | None
+    label: int | None
+
+    def read(self) -> RawExample:
+        """Returns the example with its image as a PNG."""
+        return RawExample(
+            image=encode_image(_image(self.image, self.filename)),
+            filename=self.filename,
+            image_where=self.filename,
+            mask=None if self.mask is None else encode_mask(_mask(self.mask, self.filename)),
+            mask_where=f"{self.filename}, mask",
+            label=self.label,
+        )
+
+
+def from_arrays(
+    images: Iterable[np.ndarray],
+    masks: Iterable[np.ndarray] | None = None,
+    *,
+    labels: Iterable[int] | None = None,
+    filenames: Iterable[str] | None = None,
+    name: str,
+    class_names: Sequence[str],
+    splits: Mapping[str, float] | None = None,
+    seed: int = 0,
+    data_dir: epath.PathLike | None = None,
+    **options: Any,
+) -> tfds.core.DatasetBuilder:
+    """Builds a dataset from arrays.
+
+    With one split the arrays are drawn as they are written, so iterators may be longer than
+    memory; ratios need to see all of them first.
+
+    Args:
+      images: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]` each; sizes may differ.
+      masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void.
+      labels: a class index for each image, in place of masks.
+      filenames: a name for each image; `00000000.png` and so on by default.
+      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      class_names: in the order of the indices.
+      splits: ratios by which the images are shared out, by a hash of their names; by
+        default everything is `train`.
+      seed: of that assignment.
+      data_dir: where to write; TFDS's default if not given.
+      **options: see `build_source`.
+
+    Returns:
+      The builder of the dataset, built.
+
+    Raises:
+      VocSegError: if an array is of another dtype or shape, a value is no class, or there
+        are not as many masks or labels as images.
+    """
+    check_name(name)
+    if (masks is None) == (labels is None):
+        raise ConfigError(
+            "from_arrays",
+            found="both masks and labels" if masks is not None else "neither masks nor labels",
+            expected="one of them",
+            remedy="give masks for segmentation, or labels for classification",
+        )
+    task = "segmentation" if labels is None else "classification"
+    config = VocSegConfig(name=name, class_names=class_names, task=task, exif="ignore")
+    items: Iterable[ArrayItem] = _items(images, masks, labels, filenames)
+    found: dict[str, Iterable[ArrayItem]] = {"train": items}
+    if splits is not None:
+        assignment.check_ratios(splits, "splits")
+        pool = {item.id: item for item in items}
+        shared = assignment.assign(pool, splits, seed)
+        found = {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
+    spec = ExampleSpec.of(config, index_rule(len(class_names)))
+    return build_source(Source(found, spec), config, data_dir=data_dir, **options)
+
+
+def _items(
+    images: Iterable[np.ndarray],
+    masks: Iterable[np.ndarray] | None,
+    labels: Iterable[int] | None,
+    filenames: Iterable[str] | None,
+) -> Iterator[ArrayItem]:
+    targets = masks if labels is None else labels
+    names = filenames or (f"{n:08}.png" for n in itertools.count())
+    seen: set[str] = set()
+    together = itertools.zip_longest(images, targets, fillvalue=_MISSING)
+    for (image, target), filename in zip(together, names, strict=False):
+        key = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
+        if image is _MISSING or target is _MISSING or key in seen:
+            kind = "masks" if labels is None else "labels"
+            number = f"more {kind}" if image is _MISSING else f"fewer {kind}"
+            raise ConfigError(
+                "from_arrays",
+                found=f"the name {filename!r} twice" if key in seen else f"{number} than images",
+                expected=f"as many {kind} as images, and each name once",
+                remedy="give one for each image",
+            )
+        seen.add(key)
+        mask, label = (target, None) if labels is None else (None, int(target))
+        yield ArrayItem(key, str(filename), image, mask, label)
+
+
+def _image(image: np.ndarray, where: str) -> np.ndarray:
+    array = np.asarray(image)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[..., 0]
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)):
+        raise ImageError(
+            where,
+            found=f"an array {array.dtype}{list(array.shape)}",
+            expected="uint8 [H, W], [H, W, 1] or [H, W, 3]",
+            remedy="scale to 0..255 and convert with .astype('uint8'); channels go last",
+        )
+    return np.ascontiguousarray(array)
+
+
+def _mask(mask: np.ndarray, where: str) -> np.ndarray:
+    array = np.asarray(mask)
+    if array.dtype.kind not in "iub":
+        raise MaskError(
+            f"{where}, mask",
+            found=f"an array {array.dtype}{list(array.shape)}",
+            expected="integers [H, W]: a class index a pixel",
+            remedy="convert with .astype('uint8'); for one-hot masks take .argmax(-1) first",
+        )
+    return array

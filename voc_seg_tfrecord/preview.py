@@ -1,0 +1,86 @@
+"""Pictures of a built dataset: each example's image, mask and both, with a legend."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from voc_seg_tfrecord.labels import VOID, background_index, voc_palette
+
+_CELL = 240  # pixels of a picture's longer side
+_GAP = 8
+_TEXT = 16
+_PAPER = (32, 32, 32)
+_INK = (240, 240, 240)
+
+
+def sheet(examples: Iterable[dict[str, Any]], class_names: Sequence[str]) -> Image.Image:
+    """Draws examples one below the other: image, mask, overlay, names of the classes.
+
+    Args:
+      examples: with `image`, uint8 `[H, W, 3]`; `segmentation_mask`, uint8 `[H, W, 1]`; and
+        `image/filename`.
+      class_names: in mask order.
+
+    Returns:
+      An RGB picture. Masks have VOC's colours, void among them; background is black
+      whichever class it is.
+    """
+    background = background_index(class_names)
+    palette = voc_palette().copy()
+    if background:
+        palette[[0, background]] = palette[[background, 0]]
+    rows = [_row(example, class_names, palette, background) for example in examples]
+    width = max(row.width for row in rows)
+    paper = Image.new("RGB", (width, sum(row.height for row in rows)), _PAPER)
+    top = 0
+    for row in rows:
+        paper.paste(row, (0, top))
+        top += row.height
+    return paper
+
+
+def _row(
+    example: dict[str, Any],
+    class_names: Sequence[str],
+    palette: np.ndarray,
+    background: int | None,
+) -> Image.Image:
+    mask = example["segmentation_mask"][..., 0]
+    image = example["image"]
+    colors = palette[mask]
+    overlay = np.where(mask[..., None] == background, image, image // 2 + colors // 2)
+    pictures = [_fit(picture) for picture in (image, colors, overlay)]
+    width = len(pictures) * (_CELL + _GAP) + _GAP
+    legend = _legend(mask, class_names, palette)
+    height = _GAP + _TEXT + max(max(p.height for p in pictures), len(legend) * _TEXT) + _GAP
+    row = Image.new("RGB", (width + 200, height), _PAPER)
+    pen = ImageDraw.Draw(row)
+    pen.text((_GAP, _GAP - 2), example["image/filename"].decode(), _INK)
+    for number, picture in enumerate(pictures):
+        row.paste(picture, (_GAP + number * (_CELL + _GAP), _GAP + _TEXT))
+    for number, (color, text) in enumerate(legend):
+        top = _GAP + _TEXT + number * _TEXT
+        pen.rectangle((width, top + 2, width + 12, top + 12), color)
+        pen.text((width + 18, top), text, _INK)
+    return row
+
+
+def _legend(
+    mask: np.ndarray, class_names: Sequence[str], palette: np.ndarray
+) -> list[tuple[tuple[int, int, int], str]]:
+    values, counts = np.unique(mask, return_counts=True)
+    lines = []
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        name = "void" if value == VOID else class_names[value]
+        share = f"{100 * count / mask.size:.1f}%"
+        lines.append((tuple(palette[value].tolist()), f"{value} {name} {share}"))
+    return lines
+
+
+def _fit(picture: np.ndarray) -> Image.Image:
+    image = Image.fromarray(picture.astype(np.uint8))
+    scale = _CELL / max(image.size)
+    size = [max(1, round(side * scale)) for side in image.size]
+    return image.resize(size, Image.Resampling.NEAREST)

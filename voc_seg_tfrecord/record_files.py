@@ -1,0 +1,132 @@
+"""TFRecord files that other code wrote: found, unpacked, read record by record."""
+
+from collections.abc import Iterator, Sequence
+import gzip
+import shutil
+import zlib
+
+from etils import epath
+from tensorflow_datasets.proto import tf_example_pb2
+
+from voc_seg_tfrecord.errors import RecordError, SourceError
+
+_FRAME = 12  # bytes before a record's data: its length and that one's checksum
+_OVERHEAD = 16  # the same and the data's checksum behind it
+
+Value = bytes | int | float
+Record = dict[str, list[Value]]
+
+
+def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
+    """Returns the files that names, folders and patterns stand for, sorted.
+
+    Raises:
+      SourceError: if one of them stands for no file.
+    """
+    files: list[epath.Path] = []
+    for name in names:
+        path = epath.Path(name).expanduser()
+        found = [path] if path.is_file() else []
+        if path.is_dir():
+            found = [p for p in path.iterdir() if p.is_file() and "tfrecord" in p.name]
+        elif not found and "*" in path.name:
+            found = list(path.parent.glob(path.name))
+        if not found:
+            raise SourceError(
+                path,
+                found="no such file",
+                expected="a TFRecord file, or a folder of files named *tfrecord*",
+                remedy="check the path",
+            )
+        files += sorted(found)
+    return files
+
+
+def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
+    """Returns an uncompressed copy of a gzip-compressed file; other files as they are.
+
+    Args:
+      path: the file.
+      folder: where copies are put.
+
+    Raises:
+      RecordError: if the compressed file is cut off or damaged.
+    """
+    with path.open("rb") as file:
+        if file.read(2) != b"\x1f\x8b":
+            return path
+    copy = folder / f"{len(list(folder.iterdir()))}-{path.name}"
+    try:
+        with path.open("rb") as packed, gzip.open(packed) as file, copy.open("wb") as out:
+            shutil.copyfileobj(file, out, 1 << 20)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RecordError(
+            path,
+            found=f"a gzip file that is damaged: {error}",
+            expected="a whole file",
+            remedy="copy it again",
+        ) from None
+    return copy
+
+
+def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:
+    """Yields the place and the bytes of each record of an uncompressed file.
+
+    Args:
+      path: the file.
+      where: the name for errors.
+
+    Yields:
+      The offset of the record's data in the file, and the data, its checksum compared.
+
+    Raises:
+      RecordError: naming the file and the number, from 0, of the first damaged record.
+    """
+    import tensorflow as tf
+
+    offset, number = _FRAME, 0
+    records = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
+    while True:
+        try:
+            record = next(records)
+        except StopIteration:
+            return
+        except tf.errors.DataLossError as error:
+            raise RecordError(
+                f"{where}, record {number}",
+                found=f"cut off or damaged at byte {offset - _FRAME}: "
+                f"{str(error.message).partition(' [Op')[0]}",
+                expected="a TFRecord file whose checksums match",
+                remedy="copy the file again; the records before this one can be saved with "
+                "tf.data.TFRecordDataset(...).ignore_errors()",
+            ) from None
+        yield offset, record
+        offset += len(record) + _OVERHEAD
+        number += 1
+
+
+def parse(serialized: bytes, where: object) -> Record:
+    """Returns the features of a serialized `tf.train.Example`.
+
+    Raises:
+      RecordError: if it is none.
+    """
+    from google.protobuf.message import DecodeError
+
+    try:
+        example = tf_example_pb2.Example.FromString(serialized)
+    except DecodeError:
+        example = tf_example_pb2.Example()
+    if not example.features.feature:
+        raise RecordError(
+            where,
+            found=f"{len(serialized)} bytes that are no tf.train.Example",
+            expected="a serialized tf.train.Example",
+            remedy="import only files written with tf.io.TFRecordWriter of examples",
+        )
+    return {name: _values(feature) for name, feature in example.features.feature.items()}
+
+
+def _values(feature: object) -> list[Value]:
+    kind = feature.WhichOneof("kind")
+    return list(getattr(feature, kind).value) if kind else []

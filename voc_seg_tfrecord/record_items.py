@@ -1,0 +1,206 @@
+"""Hand-written records as items of a source: each is found once, and read from its place."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+import contextlib
+import dataclasses
+import io
+import pathlib
+import re
+from typing import Any
+
+from etils import epath
+import numpy as np
+from PIL import Image
+from tqdm import tqdm
+
+from voc_seg_tfrecord import record_layouts, samples
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.pairs import RawExample
+from voc_seg_tfrecord.record_files import RecordError, find_files, parse, read_records, unpacked
+from voc_seg_tfrecord.record_layouts import RecordLayout
+
+_SPLIT_WORDS = {"train": "train", "val": "validation", "valid": "validation"}
+_SPLIT_WORDS |= {"validation": "validation", "test": "test", "eval": "validation"}
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordItem:
+    """One record's place in its file.
+
+    Attributes:
+      id: the example's key.
+      filename: the image's name.
+      path: the uncompressed file.
+      offset: where in it the record's data starts.
+      length: of the data, in bytes.
+      layout: which feature holds what.
+      where: file and number of the record, for errors.
+    """
+
+    id: str
+    filename: str
+    path: str
+    offset: int
+    length: int
+    layout: RecordLayout
+    where: str
+
+    def read(self) -> RawExample:
+        """Reads the record again from its place."""
+        with epath.Path(self.path).open("rb") as file:
+            file.seek(self.offset)
+            record = parse(file.read(self.length), self.where)
+        image = record_layouts.pixels_or_file(record, self.layout, self.layout.image, self.where)
+        mask, label = None, None
+        if self.layout.mask:
+            mask = record_layouts.pixels_or_file(record, self.layout, self.layout.mask, self.where)
+        if self.layout.label:
+            label = record_layouts.integer(record, self.layout.label, self.where)
+        return RawExample(
+            image=image if isinstance(image, bytes) else encode_image(image),
+            filename=self.filename,
+            image_where=self.where,
+            mask=mask if mask is None or isinstance(mask, bytes) else encode_mask(mask),
+            mask_where=f"{self.where}, mask",
+            label=label,
+        )
+
+
+@dataclasses.dataclass
+class Scan:
+    """What reading all records once has found.
+
+    Attributes:
+      name: the layout's name for people.
+      layout: which feature holds what.
+      records: for each file, offset, length and the name in the record.
+      values: mask values that occur in all of them.
+      problems: records that cannot be used.
+    """
+
+    name: str
+    layout: RecordLayout
+    records: dict[epath.Path, list[tuple[int, int, str]]] = dataclasses.field(default_factory=dict)
+    values: set[int] = dataclasses.field(default_factory=set)
+    problems: list[VocSegError] = dataclasses.field(default_factory=list)
+
+
+def encode_image(pixels: np.ndarray) -> bytes:
+    """Returns raw pixels, uint8 `[H, W]` or `[H, W, 3]`, as a PNG: smaller, and no loss."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def encode_mask(values: np.ndarray) -> bytes:
+    """Returns integers `[H, W]` as a NumPy file, which masks are read from as well."""
+    buffer = io.BytesIO()
+    np.save(buffer, values)
+    return buffer.getvalue()
+
+
+def scan_records(
+    files: Sequence[epath.PathLike], folder: epath.Path, keys: Mapping[str, str] | None = None
+) -> Scan:
+    """Reads all records once and checks each one's sizes.
+
+    Args:
+      files: files, folders or patterns.
+      folder: where copies of compressed files are put; they have to outlive the items.
+      keys: which feature holds what, where the layout is not known.
+
+    Returns:
+      The scan. Records that cannot be used are among its problems.
+
+    Raises:
+      RecordError: if a file is damaged, or its layout is not known.
+      ConfigError: if `keys` names no feature for the image.
+    """
+    scan = None
+    for path in tqdm(find_files(files), desc="Reading records...", unit=" files", leave=False):
+        plain = unpacked(path, folder)
+        for number, (offset, data) in enumerate(read_records(plain, path)):
+            where = f"{path}, record {number}"
+            record = parse(data, where)
+            if scan is None:
+                scan = Scan(*_layout(record, keys, where))
+            found = scan.records.setdefault(plain, [])
+            try:
+                _check(record, scan, where)
+            except VocSegError as error:
+                scan.problems.append(error)
+                continue
+            found.append(
+                (offset, len(data), record_layouts.text(record, scan.layout.filename, where))
+            )
+    if scan is None:
+        raise RecordError(
+            ", ".join(map(str, files)),
+            found="no record",
+            expected="one at least",
+            remedy="check that the files were written to their end",
+        )
+    return scan
+
+
+def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
+    """Returns the records by the split that their files' names tell; all `train` if none."""
+    names = Counter(name for found in scan.records.values() for *_, name in found)
+    unique = all(name and count == 1 for name, count in names.items())
+    splits: dict[str, list[RecordItem]] = {}
+    for path, found in scan.records.items():
+        items = splits.setdefault(_split_of(path.name), [])
+        for number, (offset, length, name) in enumerate(found):
+            own = f"{path.name}-{number:06}"
+            key = pathlib.PurePosixPath(name).with_suffix("").as_posix() if unique else own
+            filename = name if unique else own
+            where = f"{path}, record {number}"
+            items.append(RecordItem(key, filename, str(path), offset, length, scan.layout, where))
+    return splits
+
+
+def _layout(
+    record: Mapping[str, Any], keys: Mapping[str, str] | None, where: str
+) -> tuple[str, RecordLayout]:
+    if keys:
+        known = {field.name for field in dataclasses.fields(RecordLayout)}
+        if "image" not in keys or set(keys) - known:
+            raise ConfigError(
+                "keys",
+                found=", ".join(f"{k}={v}" for k, v in keys.items()),
+                expected=f"image=KEY and others of {', '.join(sorted(known))}",
+                remedy="name the features",
+            )
+        return "as given", RecordLayout(**keys)
+    detected = record_layouts.detect(record.keys())
+    if detected is None:
+        raise RecordError(
+            where,
+            found=f"features {', '.join(sorted(record))}, which is no known layout",
+            expected="; ".join(
+                f"{n}: {_needed(known)}" for n, known in record_layouts.KNOWN.items()
+            ),
+            remedy="say which feature holds what, such as --keys image=img,mask=seg",
+        )
+    return detected
+
+
+def _needed(layout: RecordLayout) -> str:
+    return ", ".join(key for key in dataclasses.astuple(layout) if key)
+
+
+def _check(record: Mapping[str, Any], scan: Scan, where: str) -> None:
+    record_layouts.pixels_or_file(record, scan.layout, scan.layout.image, where)
+    if not scan.layout.mask:
+        return
+    mask = record_layouts.pixels_or_file(record, scan.layout, scan.layout.mask, where)
+    if isinstance(mask, bytes):
+        mask = samples.read_samples(mask, f"{where}, mask").values
+    with contextlib.suppress(ValueError):
+        scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
+
+
+def _split_of(filename: str) -> str:
+    words = re.findall(r"[a-z]+", filename.lower())
+    return next((_SPLIT_WORDS[word] for word in words if word in _SPLIT_WORDS), "train")
