@@ -134,3 +134,8 @@ def test_sbds_list_cannot_be_had_from_the_package(capsys):
 def test_a_split_that_is_not_there_is_a_wrong_call(sample, capsys):
     assert cli.main(["leaks", f"{sample.data_dir}@trian", "trainaug"]) == 2
     assert "expected: one of test, train, validation" in capsys.readouterr().err
+
+
+def test_a_mistyped_list_is_answered_with_the_known_ones(tmp_path, capsys):
+    assert cli.main(["leaks", "trainagu", "voc2012_val", "--data_dir", str(tmp_path)]) == 2
+    assert "or a list: voc2012_train, " in capsys.readouterr().err

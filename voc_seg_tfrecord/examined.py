@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 import dataclasses
 
 import numpy as np
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import fingerprint, records
 from voc_seg_tfrecord.errors import VocSegError
@@ -25,12 +24,12 @@ class Examined:
 
 
 def examine(
-    builder: tfds.core.DatasetBuilder, split: str, source: Originals | None, record: Record
+    class_names: tuple[str, ...], split: str, source: Originals | None, record: Record
 ) -> Examined:
     """Digests one record and gathers what is wrong with it.
 
     Args:
-      builder: of the record's dataset.
+      class_names: the dataset's classes, in mask order.
       split: the record's split.
       source: what the dataset was made from; None where it is not at hand.
       record: the record.
@@ -43,7 +42,7 @@ def examine(
                 arrays[name] = records.pixels(record.bytes(name), name)
             except VocSegError as error:
                 problems.append(str(error))
-    problems += _inner_problems(record, arrays, records.class_names(builder))
+    problems += _inner_problems(record, arrays, class_names)
     if source is not None:
         problems += _outer_problems(record, arrays, source, split)
     digests = {n: fingerprint.mask_digest(record.id, array) for n, array in arrays.items()}

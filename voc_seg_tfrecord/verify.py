@@ -100,7 +100,7 @@ def _verify_split(
     digests: dict[str, fingerprint.Digests] = {}
     faults: list[Fault] = []
     count = 0
-    examine = functools.partial(examined.examine, builder, split, source)
+    examine = functools.partial(examined.examine, records.class_names(builder), split, source)
     try:
         for found in records.scan(builder, split, examine, progress=progress):
             count += 1

@@ -71,7 +71,16 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     if path.suffix == ".txt" and path.exists():
         return [leaks.list_file(path)]
     dataset, wanted = built.split_name(name)
-    builder = built.open_built(dataset, args.data_dir)
+    try:
+        builder = built.open_built(dataset, args.data_dir)
+    except ConfigError as error:
+        lists = ", ".join([*named.named(), *_SBD_LISTS])
+        raise ConfigError(
+            error.where,
+            found=error.found,
+            expected=f"{error.expected}, a .txt file, or a list: {lists}",
+            remedy=error.remedy,
+        ) from None
     return leaks.dataset(builder, built.check_splits(builder, wanted), progress=True)
 
 

@@ -1,5 +1,6 @@
 """Count a built dataset: pixels, images and objects of each class, void, class weights and
-image sizes. Official splits are compared with the published tables.
+image sizes. Official splits are compared with the published tables. DATASET@SPLIT counts one
+split, DATASET@SPLIT+SPLIT two and their sum.
 """
 
 import argparse
