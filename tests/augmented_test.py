@@ -1,3 +1,4 @@
+import hashlib
 import io
 import pickle
 import shutil
@@ -10,7 +11,7 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, augmented, named, releases, verify
+from voc_seg_tfrecord import VocSegConfig, augmented, named, releases, sources, verify
 from voc_seg_tfrecord.augmented import AugmentedTree
 from voc_seg_tfrecord.errors import ListError, SourceError, SplitError
 
@@ -121,10 +122,6 @@ def test_sbds_own_archive_is_unpacked(of_sbd, root, tmp_path, monkeypatch):
     with tarfile.open(path, "w") as archive:  # a plain tar under this name, as is said of SBD's
         archive.add(of_sbd / "benchmark_RELEASE", "benchmark_RELEASE")
     shutil.rmtree(of_sbd / "benchmark_RELEASE")
-    import hashlib
-
-    from voc_seg_tfrecord import sources
-
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     ours = releases.Archive("benchmark.tgz", (sha256,), ())
     monkeypatch.setattr(sources, "SBD", ours)
@@ -139,8 +136,6 @@ def test_another_archive_under_sbds_name_is_refused(devkit, tmp_path):
 
 
 def test_without_sbd_all_ways_out_are_named(devkit, tmp_path, monkeypatch):
-    from voc_seg_tfrecord import sources
-
     monkeypatch.setattr(sources, "SBD", releases.Archive("benchmark.tgz", ("0",), ()))
     with pytest.raises(SourceError, match=r"(?s)no SBD and no benchmark.tgz.*SegmentationClassAug"):
         build(tmp_path / "data", PART, devkit)

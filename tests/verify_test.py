@@ -1,9 +1,12 @@
+import io
 import json
 import shutil
 
 from building import build
 from conftest import DUMMY_DATA
 import doctoring
+import numpy as np
+from PIL import Image
 import pytest
 
 from voc_seg_tfrecord import VocSegConfig, built, cli, fingerprint, named, pinned, verify
@@ -114,10 +117,6 @@ def test_a_palette_png_in_a_record_is_found(doctored):
 
 def test_the_same_pixels_compressed_in_another_way_are_equal(doctored):
     def change(examples):
-        import io
-
-        from PIL import Image
-
         mask = doctoring.values(examples[0], "segmentation_mask")
         mask[0] = doctoring.encoded(Image.open(io.BytesIO(mask[0])), "PNG", compress_level=0)
         return examples
@@ -158,9 +157,6 @@ def test_the_fingerprint_is_the_same_for_any_shards_and_format(sample, tmp_path,
 
 
 def test_own_data_without_instances_and_with_png_images_is_verified(tmp_path):
-    import numpy as np
-    from PIL import Image
-
     for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
         (tmp_path / "own" / folder).mkdir(parents=True)
     for name in ("a.1", "b 2"):
@@ -252,3 +248,22 @@ def test_an_own_config_of_a_named_list_is_recognised():
         "mine", "train", fingerprint_of("semi_92", "0" * 64), set(named.ids("semi_92"))
     )
     assert (faults, known) == ([], {"ids": "the list semi_92"})
+
+
+def test_nothing_is_downloaded_to_verify(sample, tmp_path):
+    (tmp_path / "empty").mkdir()
+    config = VocSegConfig(name="2012", release="2012")
+    with pytest.raises(ConfigError, match="neither the release's tree nor its archive"):
+        verify.verify(sample, tmp_path / "empty", config=config)
+
+
+def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
+    folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
+    metadata = json.loads((folder / "metadata.json").read_text())
+    del metadata["config"]
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    copy = built.open_built(folder)
+    with pytest.raises(ConfigError, match="give the config that it was built with"):
+        verify.verify(copy, TREE)
+    config = VocSegConfig(name="source", instance_mask=True, objects=True)
+    assert verify.verify(copy, TREE, config=config).faults == []
