@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from voc_seg_tfrecord import annotations, jpeg, masks
-from voc_seg_tfrecord.errors import ImageError
+from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.labels import background_index
-from voc_seg_tfrecord.layout import RawExample
+from voc_seg_tfrecord.layout import Pair, RawExample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,3 +69,11 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
         )
         example["objects"] = [{**o, "bbox": np.array(o["bbox"])} for o in objects]
     return example
+
+
+def try_example(spec: ExampleSpec, pair: Pair) -> dict[str, Any] | VocSegError:
+    """Reads a pair's files and makes its example; returns what is wrong instead of raising."""
+    try:
+        return make_example(pair.read(), spec)
+    except VocSegError as error:
+        return error

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
+from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import configs, pinned, resources, sources
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
-from voc_seg_tfrecord.examples import ExampleSpec, make_example
+from voc_seg_tfrecord.examples import ExampleSpec, try_example
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
 from voc_seg_tfrecord.layout import Pair
 from voc_seg_tfrecord.pool import ordered_map
@@ -28,6 +29,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = sources.MANUAL_DOWNLOAD_INSTRUCTIONS
 
     _checksums_path = resources.folder("checksums") / "checksums.tsv"
+    _beam_folder: epath.Path | None = None  # set while a build under Beam runs
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
@@ -94,11 +96,20 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 found="no such folder",
                 expected=self.MANUAL_DOWNLOAD_INSTRUCTIONS,
             )
-        super()._download_and_prepare(dl_manager, download_config)
+        if not (download_config.beam_options or download_config.beam_runner):
+            super()._download_and_prepare(dl_manager, download_config)
+            return
+        from voc_seg_tfrecord import beam  # Apache Beam takes seconds to import
+
+        with (
+            beam.exchange(self.data_path) as folder,
+            tfds.core.utils.temporary_assignment(self, "_beam_folder", folder),
+        ):
+            super()._download_and_prepare(dl_manager, download_config)
 
     def _split_generators(
         self, dl_manager: tfds.download.DownloadManager
-    ) -> dict[str, Iterator[tuple[str, dict[str, Any]]]]:
+    ) -> dict[str, SplitGenerator]:
         """Finds every split's files and checks its list, all before the first record."""
         config = self.builder_config
         pairs = {}
@@ -111,30 +122,32 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             )
         return {split: self._generate_examples(split, found) for split, found in pairs.items()}
 
-    def _generate_examples(
-        self, split: str, pairs: Sequence[Pair]
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yields `(image id, example)`; after a first problem only looks for more of them."""
+    def _generate_examples(self, split: str, pairs: Sequence[Pair]) -> SplitGenerator:
+        """Returns `(image id, example)` of a split: an iterator, or a PTransform for Beam."""
         config = self.builder_config
         spec = ExampleSpec(config.class_names, config.instance_mask, config.objects)
-        problems: list[VocSegError] = []
-        for pair, result in ordered_map(functools.partial(_try_example, spec), pairs):
-            if isinstance(result, VocSegError):
-                problems.append(result)
-            elif not problems:
-                yield pair.id, result
-        if problems:
-            raise SplitError(split, problems, len(pairs))
+        if self._beam_folder is None:
+            return _examples(split, pairs, spec)
+        from voc_seg_tfrecord import beam
+
+        return beam.MakeExamples(split, pairs, spec, self._beam_folder)
 
     def _example_writer(self) -> StableExampleWriter:
         return StableExampleWriter(self.info.file_format)
 
 
-def _try_example(spec: ExampleSpec, pair: Pair) -> dict[str, Any] | VocSegError:
-    try:
-        return make_example(pair.read(), spec)
-    except VocSegError as error:
-        return error
+def _examples(
+    split: str, pairs: Sequence[Pair], spec: ExampleSpec
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields `(image id, example)`; after a first problem only looks for more of them."""
+    problems: list[VocSegError] = []
+    for pair, result in ordered_map(functools.partial(try_example, spec), pairs):
+        if isinstance(result, VocSegError):
+            problems.append(result)
+        elif not problems:
+            yield pair.id, result
+    if problems:
+        raise SplitError(split, problems, len(pairs))
 
 
 def _citation(bibliography: str, key: str) -> str:
