@@ -46,6 +46,7 @@ def measure(name: str, root: pathlib.Path, out: pathlib.Path) -> dict[str, float
     Returns:
       `wall` and `cpu` in seconds, `memory` and `bytes` in bytes.
     """
+    importlib.import_module("tensorflow")  # TFDS would import it in the middle of a build
     module = importlib.import_module(f"baselines.{name}")
     source = module.prepare(root) if hasattr(module, "prepare") else root
     before = _status("VmRSS")
