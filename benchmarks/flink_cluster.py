@@ -124,7 +124,7 @@ class Cluster:
             f"--flink-master=localhost:{rest}",
         )
         _wait_for(lambda: self._get("/overview")["taskmanagers"] == task_managers, "task managers")
-        _wait_for(lambda: socket.create_connection(("localhost", job), 1), "the job server")
+        _wait_for(lambda: _listens(job), "job server")
         self.beam_flags = (
             *("--runner=PortableRunner", f"--job_endpoint=localhost:{job}"),
             *("--environment_type=EXTERNAL", f"--environment_config=localhost:{pool}"),
@@ -222,6 +222,11 @@ def _wait_for(condition: Callable[[], object], what: str, seconds: float = 60) -
                 return
         time.sleep(0.2)
     raise TimeoutError(f"Flink: no {what} after {seconds} seconds; see the logs")
+
+
+def _listens(port: int) -> bool:
+    with socket.create_connection(("localhost", port), 1):
+        return True
 
 
 def _free_ports(count: int) -> list[int]:
