@@ -75,7 +75,8 @@ def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
     with build:
         told = b""
         while b"Generating train examples" not in told:
-            told += build.stderr.read1()
+            told += (more := build.stderr.read1())
+            assert more, told.decode()
         build.send_signal(signal.SIGINT)
         _, rest = build.communicate(timeout=60)
     assert build.returncode != 0
