@@ -20,6 +20,9 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 
+SHARDS = 16
+"""Flink sorts one worker's part of a shard as one record, which has to fit its sort buffer."""
+
 
 def build(root: pathlib.Path, out: pathlib.Path, *flags: str) -> tfds.core.DatasetBuilder:
     """Builds the tree below `out`, on Beam if there are flags for it."""
@@ -28,7 +31,7 @@ def build(root: pathlib.Path, out: pathlib.Path, *flags: str) -> tfds.core.Datas
     options = apache_beam.options.pipeline_options.PipelineOptions(flags=list(flags))
     builder.download_and_prepare(
         download_config=tfds.download.DownloadConfig(
-            manual_dir=root, beam_options=options if flags else None
+            manual_dir=root, num_shards=SHARDS, beam_options=options if flags else None
         )
     )
     return builder

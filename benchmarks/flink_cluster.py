@@ -43,7 +43,7 @@ taskmanager.memory.task.heap.size: 512m
 taskmanager.memory.task.off-heap.size: 64m
 taskmanager.memory.network.min: 256m
 taskmanager.memory.network.max: 256m
-taskmanager.memory.managed.size: 256m
+taskmanager.memory.managed.size: 512m
 taskmanager.memory.framework.heap.size: 128m
 taskmanager.memory.framework.off-heap.size: 128m
 taskmanager.memory.jvm-metaspace.size: 256m
