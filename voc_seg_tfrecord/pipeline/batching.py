@@ -5,9 +5,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.pipeline import pictures
-from voc_seg_tfrecord.pipeline.pictures import Example
+from voc_seg_tfrecord.pipeline import contents
+from voc_seg_tfrecord.pipeline.contents import Example
 
 ABSENT_LABEL = -1
 """What fills up `labels` in a batch."""
@@ -39,7 +40,7 @@ def padded_batch(
       ConfigError: if pictures are not decoded, or there are `objects`.
     """
     spec = dataset.element_spec
-    encoded = [n for n in pictures.names(spec) if pictures.is_encoded(spec[n])]
+    encoded = [n for n in contents.names(spec) if contents.is_encoded(spec[n])]
     if encoded or "objects" in spec:
         raise ConfigError(
             "padded_batch",
@@ -72,7 +73,7 @@ def group_by_size(dataset: tf.data.Dataset, batch_size: int, *, step: int = 64) 
     """
 
     def size_class(example: Mapping[str, Any]) -> tf.Tensor:
-        height, width = tf.unstack(tf.cast(pictures.size(example), tf.int64))
+        height, width = tf.unstack(tf.cast(contents.size(example), tf.int64))
         return (height // step) * (1 << 32) + width // step
 
     return dataset.group_by_window(

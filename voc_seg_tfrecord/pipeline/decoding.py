@@ -10,12 +10,15 @@ from typing import Any
 
 import tensorflow as tf
 
+from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.pipeline import pictures
-from voc_seg_tfrecord.pipeline.pictures import Example
+from voc_seg_tfrecord.pipeline import contents
+from voc_seg_tfrecord.pipeline.contents import Example
 
 RATIOS = (1, 2, 4, 8)
 """What a JPEG decoder can scale down by."""
+
+_MARGIN = 2  # columns; half of the colour samples lie at most two pixels apart
 
 
 def decode(example: Mapping[str, Any], *, ratio: int = 1) -> Example:
@@ -37,8 +40,8 @@ def decode(example: Mapping[str, Any], *, ratio: int = 1) -> Example:
     if ratio not in RATIOS:
         raise ConfigError("ratio", found=str(ratio), expected="1, 2, 4 or 8")
     decoded = dict(example)
-    for name in pictures.names(example):
-        if pictures.is_encoded(example[name]):
+    for name in contents.names(example):
+        if contents.is_encoded(example[name]):
             decoded[name] = _decoded(example[name], name, ratio)
         elif ratio != 1:
             raise ConfigError(
@@ -65,7 +68,7 @@ def decode_window(data: tf.Tensor, name: str, window: tf.Tensor) -> tf.Tensor:
         return cut(tf.io.decode_png(data, channels=1), window)
     return tf.cond(
         tf.io.is_jpeg(data),
-        lambda: tf.io.decode_and_crop_jpeg(data, window, channels=3),
+        lambda: _decode_jpeg_window(data, window),
         lambda: cut(_decode_any(data), window),
     )
 
@@ -87,6 +90,20 @@ def _decoded(data: tf.Tensor, name: str, ratio: int) -> tf.Tensor:
         lambda: tf.io.decode_jpeg(data, channels=3, ratio=ratio),
         lambda: _block_means(_decode_any(data), ratio),
     )
+
+
+def _decode_jpeg_window(data: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Decodes a little more to the sides than is wanted, and cuts that off.
+
+    Colour is interpolated from neighbours where a JPEG has less of it than pixels, and
+    `decode_and_crop_jpeg` does not look beyond its window: its outermost columns would not
+    be those of the whole picture.
+    """
+    top, left, height, width = tf.unstack(window)
+    begin = tf.maximum(left - _MARGIN, 0)
+    end = tf.minimum(left + width + _MARGIN, tf.io.extract_jpeg_shape(data)[1])
+    wider = tf.io.decode_and_crop_jpeg(data, [top, begin, height, end - begin], channels=3)
+    return wider[:, left - begin : left - begin + width]
 
 
 def _decode_any(data: tf.Tensor) -> tf.Tensor:

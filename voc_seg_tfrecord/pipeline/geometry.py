@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.pipeline import pictures
-from voc_seg_tfrecord.pipeline.pictures import Example
+from voc_seg_tfrecord.pipeline import contents
+from voc_seg_tfrecord.pipeline.contents import Example
 from voc_seg_tfrecord.pipeline.randomness import uniform, up_to
 from voc_seg_tfrecord.pipeline.window import Window
 
@@ -39,7 +39,7 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
       one more is cut off or added below or to the right.
     """
     canvas = _pair("size", size)
-    room = tf.abs(pictures.size(example) - canvas)
+    room = tf.abs(contents.size(example) - canvas)
     return _crop_or_pad(example, canvas, room // 2)
 
 
@@ -55,7 +55,7 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
       The example with pictures of that size.
     """
     canvas = _pair("size", size)
-    room = tf.abs(pictures.size(example) - canvas)
+    room = tf.abs(contents.size(example) - canvas)
     return _crop_or_pad(example, canvas, _place(seed, room))
 
 
@@ -106,7 +106,7 @@ def random_scale(
       `random_scaled_crop`: it resizes only what is kept.
     """
     scale = _scale(seed, scales, step)
-    return Window(size=_scaled(pictures.size(example), scale)).apply(example)
+    return Window(size=_scaled(contents.size(example), scale)).apply(example)
 
 
 def random_scaled_crop(
@@ -135,7 +135,7 @@ def random_scaled_crop(
       The example with pictures of that size.
     """
     canvas = tf.constant(_pair("size", size))
-    current = pictures.size(example)
+    current = contents.size(example)
     scale = _scale(seed, scales, step)
     scaled = _scaled(current, scale)
     larger = scaled > canvas
@@ -154,7 +154,7 @@ def random_scaled_crop(
 
 def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], place: tf.Tensor) -> Example:
     """Cuts at `place` along the axes that are too long, pads by it along the others."""
-    current = pictures.size(example)
+    current = contents.size(example)
     larger = current > canvas
     cut = tf.concat([tf.where(larger, place, 0), tf.minimum(current, canvas)], axis=0)
     return Window(cut=cut, before=tf.where(larger, 0, place), canvas=canvas).apply(example)

@@ -6,11 +6,11 @@ from typing import Any
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.pictures import FILENAME
 
 SEED = "seed"
 """Name under which `read` puts an example's seed beside its features."""
 
-_FILENAME = "image/filename"
 _EPOCHS = 1 << 32  # a seed's epochs never reach into the next seed's
 
 
@@ -32,11 +32,11 @@ def example_seed(example: Mapping[str, Any], *, seed: int, epoch: int | tf.Tenso
       ConfigError: if the example has no file name, or the seed is out of range.
     """
     check_seed(seed)
-    if _FILENAME not in example:
+    if FILENAME not in example:
         raise ConfigError(
-            "example", found=f"features {sorted(example)}", expected=f"{_FILENAME} among them"
+            "example", found=f"features {sorted(example)}", expected=f"{FILENAME} among them"
         )
-    name = tf.strings.to_hash_bucket_fast(example[_FILENAME], (1 << 63) - 1)
+    name = tf.strings.to_hash_bucket_fast(example[FILENAME], (1 << 63) - 1)
     return tf.stack([name, seed * _EPOCHS + tf.cast(epoch, tf.int64)])
 
 

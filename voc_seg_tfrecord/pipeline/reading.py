@@ -6,9 +6,10 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.pipeline import pictures, randomness
-from voc_seg_tfrecord.pipeline.pictures import Example
+from voc_seg_tfrecord.pipeline import randomness
+from voc_seg_tfrecord.pipeline.contents import Example
 
 FEATURES = ("image", "segmentation_mask", "image/filename", "image/height", "image/width")
 """Features that are read if nothing else is said: those whose batches need no more care."""
@@ -76,7 +77,7 @@ def epoch_stream(
     total = count(builder, split)
     one_epoch = builder.as_dataset(
         split=split,
-        decoders=_undecoded(builder, {*features, "image/filename"}),
+        decoders=_undecoded(builder, {*features, pictures.FILENAME}),
         # The cache of TFDS would be filled by the first epoch's reader alone.
         read_config=tfds.ReadConfig(try_autocache=False, skip_prefetch=True),
     )
@@ -119,10 +120,23 @@ def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
     return total
 
 
-def _undecoded(
-    builder: tfds.core.DatasetBuilder, features: set[str]
-) -> tfds.decode.PartialDecoding:
-    """Makes TFDS parse only some features, and leave pictures as they are."""
+class _Named(tfds.decode.PartialDecoding):
+    """Parses named features only, pictures not at all.
+
+    TFDS's own `PartialDecoding` does the same, and logs warnings of its own deprecations.
+    """
+
+    def __init__(self, names: set[str]):
+        skipped = {name: tfds.decode.SkipDecoding() for name in names & set(pictures.FILL)}
+        super().__init__(dict.fromkeys(names, True), decoders=skipped)
+        self._names = sorted(names)
+
+    def extract_features(self, features: tfds.features.FeaturesDict) -> tfds.features.FeaturesDict:
+        """Returns the features that are to be parsed."""
+        return tfds.features.FeaturesDict({name: features[name] for name in self._names})
+
+
+def _undecoded(builder: tfds.core.DatasetBuilder, features: set[str]) -> _Named:
     unknown = sorted(features - set(builder.info.features))
     if unknown:
         raise ConfigError(
@@ -130,5 +144,4 @@ def _undecoded(
             found=f"no feature {', '.join(unknown)}",
             expected=f"some of {', '.join(sorted(builder.info.features))}",
         )
-    skipped = {name: tfds.decode.SkipDecoding() for name in pictures.FILL if name in features}
-    return tfds.decode.PartialDecoding(dict.fromkeys(features, True), decoders=skipped)
+    return _Named(features)

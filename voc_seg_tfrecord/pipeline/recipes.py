@@ -8,9 +8,9 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.pipeline import geometry, randomness, reading
 from voc_seg_tfrecord.pipeline.batching import padded_batch
+from voc_seg_tfrecord.pipeline.contents import Example
 from voc_seg_tfrecord.pipeline.decoding import decode
 from voc_seg_tfrecord.pipeline.geometry import Size
-from voc_seg_tfrecord.pipeline.pictures import Example
 
 AHEAD = 2
 """Batches that are ready before they are asked for."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.pipeline import pictures
-from voc_seg_tfrecord.pipeline.pictures import Example
+from voc_seg_tfrecord.pipeline.contents import Example
 
 SAMPLE_WEIGHT = "sample_weight"
 """Name of the weights beside the features."""

@@ -10,8 +10,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from voc_seg_tfrecord.pipeline import decoding, pictures
-from voc_seg_tfrecord.pipeline.pictures import Example
+from voc_seg_tfrecord import pictures
+from voc_seg_tfrecord.pipeline import contents, decoding
+from voc_seg_tfrecord.pipeline.contents import Example
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ class Window:
     def apply(self, example: Mapping[str, Any]) -> Example:
         """Lays the window on each picture; leaves out what is true of whole ones only."""
         moved = {k: v for k, v in example.items() if k not in pictures.OF_THE_WHOLE}
-        for name in pictures.names(example):
+        for name in contents.names(example):
             picture = self._cut_out(example[name], name)
             if self.size is not None:
                 resized = _bilinear if name == pictures.IMAGE else _nearest
@@ -53,7 +54,7 @@ class Window:
         return self.canvas or ((None, None) if size is None else tuple(size.tolist()))
 
     def _cut_out(self, picture: tf.Tensor, name: str) -> tf.Tensor:
-        if pictures.is_encoded(picture):
+        if contents.is_encoded(picture):
             if self.cut is None:
                 return decoding.decode({name: picture})[name]
             return decoding.decode_window(picture, name, self.cut)

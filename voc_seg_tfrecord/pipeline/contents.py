@@ -1,4 +1,4 @@
-"""The features that are pictures: what pads them, and their size, decoded or not."""
+"""What an example holds: which pictures, decoded or not, and of what size."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -6,22 +6,10 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.pictures import FILL, HEIGHT, WIDTH
 
 Example: TypeAlias = dict[str, Any]
 """Feature names and tensors."""
-
-IMAGE = "image"
-MASK = "segmentation_mask"
-HEIGHT, WIDTH = "image/height", "image/width"
-
-FILL = {IMAGE: 0, MASK: VOID, "instance_mask": VOID}
-"""Every picture feature, and the value that padding has in it."""
-
-CHANNELS = {IMAGE: 3, MASK: 1, "instance_mask": 1}
-
-OF_THE_WHOLE = ("labels", "objects")
-"""Features that are true of a whole picture only."""
 
 
 def is_encoded(picture: tf.Tensor) -> bool:
