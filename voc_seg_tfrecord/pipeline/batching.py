@@ -53,7 +53,7 @@ def padded_batch(
     batches = dataset.padded_batch(batch_size, padding_values=values, drop_remainder=drop_remainder)
     if multiple == 1:
         return batches
-    return batches.map(lambda batch: _rounded_up(batch, multiple), deterministic=True)
+    return batches.map(lambda batch: _rounded_up(batch, multiple))
 
 
 def group_by_size(dataset: tf.data.Dataset, batch_size: int, *, step: int = 64) -> tf.data.Dataset:
@@ -76,9 +76,11 @@ def group_by_size(dataset: tf.data.Dataset, batch_size: int, *, step: int = 64) 
         height, width = tf.unstack(tf.cast(contents.size(example), tf.int64))
         return (height // step) * (1 << 32) + width // step
 
-    return dataset.group_by_window(
-        size_class, lambda _, window: window, window_size=batch_size
-    ).apply(tf.data.experimental.assert_cardinality(dataset.cardinality()))
+    grouped = dataset.group_by_window(size_class, lambda _, window: window, window_size=batch_size)
+    total = dataset.cardinality()
+    if total == tf.data.UNKNOWN_CARDINALITY:
+        return grouped
+    return grouped.apply(tf.data.experimental.assert_cardinality(total))
 
 
 def _rounded_up(batch: Example, multiple: int) -> Example:

@@ -84,6 +84,9 @@ def epoch_stream(
 
     def examples_of(epoch: tf.Tensor) -> tf.data.Dataset:
         examples = one_epoch
+        if not tf.executing_eagerly():
+            # Of this function's graph alone: else a global seed would change the order.
+            tf.random.set_seed(0)
         if shuffle:
             examples = examples.shuffle(
                 shuffle,
@@ -100,7 +103,11 @@ def epoch_stream(
     else:
         cardinality = epochs * (total if take is None else take)
         numbers = tf.data.Dataset.range(first_epoch, first_epoch + epochs)
-    stream = numbers.flat_map(examples_of)
+    options = tf.data.Options()
+    # A shuffle with a fixed seed keeps no state outside of its iterator, but claims to:
+    # without this no iterator could be saved in a checkpoint.
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    stream = numbers.flat_map(examples_of).with_options(options)
     return stream.apply(tf.data.experimental.assert_cardinality(cardinality))
 
 
