@@ -86,7 +86,7 @@ def epoch_stream(
         examples = one_epoch
         if not tf.executing_eagerly():
             # Of this function's graph alone: else a global seed would change the order.
-            tf.random.set_seed(0)
+            tf.compat.v1.set_random_seed(1)
         if shuffle:
             examples = examples.shuffle(
                 shuffle,
