@@ -1,7 +1,7 @@
-"""Trains a small segmentation network with Keras on a built dataset.
+r"""Trains a small segmentation network with Keras on a built dataset.
 
     python examples/train_keras.py                                   # the sample, seconds
-    python examples/train_keras.py --dataset voc_seg_tfrecord/2012_aug \\
+    python examples/train_keras.py --dataset voc_seg_tfrecord/2012_aug \
         --size 513 --batch_size 16 --epochs 50 --width 64
 
 Prints the loss and the mean intersection over union (mIoU) of every epoch; void counts in

@@ -3,7 +3,6 @@
 from building import build, examples
 import numpy as np
 import pytest
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import arrays
 
@@ -20,7 +19,7 @@ def test_numpy_decodes_the_same_masks_as_tensorflow_to_the_bit(builder, split, t
     source = builder.as_data_source(split=split)
     assert len(source) == len(decoded)
     for example in source:
-        expected = decoded[example["image/filename"]]
+        expected = decoded[example["image/filename"].decode()]
         for name in ("segmentation_mask", "instance_mask"):
             assert example[name].dtype == np.uint8
             assert np.array_equal(example[name], expected[name])
@@ -53,7 +52,7 @@ def test_grain_gives_the_same_batches_whatever_the_number_of_threads(builder):
     assert np.array_equal(mask, mask_again)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 1])
 def test_pytorchs_loader_gives_the_pixels_of_the_source(builder, workers):
     torch = pytest.importorskip("torch")
     source = builder.as_data_source(split="train")
@@ -73,7 +72,7 @@ def test_pytorchs_loader_gives_the_pixels_of_the_source(builder, workers):
 class Crops:
     """A PyTorch map-style dataset; workers get a copy of it."""
 
-    def __init__(self, source: tfds.core.data_sources.BaseDataSource):
+    def __init__(self, source):
         self._source = source
 
     def __len__(self):

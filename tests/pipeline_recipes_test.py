@@ -156,6 +156,19 @@ def test_an_empty_split_is_an_error_and_not_an_endless_loop(small, call):
         call(small)
 
 
+def test_a_dataset_that_tf_data_cannot_read_is_refused_with_what_to_do(tmp_path):
+    builder = build(tmp_path, "sample", file_format="array_record")
+    with pytest.raises(ConfigError, match=r"(?s)format array_record.*tfds\.data_source"):
+        pipeline.read(builder, "train")
+
+
+def test_parts_and_sums_of_splits_are_those_of_tfds(tmp_path):
+    builder = build(tmp_path, "sample")
+    for split in ("train+validation+test", "train[1:]", "validation[:50%]+test"):
+        expected = filenames(builder.as_dataset(split=split))
+        assert filenames(pipeline.read(builder, split)) == expected
+
+
 def test_a_feature_that_is_not_there_is_named(small):
     with pytest.raises(ConfigError, match="no feature instance_mask"):
         pipeline.read(small, "train", features=["image", "instance_mask"])

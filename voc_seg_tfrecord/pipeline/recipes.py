@@ -6,7 +6,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.pipeline import geometry, randomness, reading
+from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records
 from voc_seg_tfrecord.pipeline.batching import padded_batch
 from voc_seg_tfrecord.pipeline.contents import Example
 from voc_seg_tfrecord.pipeline.decoding import decode
@@ -60,7 +60,7 @@ def training_batches(
       ConfigError: if the split is empty or has no such feature, or the call would give no
         batch at all.
     """
-    total = reading.count(builder, split)
+    total = records.count(builder, split)
     if epochs is not None and epochs * total < batch_size:
         raise ConfigError(
             "batch_size",
@@ -71,7 +71,6 @@ def training_batches(
     stream = reading.epoch_stream(
         builder,
         split,
-        features,
         seed=seed,
         shuffle=shuffle,
         epochs=epochs,
@@ -79,7 +78,10 @@ def training_batches(
         take=total // batch_size * batch_size or None,
     )
 
-    def prepare(epoch: tf.Tensor, example: Example) -> Example:
+    parse = records.parser(builder, features)
+
+    def prepare(epoch: tf.Tensor, record: tf.Tensor) -> Example:
+        example = parse(record)
         return geometry.random_scaled_crop(
             example,
             size,
@@ -116,13 +118,12 @@ def evaluation_batches(
     Raises:
       ConfigError: if the split is empty or has no such feature.
     """
-    examples = reading.epoch_stream(
-        builder, split, features, seed=0, shuffle=0, epochs=1, first_epoch=0
-    )
+    stream = reading.epoch_stream(builder, split)
+    parse = records.parser(builder, features)
     if size is None:
-        decoded = _mapped(examples, lambda _, example: decode(example))
+        decoded = _mapped(stream, lambda _, record: decode(parse(record)))
         return padded_batch(decoded, batch_size).prefetch(AHEAD)
-    cropped = _mapped(examples, lambda _, example: geometry.center_crop_or_pad(example, size))
+    cropped = _mapped(stream, lambda _, record: geometry.center_crop_or_pad(parse(record), size))
     return cropped.batch(batch_size).prefetch(AHEAD)
 
 
