@@ -9,6 +9,7 @@ a Markdown table. torchvision and KerasCV are measured where they can be importe
 
 import argparse
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -16,6 +17,7 @@ import pathlib
 import platform
 import resource
 import statistics
+import sys
 import tempfile
 import time
 
@@ -25,6 +27,7 @@ from make_tree import make_tree
 import read_peers
 import tensorflow as tf
 import tensorflow_datasets as tfds
+from tqdm import tqdm
 
 from voc_seg_tfrecord import Builder, VocSegConfig, pipeline
 from voc_seg_tfrecord.pipeline import reading
@@ -77,7 +80,8 @@ def _cpu() -> float:
 def build(root: pathlib.Path, folder: pathlib.Path) -> tfds.core.DatasetBuilder:
     """Builds the tree as own data: image and class mask only, as its peers have them."""
     builder = Builder(data_dir=folder, config=VocSegConfig(name="bench"))
-    builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir=root))
+    with contextlib.redirect_stdout(sys.stderr):  # TFDS prints; the tables are to stand alone
+        builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir=root))
     return builder
 
 
@@ -265,7 +269,7 @@ def main() -> None:
             *python_loops(builder, root, total),
         ]
         firsts = [Way("first", name, read, 1) for name, read in first_batches(builder)]
-        for _ in tqdm_rounds(args.repeats):
+        for _ in tqdm(range(args.repeats), desc="Rounds"):
             for way in ways + firsts:
                 way.run()
         print(
@@ -277,13 +281,6 @@ def main() -> None:
         for way in firsts:
             print(f"| {way.name} | {statistics.median(way.seconds):.2f} |")
         print("\n" + disk(root, builder, raw_file))
-
-
-def tqdm_rounds(repeats: int) -> range:
-    """Returns the rounds, with a bar on standard error."""
-    from tqdm import tqdm
-
-    return tqdm(range(repeats), desc="Rounds")
 
 
 if __name__ == "__main__":

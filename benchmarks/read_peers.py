@@ -84,7 +84,7 @@ class PillowPairs:
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         image, mask = self._files[index]
-        return np.asarray(Image.open(image).convert("RGB")), np.asarray(Image.open(mask))
+        return np.array(Image.open(image).convert("RGB")), np.array(Image.open(mask))
 
 
 def python_loops(root: pathlib.Path) -> Iterator[Loop]:
@@ -149,7 +149,7 @@ class TorchvisionPairs:
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         train, val = self._halves
         image, mask = train[index] if index < len(train) else val[index - len(train)]
-        return np.asarray(image), np.asarray(mask)
+        return np.array(image), np.array(mask)
 
 
 def _keras_cv_loops(root: pathlib.Path) -> Iterator[Loop]:

@@ -27,8 +27,10 @@ def decode(example: Mapping[str, Any], *, ratio: int = 1) -> Example:
     Args:
       example: pictures are scalar strings, or decoded already: those stay as they are.
       ratio: 1, 2, 4 or 8: by how much to scale down. The JPEG decoder does it, which is
-        the mean of each block of pixels; masks take a pixel near the middle of the block.
-        Height and width become those of the picture divided by it, rounded up.
+        about the mean of each block of pixels (median PSNR on 106 VOC photos 43, 44 and 46
+        dB; `resize`, which does not smooth, has 58, 29 and 26); masks take a pixel near the
+        middle of the block. Height and width become those of the picture divided by it,
+        rounded up.
 
     Returns:
       The example with image uint8 `[H, W, 3]` and masks uint8 `[H, W, 1]`. With ratio 1 the
