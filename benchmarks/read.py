@@ -10,20 +10,17 @@ a Markdown table. torchvision and KerasCV are measured where they can be importe
 import argparse
 from collections.abc import Callable
 import contextlib
-import dataclasses
-import itertools
 import os
 import pathlib
 import platform
-import resource
 import statistics
 import sys
 import tempfile
-import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from make_tree import make_tree
+from measuring import Way, drained, looped, table
 import read_peers
 import tensorflow as tf
 import tensorflow_datasets as tfds
@@ -37,67 +34,12 @@ AUTOTUNE = tf.data.AUTOTUNE
 NO_CACHE = tfds.ReadConfig(try_autocache=False)
 
 
-@dataclasses.dataclass
-class Way:
-    """One way of reading.
-
-    Attributes:
-      part: of the table.
-      name: of its line.
-      read: goes through the data once.
-      examples: how many examples that are.
-      against: name of the line that it is compared with.
-      seconds: of each round.
-      cpu_seconds: of this process, likewise.
-    """
-
-    part: str
-    name: str
-    read: Callable[[], None]
-    examples: int
-    against: str = ""
-    seconds: list[float] = dataclasses.field(default_factory=list)
-    cpu_seconds: list[float] = dataclasses.field(default_factory=list)
-
-    def run(self) -> None:
-        """Reads once and takes the time."""
-        cpu, start = _cpu(), time.perf_counter()
-        self.read()
-        self.seconds.append(time.perf_counter() - start)
-        self.cpu_seconds.append(_cpu() - cpu)
-
-    @property
-    def rate(self) -> float:
-        """Median of examples a second."""
-        return self.examples / statistics.median(self.seconds)
-
-
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
 def build(root: pathlib.Path, folder: pathlib.Path) -> tfds.core.DatasetBuilder:
     """Builds the tree as own data: image and class mask only, as its peers have them."""
     builder = Builder(data_dir=folder, config=VocSegConfig(name="bench"))
     with contextlib.redirect_stdout(sys.stderr):  # TFDS prints; the tables are to stand alone
         builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir=root))
     return builder
-
-
-def drained(dataset: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
-    """Returns what goes through a dataset without a Python loop."""
-    return lambda: dataset().reduce(0, lambda count, *_: count + 1).numpy()
-
-
-def looped(dataset: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
-    """Returns what takes each example as NumPy arrays into a Python loop."""
-
-    def read() -> None:
-        for _ in dataset().as_numpy_iterator():
-            pass
-
-    return read
 
 
 def single_examples(builder: tfds.core.DatasetBuilder) -> list[Way]:
@@ -227,23 +169,6 @@ def disk(root: pathlib.Path, builder: tfds.core.DatasetBuilder, raw_file: pathli
     lines = ["| bytes on disk | MB | of the source files |", "|---|---:|---:|"]
     for name, size in (("JPEG and PNG files", sources), ("records", records), ("raw", raw)):
         lines.append(f"| {name} | {size / 1e6:.1f} | {size / sources:.3f} |")
-    return "\n".join(lines)
-
-
-def table(ways: list[Way]) -> str:
-    """Returns the table of rates."""
-    lines = [
-        "| part | way | examples/s | CPU ms each | ratio | compared with |",
-        "|---|---|---:|---:|---:|---|",
-    ]
-    for part, group in itertools.groupby(ways, lambda way: way.part):
-        members = {way.name: way for way in group}
-        for way in members.values():
-            ratio = f"{way.rate / members[way.against].rate:.2f}" if way.against else ""
-            cpu = 1e3 * statistics.median(way.cpu_seconds) / way.examples
-            lines.append(
-                f"| {part} | {way.name} | {way.rate:.0f} | {cpu:.2f} | {ratio} | {way.against} |"
-            )
     return "\n".join(lines)
 
 
