@@ -2,6 +2,8 @@
 
 import pathlib
 
+from array_record.python import array_record_module
+import tensorflow as tf
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
@@ -36,3 +38,12 @@ def version_folders(data_dir: pathlib.Path) -> list[pathlib.Path]:
     return [p.parent for p in data_dir.rglob("dataset_info.json")] + list(
         data_dir.glob("voc_seg_tfrecord/*/[0-9]*")
     )
+
+
+def records(builder: tfds.core.DatasetBuilder, split: str) -> list[bytes]:
+    """Returns a split's serialised records, shard after shard."""
+    paths = builder.info.splits[split].filepaths
+    if builder.info.file_format.file_suffix == "array_record":
+        readers = [array_record_module.ArrayRecordReader(str(path)) for path in paths]
+        return [record for reader in readers for record in reader.read_all()]
+    return list(tf.data.TFRecordDataset([str(path) for path in paths]).as_numpy_iterator())

@@ -1,3 +1,8 @@
+import json
+import pathlib
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -49,3 +54,31 @@ def test_stopping_early_drops_what_has_not_begun():
     results.close()
     gate.set()
     assert len(begun) <= pool.THREADS + 1
+
+
+def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
+    ids = [f"2007_{number:06}" for number in range(2, 5000)]
+    for name in ("JPEGImages/2007_000001.jpg", "SegmentationClass/2007_000001.png"):
+        for image_id in ids:
+            (root / name.replace("2007_000001", image_id)).hardlink_to(root / name)
+    (root / "ImageSets/Segmentation/train.txt").write_text("\n".join(ids))
+    build = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
+            *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", root),
+            *("--config", json.dumps({"name": "own"})),
+        ],
+        cwd=pathlib.Path(__file__).parent.parent,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    with build:
+        told = b""
+        while b"Generating train examples" not in told:
+            told += (more := build.stderr.read1())
+            assert more, told.decode()
+        build.send_signal(signal.SIGINT)
+        _, rest = build.communicate(timeout=60)
+    assert build.returncode != 0
+    assert b"KeyboardInterrupt" in rest
+    assert not any((tmp_path / "data" / "voc_seg_tfrecord" / "own").iterdir())

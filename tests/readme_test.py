@@ -4,6 +4,7 @@ import pathlib
 import re
 
 from building import build
+import pytest
 
 from voc_seg_tfrecord import cli, named
 
@@ -16,14 +17,32 @@ def fence(marker):
     return block
 
 
+def printed(marker, data_dir):
+    """Runs a block as it stands, but for the folder, and returns what it prints."""
+    code = fence(marker).replace("/tmp/tensorflow_datasets", str(data_dir))
+    assert str(data_dir) in code
+    lines = io.StringIO()
+    with contextlib.redirect_stdout(lines):
+        exec(code, {})
+    return lines.getvalue()
+
+
 def test_the_first_lines_of_python_print_what_the_readme_shows(tmp_path):
     build(tmp_path, "sample")
-    code = fence("load").replace("/tmp/tensorflow_datasets", str(tmp_path))
-    assert str(tmp_path) in code
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(code, {})
-    assert printed.getvalue() == fence("output")
+    assert printed("load", tmp_path) == fence("output")
+
+
+@pytest.mark.parametrize("marker", ["train", "compose"])
+def test_the_training_examples_print_what_the_readme_shows(tmp_path, marker):
+    build(tmp_path, "sample")
+    assert printed(marker, tmp_path) == fence(f"{marker}-output")
+
+
+@pytest.mark.parametrize("marker", ["grain", "torch"])
+def test_the_examples_of_other_frameworks_print_what_the_readme_shows(tmp_path, marker):
+    pytest.importorskip(marker)
+    build(tmp_path, "sample", file_format="array_record")
+    assert printed(marker, tmp_path) == fence(f"{marker}-output")
 
 
 def test_verify_prints_the_fingerprint_that_the_readme_shows(tmp_path, capsys):

@@ -10,8 +10,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-THREADS = min(8, (os.cpu_count() or 1) + 2)
-"""Threads that read and check files; they wait for the disk more than they compute."""
+THREADS = min(8, (os.cpu_count() or 1) + 1)
+"""Threads that read and check files; TFDS itself keeps one core busy."""
 
 AHEAD = 4 * THREADS
 """How many results may be waiting to be taken: what bounds the memory."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
+from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import configs, resources, sources
 from voc_seg_tfrecord.augmented import SOURCES as MASK_SOURCES
@@ -33,6 +34,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     source: sources.Source | None = None
 
     _checksums_path = resources.folder("checksums") / "checksums.tsv"
+    _beam_folder: epath.Path | None = None  # set while a build under Beam runs
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
@@ -113,11 +115,20 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 found="no such folder",
                 expected=self.MANUAL_DOWNLOAD_INSTRUCTIONS,
             )
-        super()._download_and_prepare(dl_manager, download_config)
+        if not (download_config.beam_options or download_config.beam_runner):
+            super()._download_and_prepare(dl_manager, download_config)
+            return
+        from voc_seg_tfrecord import beam  # Apache Beam takes seconds to import
+
+        with (
+            beam.exchange(self.data_path) as folder,
+            tfds.core.utils.temporary_assignment(self, "_beam_folder", folder),
+        ):
+            super()._download_and_prepare(dl_manager, download_config)
 
     def _split_generators(
         self, dl_manager: tfds.download.DownloadManager
-    ) -> dict[str, Iterator[tuple[str, dict[str, Any]]]]:
+    ) -> dict[str, SplitGenerator]:
         """Finds every split's files and checks its list, all before the first record."""
         source = self.source or sources.open_source(self.builder_config, dl_manager)
         return {
@@ -127,18 +138,13 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _generate_examples(
         self, split: str, items: Iterable[Item], spec: ExampleSpec
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yields `(image id, example)`; after a first problem only looks for more of them."""
-        problems: list[VocSegError] = []
-        examined = 0
-        for item, result in ordered_map(functools.partial(try_example, spec), items):
-            examined += 1
-            if isinstance(result, VocSegError):
-                problems.append(result)
-            elif not problems:
-                yield item.id, result
-        if problems:
-            raise SplitError(split, problems, examined)
+    ) -> SplitGenerator:
+        """Returns `(image id, example)` of a split: an iterator, or a PTransform for Beam."""
+        if self._beam_folder is None:
+            return _examples(split, items, spec)
+        from voc_seg_tfrecord import beam
+
+        return beam.MakeExamples(split, list(items), spec, self._beam_folder)
 
     def _example_writer(self) -> StableExampleWriter:
         return StableExampleWriter(self.info.file_format)
@@ -150,6 +156,22 @@ def _classification_features(names: list[str]) -> dict[str, Any]:
         "image/filename": tfds.features.Text(),
         "label": tfds.features.ClassLabel(names=names),
     }
+
+
+def _examples(
+    split: str, items: Iterable[Item], spec: ExampleSpec
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields `(image id, example)`; after a first problem only looks for more of them."""
+    problems: list[VocSegError] = []
+    examined = 0
+    for item, result in ordered_map(functools.partial(try_example, spec), items):
+        examined += 1
+        if isinstance(result, VocSegError):
+            problems.append(result)
+        elif not problems:
+            yield item.id, result
+    if problems:
+        raise SplitError(split, problems, examined)
 
 
 def _citation(bibliography: str, key: str) -> str:

@@ -1,0 +1,14 @@
+"""(a) This package."""
+
+import pathlib
+
+import tensorflow_datasets as tfds
+
+import voc_seg_tfrecord
+
+
+def build(root: pathlib.Path, out: pathlib.Path) -> None:
+    """Builds the tree at `root` below `out`."""
+    config = voc_seg_tfrecord.VocSegConfig(name="bench")
+    builder = voc_seg_tfrecord.Builder(data_dir=out, config=config)
+    builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir=root))

@@ -1,0 +1,136 @@
+"""Compares the ways to make TFRecords of a VOC tree, side by side, as a Markdown table.
+
+    python benchmarks/build.py FOLDER [--pairs 2913] [--copies 1 16] [--repeats 3]
+        [--only ours floor ...]
+
+Each build is a process of its own, the contenders take turns, and the figures are medians.
+Trees and outputs are put into FOLDER; a tree that is there already is used again. Wall and
+CPU seconds are those of the build alone, without the start of Python and TensorFlow. The
+last two columns are the peak of the process's memory less what it had before the build, and
+the bytes written.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+from make_tree import make_tree
+
+CONTENDERS = {
+    "ours": "(a) voc_seg_tfrecord",
+    "tutorial": "(b) tutorials' script",
+    "plain_tfds": "(c) plain TFDS builder",
+    "deeplab": "(d) DeepLab's way",
+    "floor": "(e) TFDS from memory, the floor",
+    "copy": "(f) copying the files",
+}
+BIG_LIMIT = {"tutorial"}
+"""Left out of trees with copies unless named: decoded pixels take 9 times the room."""
+
+
+def measure(name: str, root: pathlib.Path, out: pathlib.Path) -> dict[str, float]:
+    """Runs one contender in this process.
+
+    Args:
+      name: a module of `baselines`.
+      root: the tree.
+      out: an empty folder.
+
+    Returns:
+      `wall` and `cpu` in seconds, `memory` and `bytes` in bytes.
+    """
+    importlib.import_module("tensorflow")  # TFDS would import it in the middle of a build
+    module = importlib.import_module(f"baselines.{name}")
+    source = module.prepare(root) if hasattr(module, "prepare") else root
+    before = _status("VmRSS")
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets the peak back to now
+    wall, cpu = time.perf_counter(), time.process_time()
+    module.build(source, out)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    return {"wall": wall, "cpu": cpu, "memory": _status("VmHWM") - before, "bytes": written}
+
+
+def _status(field: str) -> int:
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise KeyError(field)
+
+
+def _run(name: str, root: pathlib.Path, folder: pathlib.Path) -> dict[str, float]:
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    os.sync()  # so that nobody writes back what another has written
+    result = subprocess.run(
+        [sys.executable, __file__, "--measure", name, root, out],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+    )
+    shutil.rmtree(out, ignore_errors=True)
+    if result.returncode:
+        raise RuntimeError(f"{name} failed:\n{result.stderr[-2000:]}")
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def compare(
+    folder: pathlib.Path, pairs: int, copies: int, repeats: int, names: list[str]
+) -> dict[str, dict[str, float]]:
+    """Measures contenders by turns; returns each one's medians."""
+    root = make_tree(folder / f"tree_{pairs}_{copies}", pairs, copies)
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for turn in range(repeats):
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            runs[name].append(_run(name, root, folder))
+            print(f"{name}: {runs[name][-1]}", file=sys.stderr)
+    return {
+        name: {key: statistics.median(run[key] for run in results) for key in results[0]}
+        for name, results in runs.items()
+    }
+
+
+def table(medians: dict[str, dict[str, float]]) -> str:
+    """Formats medians as Markdown; ratios are wall times over ours."""
+    lines = [
+        "| | wall s | times ours | CPU s | memory MB | written MB |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, row in medians.items():
+        ratio = f"{row['wall'] / medians['ours']['wall']:.2f}" if "ours" in medians else ""
+        memory, written = row["memory"] / 2**20, row["bytes"] / 2**20
+        lines.append(
+            f"| {CONTENDERS[name]} | {row['wall']:.2f} | {ratio} | {row['cpu']:.2f} "
+            f"| {memory:.0f} | {written:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Parses the command line and prints a table for each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--pairs", type=int, default=2913)
+    parser.add_argument("--copies", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=CONTENDERS)
+    args = parser.parse_args()
+    for copies in args.copies:
+        names = args.only or [n for n in CONTENDERS if copies == 1 or n not in BIG_LIMIT]
+        medians = compare(args.folder, args.pairs, copies, args.repeats, names)
+        print(f"\n{args.pairs * copies} pairs, {args.repeats} runs each:\n\n{table(medians)}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        print(json.dumps(measure(sys.argv[2], *map(pathlib.Path, sys.argv[3:5]))))
+    else:
+        main()

@@ -1,0 +1,82 @@
+"""Ways of reading, timed in turns and set side by side; for read.py."""
+
+from collections.abc import Callable
+import dataclasses
+import itertools
+import resource
+import statistics
+import time
+
+import tensorflow as tf
+
+
+@dataclasses.dataclass
+class Way:
+    """One way of reading.
+
+    Attributes:
+      part: of the table.
+      name: of its line.
+      read: goes through the data once.
+      examples: how many examples that are.
+      against: name of the line that it is compared with.
+      seconds: of each round.
+      cpu_seconds: of this process, likewise.
+    """
+
+    part: str
+    name: str
+    read: Callable[[], None]
+    examples: int
+    against: str = ""
+    seconds: list[float] = dataclasses.field(default_factory=list)
+    cpu_seconds: list[float] = dataclasses.field(default_factory=list)
+
+    def run(self) -> None:
+        """Reads once and takes the time."""
+        cpu, start = _cpu(), time.perf_counter()
+        self.read()
+        self.seconds.append(time.perf_counter() - start)
+        self.cpu_seconds.append(_cpu() - cpu)
+
+    @property
+    def rate(self) -> float:
+        """Median of examples a second."""
+        return self.examples / statistics.median(self.seconds)
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def drained(dataset: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
+    """Returns what goes through a dataset without a Python loop."""
+    return lambda: dataset().reduce(0, lambda count, *_: count + 1).numpy()
+
+
+def looped(dataset: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
+    """Returns what takes each example as NumPy arrays into a Python loop."""
+
+    def read() -> None:
+        for _ in dataset().as_numpy_iterator():
+            pass
+
+    return read
+
+
+def table(ways: list[Way]) -> str:
+    """Returns the table of rates."""
+    lines = [
+        "| part | way | examples/s | CPU ms each | ratio | compared with |",
+        "|---|---|---:|---:|---:|---|",
+    ]
+    for part, group in itertools.groupby(ways, lambda way: way.part):
+        members = {way.name: way for way in group}
+        for way in members.values():
+            ratio = f"{way.rate / members[way.against].rate:.2f}" if way.against else ""
+            cpu = 1e3 * statistics.median(way.cpu_seconds) / way.examples
+            lines.append(
+                f"| {part} | {way.name} | {way.rate:.0f} | {cpu:.2f} | {ratio} | {way.against} |"
+            )
+    return "\n".join(lines)

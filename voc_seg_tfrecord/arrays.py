@@ -1,0 +1,95 @@
+"""Crops, padding and flips of decoded examples in NumPy, for readers without TensorFlow.
+
+The counterpart of `voc_seg_tfrecord.pipeline` for what `tfds.data_source` gives: to be
+mapped in Grain, or called in a PyTorch `Dataset`. Image and masks move together, padding is
+0 in images and 255, void, in masks; `labels` and `objects`, which describe the whole
+picture, are left out; all else passes through.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from voc_seg_tfrecord import pictures
+from voc_seg_tfrecord.errors import ConfigError
+
+
+def center_crop_or_pad(example: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """Keeps the middle of what is larger than `size`, pads what is smaller on all sides.
+
+    Args:
+      example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
+      size: height and width of the result.
+
+    Returns:
+      The example with pictures `[size, size, channels]`, the same pixels that
+      `pipeline.center_crop_or_pad` gives.
+    """
+    height, width = _size(example)
+    return _crop_or_pad(example, size, abs(height - size) // 2, abs(width - size) // 2)
+
+
+def random_crop_or_pad(
+    example: Mapping[str, Any], size: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Cuts out at random where the picture is larger, lays it at random where smaller.
+
+    Args:
+      example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
+      size: height and width of the result.
+      rng: Grain's `random_map` gives one an example.
+
+    Returns:
+      The example with pictures `[size, size, channels]`.
+    """
+    height, width = _size(example)
+    row, column = rng.integers(0, [abs(height - size), abs(width - size)], endpoint=True)
+    return _crop_or_pad(example, size, row, column)
+
+
+def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Swaps left and right in one of two cases.
+
+    Args:
+      example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
+      rng: Grain's `random_map` gives one an example.
+
+    Returns:
+      The example with pictures of the same size.
+    """
+    step = -1 if rng.random() < 0.5 else 1
+    return {
+        name: np.ascontiguousarray(value[:, ::step]) if name in pictures.FILL else value
+        for name, value in _without_whole(example).items()
+    }
+
+
+def _crop_or_pad(example: Mapping[str, Any], size: int, row: int, column: int) -> dict[str, Any]:
+    """Cuts at `row`, `column` along the axes that are too long, pads by them along others."""
+    moved = _without_whole(example)
+    for name, fill in pictures.FILL.items():
+        if name in moved:
+            source = moved[name]
+            target = np.full((size, size, source.shape[-1]), fill, source.dtype)
+            height, width = np.minimum(source.shape[:2], size)
+            top, y = (row, 0) if source.shape[0] > size else (0, row)
+            left, x = (column, 0) if source.shape[1] > size else (0, column)
+            target[y : y + height, x : x + width] = source[top : top + height, left : left + width]
+            moved[name] = target
+    return moved
+
+
+def _without_whole(example: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in example.items() if k not in pictures.OF_THE_WHOLE}
+
+
+def _size(example: Mapping[str, Any]) -> tuple[int, int]:
+    for name in pictures.FILL:
+        if name in example:
+            return example[name].shape[:2]
+    raise ConfigError(
+        "example",
+        found=f"features {sorted(example)}",
+        expected=f"one of {', '.join(pictures.FILL)}",
+    )

@@ -1,0 +1,54 @@
+"""From the records of a built dataset to batches, on `tf.data`.
+
+Small functions that compose. Each of those on examples takes and gives a dictionary with
+the feature names of the dataset:
+
+- `image` uint8 `[H, W, 3]`, `segmentation_mask` and `instance_mask` uint8 `[H, W, 1]` always
+  move together. The image is resized bilinearly, masks take the nearest pixel. Padding is 0
+  in images and 255, void, in masks. A picture that is not decoded yet (a string, as
+  `tfds.decode.SkipDecoding` leaves it) is decoded on the way, and only the part that is
+  needed.
+- `image/height` and `image/width` are always those of the picture in the record, whatever
+  was done to it since.
+- `labels` and `objects` describe the whole picture, so functions that change what is seen
+  leave them out.
+- whatever else there is passes through.
+
+All randomness comes from a seed an example (see `example_seed`), so that neither threads
+nor restarts change it. `training_batches` and `evaluation_batches` put the usual together.
+
+Importing this loads TensorFlow.
+"""
+
+from voc_seg_tfrecord.pipeline.batching import group_by_size, padded_batch
+from voc_seg_tfrecord.pipeline.decoding import decode
+from voc_seg_tfrecord.pipeline.geometry import (
+    center_crop_or_pad,
+    random_crop_or_pad,
+    random_flip,
+    random_scale,
+    random_scaled_crop,
+    resize,
+)
+from voc_seg_tfrecord.pipeline.randomness import example_seed
+from voc_seg_tfrecord.pipeline.reading import read
+from voc_seg_tfrecord.pipeline.recipes import evaluation_batches, training_batches
+from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights
+
+__all__ = [
+    "center_crop_or_pad",
+    "decode",
+    "evaluation_batches",
+    "example_seed",
+    "group_by_size",
+    "one_hot",
+    "padded_batch",
+    "random_crop_or_pad",
+    "random_flip",
+    "random_scale",
+    "random_scaled_crop",
+    "read",
+    "resize",
+    "sample_weights",
+    "training_batches",
+]

@@ -1,0 +1,73 @@
+"""Random numbers that belong to an example, not to a thread, a worker or a run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.pictures import FILENAME
+
+SEED = "seed"
+"""Name under which `read` puts an example's seed beside its features."""
+
+_EPOCHS = 1 << 32  # a seed's epochs never reach into the next seed's
+
+
+def example_seed(example: Mapping[str, Any], *, seed: int, epoch: int | tf.Tensor = 0) -> tf.Tensor:
+    """Makes the seed for all that is random about an example in an epoch.
+
+    It depends on nothing else: not on order, batch, number of threads, shards or hosts.
+
+    Args:
+      example: its `image/filename`, scalar string, tells it from others.
+      seed: of the run, 0 to 2**31 - 1.
+      epoch: how often the example was seen before.
+
+    Returns:
+      int64 `[2]`, for the `seed` argument of this package's functions and of
+      `tf.random.stateless_*`.
+
+    Raises:
+      ConfigError: if the example has no file name, or the seed is out of range.
+    """
+    check_seed(seed)
+    if FILENAME not in example:
+        raise ConfigError(
+            "example", found=f"features {sorted(example)}", expected=f"{FILENAME} among them"
+        )
+    name = tf.strings.to_hash_bucket_fast(example[FILENAME], (1 << 63) - 1)
+    return tf.stack([name, seed * _EPOCHS + tf.cast(epoch, tf.int64)])
+
+
+def check_seed(seed: int) -> None:
+    """Raises a ConfigError if a seed is not in 0 to 2**31 - 1."""
+    if not 0 <= seed < 1 << 31:
+        raise ConfigError("seed", found=str(seed), expected="0 to 2147483647")
+
+
+def shuffle_seed(seed: int, epoch: tf.Tensor) -> tf.Tensor:
+    """Makes the int64 seed of an epoch's order."""
+    return seed * _EPOCHS + epoch
+
+
+def uniform(seed: tf.Tensor, purpose: str, count: int) -> list[tf.Tensor]:
+    """Draws numbers for one purpose, so that flips do not go with crops.
+
+    Args:
+      seed: integer `[2]`.
+      purpose: any name; another name draws other numbers.
+      count: how many.
+
+    Returns:
+      float32 scalars, 0 or more and below 1.
+    """
+    salt = sum(byte << (8 * place) for place, byte in enumerate(purpose.encode()[:7]))
+    salted = tf.bitwise.bitwise_xor(tf.cast(seed, tf.int64), tf.constant([salt, 0], tf.int64))
+    return tf.unstack(tf.random.stateless_uniform([count], salted), num=count)
+
+
+def up_to(fraction: tf.Tensor, largest: tf.Tensor) -> tf.Tensor:
+    """Turns a uniform number into an int32 of 0 to `largest`, each as likely."""
+    drawn = tf.cast(fraction * tf.cast(largest + 1, tf.float32), tf.int32)
+    return tf.minimum(drawn, largest)  # float32 may round up

@@ -1,0 +1,102 @@
+"""From a built dataset to a stream of examples that are not decoded yet."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.pipeline import randomness, records
+from voc_seg_tfrecord.pipeline.contents import Example
+
+FEATURES = ("image", "segmentation_mask", "image/filename", "image/height", "image/width")
+"""Features that are read if nothing else is said: those whose batches need no more care."""
+
+
+def read(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    *,
+    features: Sequence[str] = FEATURES,
+    seed: int = 0,
+    shuffle: int = 0,
+    epochs: int | None = 1,
+    first_epoch: int = 0,
+) -> tf.data.Dataset:
+    """Reads examples without decoding them, each with its seed.
+
+    Args:
+      builder: of the built dataset, from `tfds.builder`.
+      split: as everywhere in TFDS: `train`, `train+validation`, `train[:80%]`.
+      features: which to read; what is not named costs nothing. `image/filename` is always
+        read: it is what makes an example's seed.
+      seed: of order and of the examples' seeds, 0 to 2**31 - 1.
+      shuffle: how many examples the shuffle buffer holds; 0 keeps the records' order, which
+        is TFDS's hash order. Shuffled are the encoded examples: a thousand take about 0.1 GB.
+      epochs: how often the split is gone through, every time in another order and with
+        other seeds; None never ends.
+      first_epoch: where to begin. A run that stopped after epoch 3 goes on with 4, as if it
+        had never stopped.
+
+    Returns:
+      A dataset of examples whose pictures are scalar strings, with `seed`, int64 `[2]`.
+
+    Raises:
+      ConfigError: if the split is empty, or has no such feature.
+    """
+    parse = records.parser(builder, features)
+
+    def example(epoch: tf.Tensor, record: tf.Tensor) -> Example:
+        parsed = parse(record)
+        return {**parsed, randomness.SEED: randomness.example_seed(parsed, seed=seed, epoch=epoch)}
+
+    stream = epoch_stream(
+        builder, split, seed=seed, shuffle=shuffle, epochs=epochs, first_epoch=first_epoch
+    )
+    return stream.map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+
+
+def epoch_stream(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    *,
+    seed: int = 0,
+    shuffle: int = 0,
+    epochs: int | None = 1,
+    first_epoch: int = 0,
+    take: int | None = None,
+) -> tf.data.Dataset:
+    """Streams `(epoch, record)`; see `read`. `take` is how many of each epoch, None all."""
+    randomness.check_seed(seed)
+    total = records.count(builder, split)
+    in_order = records.records(builder, split)
+
+    def one_epoch(epoch: tf.Tensor) -> tf.data.Dataset:
+        found = _shuffled(in_order, shuffle, seed, epoch) if shuffle else in_order
+        if take is not None:
+            found = found.take(take)
+        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), found))
+
+    if epochs is None:
+        cardinality = tf.data.INFINITE_CARDINALITY
+        numbers = tf.data.Dataset.counter(first_epoch)
+    else:
+        cardinality = epochs * (total if take is None else take)
+        numbers = tf.data.Dataset.range(first_epoch, first_epoch + epochs)
+    options = tf.data.Options()
+    # A shuffle with a fixed seed keeps no state outside of its iterator, but claims to:
+    # without this no iterator could be saved in a checkpoint.
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    stream = numbers.flat_map(one_epoch).with_options(options)
+    return stream.apply(tf.data.experimental.assert_cardinality(cardinality))
+
+
+def _shuffled(
+    dataset: tf.data.Dataset, buffer: int, seed: int, epoch: tf.Tensor
+) -> tf.data.Dataset:
+    """Shuffles within the function of an epoch, by the seed and the epoch alone."""
+    if not tf.executing_eagerly():
+        # Of this function's graph alone: else a global seed would change the order.
+        tf.compat.v1.set_random_seed(1)
+    return dataset.shuffle(
+        buffer, seed=randomness.shuffle_seed(seed, epoch), reshuffle_each_iteration=False
+    )

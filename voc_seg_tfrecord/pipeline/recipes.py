@@ -1,0 +1,131 @@
+"""The usual put together: batches to train on and batches to evaluate on."""
+
+from collections.abc import Callable, Sequence
+
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records
+from voc_seg_tfrecord.pipeline.batching import padded_batch
+from voc_seg_tfrecord.pipeline.contents import Example
+from voc_seg_tfrecord.pipeline.decoding import decode
+from voc_seg_tfrecord.pipeline.geometry import Size
+
+AHEAD = 2
+"""Batches that are ready before they are asked for."""
+
+
+def training_batches(
+    builder: tfds.core.DatasetBuilder,
+    split: str = "train",
+    *,
+    size: Size,
+    batch_size: int,
+    seed: int = 0,
+    scales: tuple[float, float] = geometry.DEEPLAB_SCALES,
+    step: float = 0.25,
+    flip: bool = True,
+    shuffle: int = 1024,
+    epochs: int | None = None,
+    first_epoch: int = 0,
+    features: Sequence[str] = reading.FEATURES,
+) -> tf.data.Dataset:
+    """Shuffles, scales, crops and flips at random, and batches: full batches only.
+
+    An epoch is `num_examples // batch_size` batches, so Keras's `steps_per_epoch` is that;
+    what does not fill a batch is left out, in every epoch something else. Only of a split
+    smaller than one batch, batches reach over epochs.
+
+    Args:
+      builder: of the built dataset, from `tfds.builder`.
+      split: as everywhere in TFDS.
+      size: of the crops, one number for a square, or height and width.
+      batch_size: how many make a batch.
+      seed: 0 to 2**31 - 1. The same seed gives the same batches, whatever the number of
+        threads and in whatever process.
+      scales: the smallest and the largest random scale; (1, 1) for none.
+      step: from one scale to the next; 0 for any number between.
+      flip: whether to swap left and right in one of two.
+      shuffle: how many examples the shuffle buffer holds; 0 does not shuffle.
+      epochs: None never ends, which is what Keras needs to see other batches each epoch.
+      first_epoch: where to begin; see `read`.
+      features: which to have; `instance_mask` is decoded only if it is among them.
+
+    Returns:
+      A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8
+      `[B, height, width, 1]`, the other features as they are in the record.
+
+    Raises:
+      ConfigError: if the split is empty or has no such feature, or the call would give no
+        batch at all.
+    """
+    total = records.count(builder, split)
+    if epochs is not None and epochs * total < batch_size:
+        raise ConfigError(
+            "batch_size",
+            found=f"{batch_size}, of {epochs * total} examples in all",
+            expected="at least one full batch",
+            remedy="take smaller batches or more epochs",
+        )
+    stream = reading.epoch_stream(
+        builder,
+        split,
+        seed=seed,
+        shuffle=shuffle,
+        epochs=epochs,
+        first_epoch=first_epoch,
+        take=total // batch_size * batch_size or None,
+    )
+
+    parse = records.parser(builder, features)
+
+    def prepare(epoch: tf.Tensor, record: tf.Tensor) -> Example:
+        example = parse(record)
+        return geometry.random_scaled_crop(
+            example,
+            size,
+            seed=randomness.example_seed(example, seed=seed, epoch=epoch),
+            scales=scales,
+            step=step,
+            flip=flip,
+        )
+
+    return _mapped(stream, prepare).batch(batch_size, drop_remainder=True).prefetch(AHEAD)
+
+
+def evaluation_batches(
+    builder: tfds.core.DatasetBuilder,
+    split: str = "validation",
+    *,
+    batch_size: int,
+    size: Size | None = None,
+    features: Sequence[str] = reading.FEATURES,
+) -> tf.data.Dataset:
+    """Batches every example once, in the records' order, nothing random.
+
+    Args:
+      builder: of the built dataset, from `tfds.builder`.
+      split: as everywhere in TFDS.
+      batch_size: how many make a batch; the last one may be smaller.
+      size: pictures are cropped or padded to it around their middle; None keeps all of each
+        picture and pads to the largest in the batch.
+      features: which to have.
+
+    Returns:
+      A dataset of batches, as `training_batches` gives or as `padded_batch` does.
+
+    Raises:
+      ConfigError: if the split is empty or has no such feature.
+    """
+    stream = reading.epoch_stream(builder, split)
+    parse = records.parser(builder, features)
+    if size is None:
+        decoded = _mapped(stream, lambda _, record: decode(parse(record)))
+        return padded_batch(decoded, batch_size).prefetch(AHEAD)
+    cropped = _mapped(stream, lambda _, record: geometry.center_crop_or_pad(parse(record), size))
+    return cropped.batch(batch_size).prefetch(AHEAD)
+
+
+def _mapped(stream: tf.data.Dataset, prepare: Callable[..., Example]) -> tf.data.Dataset:
+    return stream.map(prepare, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)

@@ -1,0 +1,86 @@
+"""The records of a built dataset as they lie in its files, and what parses them.
+
+`tfds.load` parses in one stage and leaves decoding to the next, and every stage that hands
+over costs: parsing where the decoding is done saves an eighth of the time (benchmarks/read.py).
+What is read, and in which order, is what `tfds.load` reads.
+"""
+
+from collections.abc import Callable, Iterable
+
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import pictures
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.pipeline.contents import Example
+
+# As TFDS reads: so many files in turns, so many records of each, so many bytes at once.
+_CYCLE, _BLOCK, _BUFFER = 16, 16, 8 << 20
+
+
+def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
+    """Returns how many examples a split has.
+
+    Raises:
+      ConfigError: if it has none.
+    """
+    total = builder.info.splits[split].num_examples
+    if not total:
+        raise ConfigError(
+            f"{builder.info.full_name}, split {split!r}",
+            found="no examples",
+            expected="a split that is not empty",
+        )
+    return total
+
+
+def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
+    """Reads serialized examples, in the order of `tfds.load`.
+
+    Raises:
+      ConfigError: if the dataset is in no format that `tf.data` reads.
+    """
+    file_format = builder.info.file_format
+    if file_format != tfds.core.FileFormat.TFRECORD:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"files of format {file_format.value}",
+            expected="tfrecord",
+            remedy="read it with tfds.data_source, or build it without --file_format",
+        )
+    instructions = builder.info.splits[split].file_instructions
+    paths, skips, takes = zip(
+        *((str(one.filename), one.skip, one.take) for one in instructions), strict=True
+    )
+    return tf.data.Dataset.from_tensor_slices(
+        (list(paths), tf.constant(skips, tf.int64), tf.constant(takes, tf.int64))
+    ).interleave(
+        lambda path, skip, take: (
+            tf.data.TFRecordDataset(path, buffer_size=_BUFFER).skip(skip).take(take)
+        ),
+        cycle_length=_CYCLE,
+        block_length=_BLOCK,
+        num_parallel_calls=tf.data.AUTOTUNE,
+        deterministic=True,
+    )
+
+
+def parser(
+    builder: tfds.core.DatasetBuilder, features: Iterable[str]
+) -> Callable[[tf.Tensor], Example]:
+    """Returns what makes an example of a record: named features only, pictures as bytes.
+
+    Raises:
+      ConfigError: if the dataset has no such feature.
+    """
+    names = sorted({*features, pictures.FILENAME})
+    unknown = [name for name in names if name not in builder.info.features]
+    if unknown:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no feature {', '.join(unknown)}",
+            expected=f"some of {', '.join(sorted(builder.info.features))}",
+        )
+    wanted = tfds.features.FeaturesDict({name: builder.info.features[name] for name in names})
+    encoded = {name: tfds.decode.SkipDecoding() for name in names if name in pictures.FILL}
+    return lambda record: wanted.deserialize_example(record, decoders=encoded)

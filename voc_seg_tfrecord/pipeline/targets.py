@@ -1,0 +1,43 @@
+"""What losses want of a mask. For one example or a batch, after all geometry."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from voc_seg_tfrecord import pictures
+from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.pipeline.contents import Example
+
+SAMPLE_WEIGHT = "sample_weight"
+"""Name of the weights beside the features."""
+
+
+def sample_weights(example: Mapping[str, Any]) -> Example:
+    """Adds `sample_weight`: 0 on void, and so in padding, 1 elsewhere.
+
+    Keras takes it as the third of `(image, segmentation_mask, sample_weight)`. A loss that
+    looks up the class of each pixel still meets 255 there: give it `ignore_class=255`.
+
+    Args:
+      example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
+
+    Returns:
+      The example with `sample_weight`, float32 `[..., H, W]`.
+    """
+    mask = example[pictures.MASK][..., 0]
+    return {**example, SAMPLE_WEIGHT: tf.cast(tf.not_equal(mask, VOID), tf.float32)}
+
+
+def one_hot(example: Mapping[str, Any], num_classes: int) -> Example:
+    """Turns the mask into one channel a class; void has none and is 0 in all of them.
+
+    Args:
+      example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
+      num_classes: background included, void not; 21 for VOC.
+
+    Returns:
+      The example with `segmentation_mask` as float32 `[..., H, W, num_classes]`. Categorical
+      cross-entropy of a pixel of zeros is 0, so no weights are needed to leave void out.
+    """
+    return {**example, pictures.MASK: tf.one_hot(example[pictures.MASK][..., 0], num_classes)}

@@ -1,0 +1,93 @@
+"""A window: which part of a picture is kept, how large, and where in the result it lies.
+
+Everything geometric is a window. It is planned from sizes alone, before a pixel is decoded,
+and then laid on the image and on each mask alike: that is what keeps them together.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from voc_seg_tfrecord import pictures
+from voc_seg_tfrecord.pipeline import contents, decoding
+from voc_seg_tfrecord.pipeline.contents import Example
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Window:
+    """What is done to every picture of an example, in this order.
+
+    Attributes:
+      cut: int32 `[4]`, top, left, height and width of what is cut out; None keeps all.
+      size: int32 `[2]`, height and width that the cut is resized to; None keeps its own.
+      flip: scalar bool, whether left and right are swapped; None does not.
+      before: int32 `[2]`, rows above and columns to the left that are padding.
+      canvas: height and width of the result, the rest of it padding; None adds none.
+    """
+
+    cut: tf.Tensor | None = None
+    size: tf.Tensor | None = None
+    flip: tf.Tensor | None = None
+    before: tf.Tensor | None = None
+    canvas: tuple[int, int] | None = None
+
+    def apply(self, example: Mapping[str, Any]) -> Example:
+        """Lays the window on each picture; leaves out what is true of whole ones only."""
+        moved = {k: v for k, v in example.items() if k not in pictures.OF_THE_WHOLE}
+        for name in contents.names(example):
+            picture = self._cut_out(example[name], name)
+            if self.size is not None:
+                resized = _bilinear if name == pictures.IMAGE else _nearest
+                picture = resized(picture, self.size)
+            if self.flip is not None:
+                picture = _flipped(picture, self.flip)
+            if self.canvas is not None:
+                picture = self._padded(picture, pictures.FILL[name])
+            moved[name] = tf.ensure_shape(picture, [*self._known(), pictures.CHANNELS[name]])
+        return moved
+
+    def _known(self) -> tuple[int | None, int | None]:
+        """Returns what is known of the result's height and width before anything runs."""
+        size = None if self.size is None else tf.get_static_value(self.size)
+        return self.canvas or ((None, None) if size is None else tuple(size.tolist()))
+
+    def _cut_out(self, picture: tf.Tensor, name: str) -> tf.Tensor:
+        if contents.is_encoded(picture):
+            if self.cut is None:
+                return decoding.decode({name: picture})[name]
+            return decoding.decode_window(picture, name, self.cut)
+        return picture if self.cut is None else decoding.cut(picture, self.cut)
+
+    def _padded(self, picture: tf.Tensor, fill: int) -> tf.Tensor:
+        after = tf.constant(self.canvas) - self.before - tf.shape(picture)[:2]
+        paddings = tf.pad(tf.stack([self.before, after], axis=1), [[0, 1], [0, 0]])
+        return tf.pad(picture, paddings, constant_values=tf.cast(fill, picture.dtype))
+
+
+def _bilinear(image: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+    resized = tf.image.resize(image, size, "bilinear")
+    return tf.cast(tf.round(resized) if image.dtype.is_integer else resized, image.dtype)
+
+
+def _nearest(mask: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+    """Resizes a mask `[H, W, 1]` to the pixels that `tf.image.resize` would take.
+
+    Whole rows are copied, then, turned over, whole columns: on a CPU that takes a quarter
+    of the time of `tf.image.resize(method="nearest")`, which goes pixel by pixel.
+    """
+    rows, columns = (_sources(tf.shape(mask)[axis], size[axis]) for axis in (0, 1))
+    turned = tf.gather(tf.transpose(mask[..., 0]), columns)
+    return tf.gather(tf.transpose(turned), rows)[..., tf.newaxis]
+
+
+def _sources(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+    """Returns which of `length` pixels lies under the middle of each of `target` pixels."""
+    scale = tf.cast(length, tf.float32) / tf.cast(target, tf.float32)
+    middles = (tf.range(tf.cast(target, tf.float32)) + 0.5) * scale
+    return tf.minimum(tf.cast(middles, tf.int32), length - 1)
+
+
+def _flipped(picture: tf.Tensor, flip: tf.Tensor) -> tf.Tensor:
+    return tf.cond(flip, lambda: tf.reverse(picture, axis=[1]), lambda: picture)
