@@ -76,9 +76,10 @@ def _checked(header: Header | None, data: bytes, scan: int, where: object) -> He
     """Returns the header of a file whose first scan starts at byte `scan`."""
     if header is None or not header.width or not header.height:
         raise _bad(where, "JPEG has no size in its header")
-    # Inside a scan 0xFF is always escaped, so this can only be the marker. Searching from
-    # the scan on passes over the thumbnail that cameras put in front.
-    if data.find(_EOI, scan) < 0:
+    # Inside a scan 0xFF is always escaped, so this can only be the marker. Searching in
+    # the scan alone passes over the thumbnail that cameras put in front; from the end it is
+    # found at once.
+    if data.rfind(_EOI, scan) < 0:
         raise _bad(where, f"JPEG cut off: no end-of-image marker in {len(data)} bytes")
     return header
 
