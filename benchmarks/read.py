@@ -158,7 +158,14 @@ def first_batches(builder: tfds.core.DatasetBuilder) -> list[tuple[str, Callable
             split=SPLIT, read_config=NO_CACHE
         ).shuffle(1024),
     }
-    return [(name, lambda make=make: next(iter(make()))) for name, make in ours.items()]
+
+    def first(make: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
+        def read() -> None:
+            next(iter(make()))
+
+        return read
+
+    return [(name, first(make)) for name, make in ours.items()]
 
 
 def disk(root: pathlib.Path, builder: tfds.core.DatasetBuilder, raw_file: pathlib.Path) -> str:
