@@ -21,6 +21,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from make_tree import make_tree
 from measuring import Way, drained, looped, table
+import read_loops
 import read_peers
 import tensorflow as tf
 import tensorflow_datasets as tfds
@@ -137,9 +138,11 @@ def python_loops(builder: tfds.core.DatasetBuilder, root: pathlib.Path, total: i
         stream = pipeline.read(builder, SPLIT, features=("image", "segmentation_mask"))
         return stream.map(pipeline.decode, num_parallel_calls=AUTOTUNE).prefetch(AUTOTUNE)
 
-    ways = [Way(part, ours, looped(decoded), total)]
-    peers = read_peers.python_loops(root)
-    return ways + [Way(part, name, read, count, ours) for name, count, read in peers]
+    def loop(name: str) -> Callable[[], float]:
+        return lambda: total * read_loops.seconds_an_example(root, name)
+
+    peers = [Way(part, name, loop(name), total, ours) for name in read_loops.names()]
+    return [Way(part, ours, looped(decoded), total), *peers]
 
 
 def first_batches(builder: tfds.core.DatasetBuilder) -> list[tuple[str, Callable[[], None]]]:
@@ -155,7 +158,14 @@ def first_batches(builder: tfds.core.DatasetBuilder) -> list[tuple[str, Callable
             split=SPLIT, read_config=NO_CACHE
         ).shuffle(1024),
     }
-    return [(name, lambda make=make: next(iter(make()))) for name, make in ours.items()]
+
+    def first(make: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
+        def read() -> None:
+            next(iter(make()))
+
+        return read
+
+    return [(name, first(make)) for name, make in ours.items()]
 
 
 def disk(root: pathlib.Path, builder: tfds.core.DatasetBuilder, raw_file: pathlib.Path) -> str:

@@ -126,9 +126,9 @@ def test_half_of_all_flips_flip():
 def test_flips_do_not_go_with_places():
     both = set()
     for n in range(60):
-        flipped = pipeline.random_flip(tensors(painted(1, 2)), seed=(n, 0))
-        placed = pipeline.random_crop_or_pad(tensors(painted(1, 2)), 1, seed=(n, 0))
-        both.add((int(flipped["image"][0, 0, 1]), int(placed["image"][0, 0, 1])))
+        flipped = pipeline.random_flip(tensors(painted(2, 2)), seed=(n, 0))
+        placed = pipeline.random_crop_or_pad(tensors(painted(2, 2)), 1, seed=(n, 0))
+        both.add((int(flipped["image"][0, 0, 1]), int(placed["image"][0, 0, 0])))
     assert len(both) == 4
 
 
