@@ -78,9 +78,7 @@ def find_config_of(
     fields |= {"layout": layout, "missing_mask": missing_mask}
     config = VocSegConfig(name=name, **fields)
     tree = own_data.open_tree(root, config)
-    if class_names is not None and list(class_names) == ["voc"]:
-        class_names = VOC_CLASSES
-    names = list(class_names or _names_in(tree, config))
+    names = spelled_out(class_names) if class_names else _names_in(tree, config)
     if background_first:
         names.sort(key=lambda n: n not in BACKGROUND_NAMES)
     return tree, dataclasses.replace(config, class_names=names)
@@ -178,6 +176,11 @@ def build_source(
         ),
     )
     return builder
+
+
+def spelled_out(class_names: Sequence[str]) -> list[str]:
+    """Returns the names themselves; `['voc']` stands for VOC's 21."""
+    return list(VOC_CLASSES if list(class_names) == ["voc"] else class_names)
 
 
 def check_name(name: str) -> None:

@@ -87,6 +87,11 @@ def split_folders(tree: VocTree) -> list[str]:
     return sorted({image_id.partition("/")[0] for image_id in tree.images if "/" in image_id})
 
 
+def split_name(name: str) -> str:
+    """Returns TFDS's name of the split that a list or a folder is called after."""
+    return {"val": "validation", "valid": "validation"}.get(name, name)
+
+
 def standard_lists(names: list[str]) -> dict[str, str]:
     """Returns the splits that lists make by default.
 
@@ -96,9 +101,8 @@ def standard_lists(names: list[str]) -> dict[str, str]:
     Args:
       names: the lists that are there.
     """
-    renamed = {"val": "validation", "valid": "validation"}
     kept = [name for name in names if name not in _UNIONS or "train" not in names]
-    return {renamed.get(name, name): name for name in kept}
+    return {split_name(name): name for name in kept}
 
 
 def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Layout:

@@ -66,7 +66,8 @@ def read_image(
     if data.startswith(b"BM") and data[28:30] == b"\x18\0" and len(data) > 54:
         width, height = struct.unpack_from("<ii", data, 18)
         if height > 0:
-            return StoredImage(data, height, _checked(width, height, where) and width)
+            _check_pixels(width, height, where)
+            return StoredImage(data, height, width)
     if data.startswith((b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")):
         return _as_png(_open(data, where))
     raise ImageError(
@@ -88,7 +89,7 @@ def _read_jpeg(
             expected="8 bits a sample",
             remedy="save the image as an 8-bit JPEG",
         )
-    _checked(header.width, header.height, where)
+    _check_pixels(header.width, header.height, where)
     if exif != "ignore" and header.exif:
         image = _open(data, where)
         if _has_to_turn(image, where, exif, mask_size):
@@ -106,7 +107,7 @@ def _read_png(data: bytes, where: object) -> StoredImage:
         raise ImageError(
             where, found=error.found, expected="a whole PNG", remedy=error.remedy
         ) from None
-    _checked(header.width, header.height, where)
+    _check_pixels(header.width, header.height, where)
     plain = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
     if plain and b"tRNS" not in kinds:
         return StoredImage(data, header.height, header.width)
@@ -136,7 +137,7 @@ def _has_to_turn(
 def _open(data: bytes, where: object) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(data))
-        _checked(*image.size, where)
+        _check_pixels(*image.size, where)
         image.load()
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         if isinstance(error, ImageError):
@@ -167,7 +168,7 @@ def _as_png(image: Image.Image) -> StoredImage:
     return StoredImage(buffer.getvalue(), image.height, image.width)
 
 
-def _checked(width: int, height: int, where: object) -> bool:
+def _check_pixels(width: int, height: int, where: object) -> None:
     if width * height > MAX_PIXELS:
         raise ImageError(
             where,
@@ -175,4 +176,3 @@ def _checked(width: int, height: int, where: object) -> bool:
             expected=f"at most {MAX_PIXELS} pixels; more is taken for a decompression bomb",
             remedy="cut the image into tiles",
         )
-    return True

@@ -8,11 +8,10 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import assignment, luminance
-from voc_seg_tfrecord.build_tree import build_source, check_name
+from voc_seg_tfrecord.build_tree import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import SplitError
 from voc_seg_tfrecord.examples import ExampleSpec
-from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.record_items import RecordItem, Scan, make_items, scan_records
 from voc_seg_tfrecord.sources import Source
@@ -51,7 +50,7 @@ def import_records(
       VocSegError: if a file or record is damaged or of no known layout, naming it.
     """
     check_name(name)
-    names = list(VOC_CLASSES) if list(class_names) == ["voc"] else list(class_names)
+    names = spelled_out(class_names)
     with tempfile.TemporaryDirectory() as folder:
         scan = scan_records(files, epath.Path(folder), keys)
         task = "segmentation" if scan.layout.mask else "classification"

@@ -149,7 +149,7 @@ def _splits(
                 remedy="change the splits",
             )
         assignment.check_ratios(ratios, f"config {config.name!r}, splits")
-        splits = assignment.assign(_pool(tree), ratios, config.seed)
+        splits = assignment.assign(tree.images, ratios, config.seed)
         sources = {
             n: f"{r:g} of {len(tree.images)}, by hash" if r < 1 else "all images"
             for n, r in ratios.items()
@@ -164,8 +164,7 @@ def _splits(
 def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     folders = discovery.split_folders(tree)
     if folders:
-        renamed = {"val": "validation", "valid": "validation"}
-        return {renamed.get(name, name): f"{name}/" for name in folders}, []
+        return {discovery.split_name(name): f"{name}/" for name in folders}, []
     names = tree.list_names()
     empty = [n for n in names if not tree.list_path(n).read_bytes().strip() and n != "train"]
     lists = discovery.standard_lists([name for name in names if name not in empty])
@@ -184,11 +183,6 @@ def _read_split(tree: VocTree, source: str) -> list[str]:
     if source.endswith("/"):
         return [image_id for image_id in tree.images if image_id.startswith(source)]
     return tree.read_ids(source)
-
-
-def _pool(tree: VocTree) -> list[str]:
-    """Returns the ids that ratios share out: all that have an image."""
-    return list(tree.images)
 
 
 def _check_splits(splits: dict[str, list[str]], config: VocSegConfig, tree: VocTree) -> None:
