@@ -1,7 +1,8 @@
 import pytest
 
-from voc_seg_tfrecord import VOC_CLASSES, annotations
+from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.errors import AnnotationError
+from voc_seg_tfrecord.formats import annotations
 
 BOX = "<bndbox><xmin>10</xmin><ymin>20</ymin><xmax>50.5</xmax><ymax>40</ymax></bndbox>"
 SIZE = "<size><width>100</width><height>80</height><depth>3</depth></size>"

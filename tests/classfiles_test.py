@@ -3,15 +3,15 @@ import json
 from etils import epath
 import pytest
 
-from voc_seg_tfrecord import classfiles
 from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.formats import class_files
 
-DEFAULT_VOID = (255, *classfiles.VOID_NAMES, classfiles.VOID_COLOR)
+DEFAULT_VOID = (255, *class_files.VOID_NAMES, class_files.VOID_COLOR)
 
 
 def read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    return classfiles.find(epath.Path(tmp_path))
+    return class_files.find(epath.Path(tmp_path))
 
 
 def test_labelmap_keeps_its_order_and_colours(tmp_path):

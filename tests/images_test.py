@@ -5,8 +5,8 @@ from PIL import Image
 import pytest
 import tensorflow as tf
 
-from voc_seg_tfrecord import images
 from voc_seg_tfrecord.errors import ImageError
+from voc_seg_tfrecord.formats import images
 
 RNG = np.random.default_rng(3)
 PIXELS = np.kron(RNG.integers(0, 256, (3, 4, 3), np.uint8), np.ones((8, 8, 1), np.uint8))

@@ -4,8 +4,8 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import jpeg
 from voc_seg_tfrecord.errors import ImageError
+from voc_seg_tfrecord.formats import jpeg
 
 
 def picture(mode="RGB", size=(31, 17), **kwargs):

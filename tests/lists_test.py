@@ -1,7 +1,7 @@
 import pytest
 
 from voc_seg_tfrecord.errors import ListError
-from voc_seg_tfrecord.lists import id_list_sha256, parse_ids
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256, parse_ids
 
 KNOWN = {"a", "b", "102_0", "1 (237)2", "UFO_6.25_0074", "sub dir/img 2", "x.jpg", "2007_000033"}
 

@@ -7,8 +7,8 @@ from png_writer import write_png
 import pytest
 
 from voc_seg_tfrecord import mask_survey, voc_palette
-from voc_seg_tfrecord.classfiles import ClassFile, Entry
 from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats.class_files import ClassFile, Entry
 
 RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
 WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))

@@ -119,7 +119,7 @@ def test_a_turned_picture_goes_with_its_mask(real_data, tmp_path, image, mask, e
 
 
 def test_every_odd_list_gives_ids_or_an_error(real_data, subtests):
-    from voc_seg_tfrecord.lists import parse_ids
+    from voc_seg_tfrecord.formats.id_lists import parse_ids
 
     for path in sorted((real_data / "odd" / "lists").glob("*.txt")):
         with subtests.test(path.name):

@@ -2,8 +2,9 @@ import numpy as np
 from png_writer import chunk, write_png
 import pytest
 
-from voc_seg_tfrecord import png, voc_palette
+from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats import png
 
 VALUES = np.arange(12).reshape(3, 4)
 PNG = write_png(VALUES, palette=voc_palette())

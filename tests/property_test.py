@@ -13,7 +13,7 @@ from png_writer import write_png
 import pytest
 
 from voc_seg_tfrecord import VocSegConfig, VocSegError, masks, voc_palette
-from voc_seg_tfrecord.lists import parse_ids
+from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.mask_rule import index_rule
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)

@@ -10,11 +10,12 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord import layout, named, png, sbd
+from voc_seg_tfrecord import layout, named, sbd
 from voc_seg_tfrecord.errors import SplitError, VocSegError
+from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.layout import VOC, VocTree
-from voc_seg_tfrecord.lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.pairs import Pair, RawExample
 
 MASKS = "SegmentationClassAug"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voc_seg_tfrecord import annotations, images, masks, samples
+from voc_seg_tfrecord import masks, samples
 from voc_seg_tfrecord.errors import ImageError, VocSegError
+from voc_seg_tfrecord.formats import annotations, images
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.mask_rule import MaskRule
 from voc_seg_tfrecord.pairs import Item, RawExample

@@ -11,8 +11,8 @@ from PIL import Image
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord import png
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.layout import LISTS, VOC
 

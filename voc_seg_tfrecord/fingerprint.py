@@ -11,7 +11,7 @@ import struct
 
 import numpy as np
 
-from voc_seg_tfrecord.lists import id_list_sha256
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError, SplitError, VocSegError
-from voc_seg_tfrecord.lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids
 from voc_seg_tfrecord.pairs import Pair
 
 IMAGES = "JPEGImages"

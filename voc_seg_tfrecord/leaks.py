@@ -9,7 +9,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import named, records
-from voc_seg_tfrecord.lists import parse_ids
+from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.records import Record
 
 TRAIN, EVALUATION = "train", "evaluation"

@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 
-from voc_seg_tfrecord.classfiles import Color
 from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats.class_files import Color
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.samples import Samples
 

@@ -14,9 +14,9 @@ from etils import epath
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord import png
-from voc_seg_tfrecord.classfiles import VOID_COLOR, ClassFile, Color, is_void
 from voc_seg_tfrecord.errors import MaskError, VocSegError
+from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, Color, is_void
 from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.pool import ordered_map
 from voc_seg_tfrecord.samples import read_samples

@@ -12,8 +12,8 @@ import io
 import numpy as np
 from PIL import Image
 
-from voc_seg_tfrecord import png
 from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.mask_rule import (
     MaskRule,

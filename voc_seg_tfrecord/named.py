@@ -6,7 +6,7 @@ import functools
 
 from voc_seg_tfrecord import resources
 from voc_seg_tfrecord.errors import ConfigError, ListError
-from voc_seg_tfrecord.lists import id_list_sha256
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 _IN_2012 = "2007_"
 

@@ -4,10 +4,11 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord import assignment, classfiles, discovery, mask_survey
-from voc_seg_tfrecord.classfiles import ClassFile
+from voc_seg_tfrecord import assignment, discovery, mask_survey
 from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.layout import Layout, VocTree
 from voc_seg_tfrecord.mask_rule import MaskRule
@@ -52,7 +53,7 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
 
 def find_class_file(tree: VocTree) -> ClassFile | None:
     """Reads the tree's file of class names, where there is one."""
-    return classfiles.find(tree.root, *discovery.split_folders(tree))
+    return class_files.find(tree.root, *discovery.split_folders(tree))
 
 
 def plan(tree: VocTree, config: VocSegConfig) -> Plan:
@@ -96,7 +97,7 @@ def make_rule(config: VocSegConfig, class_file: ClassFile | None, decision: Deci
         values = dict(config.values)
     elif class_file:
         values = {
-            e.value: VOID if classfiles.is_void(e, config.void) else index_of[e.name]
+            e.value: VOID if class_files.is_void(e, config.void) else index_of[e.name]
             for e in class_file.entries
         }
     else:

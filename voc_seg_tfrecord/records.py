@@ -12,9 +12,9 @@ from PIL import Image
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord import images, png
 from voc_seg_tfrecord.errors import ConfigError, RecordError
-from voc_seg_tfrecord.lists import image_id
+from voc_seg_tfrecord.formats import images, png
+from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.pool import ordered_map
 
 Result = TypeVar("Result")

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
-from voc_seg_tfrecord import png
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.images import MAX_PIXELS
+from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats.images import MAX_PIXELS
 
 NUMPY_MAGIC = b"\x93NUMPY"
 

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
-from voc_seg_tfrecord.lists import parse_ids
+from voc_seg_tfrecord.formats.id_lists import parse_ids
 
 MASKS = "cls"
 INSTANCES = "inst"

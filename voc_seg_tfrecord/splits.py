@@ -12,7 +12,7 @@ import numpy as np
 
 from voc_seg_tfrecord import records
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids
 from voc_seg_tfrecord.named import NamedList, identify, ids, named
 
 __all__ = [

@@ -12,8 +12,8 @@ from typing import Literal
 
 from PIL import Image, ImageOps
 
-from voc_seg_tfrecord import jpeg, png
 from voc_seg_tfrecord.errors import ImageError, MaskError
+from voc_seg_tfrecord.formats import jpeg, png
 
 Exif = Literal["auto", "apply", "ignore"]
 
