@@ -11,9 +11,10 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, augmented, named, releases, sources, verify
+from voc_seg_tfrecord import VocSegConfig, augmented, sources, verify
 from voc_seg_tfrecord.augmented import AugmentedTree
 from voc_seg_tfrecord.errors import ListError, SourceError, SplitError
+from voc_seg_tfrecord.facts import named_lists, releases
 
 # VOC2012 train of the drawn tree is 2007_000001, 2008_000002 and 2009_000003, val is
 # 2010_000004 and 2011_000005. SBD has one of each and two that only it labels.
@@ -170,7 +171,9 @@ def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
 
 @pytest.mark.usefixtures("of_pngs")
 def test_a_mask_of_sbd_that_lies_among_vocs_is_still_sbds(root):
-    known = min(set(named.ids("trainaug")) - set(named.ids("voc2012_train")) - {"2008_000002"})
+    known = min(
+        set(named_lists.ids("trainaug")) - set(named_lists.ids("voc2012_train")) - {"2008_000002"}
+    )
     for folder, name in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
         shutil.copy(root / folder / f"2007_000001.{name}", root / folder / f"{known}.{name}")
     (pair,) = AugmentedTree(root).pairs("train", [known], instances=True)

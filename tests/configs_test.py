@@ -3,8 +3,9 @@ import json
 
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, configs, releases, resources
+from voc_seg_tfrecord import VocSegConfig, configs
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts import releases, tables
 
 
 def test_2012_is_the_first_config_and_every_release_has_one():
@@ -47,7 +48,7 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
 
 
 def test_every_address_is_registered_with_the_archives_hash():
-    rows = (resources.folder("checksums") / "checksums.tsv").read_text().splitlines()
+    rows = (tables.folder("checksums") / "checksums.tsv").read_text().splitlines()
     registered = {url: (sha, name) for url, _, sha, name in (row.split("\t") for row in rows)}
     for archives in releases.RELEASES.values():
         for archive in archives:

@@ -4,7 +4,8 @@ from building import build
 import doctoring
 import pytest
 
-from voc_seg_tfrecord import built, cli, leaks, named
+from voc_seg_tfrecord import built, cli, leaks
+from voc_seg_tfrecord.facts import named_lists
 
 
 def side(name, images, role=""):
@@ -109,8 +110,8 @@ def test_the_command_compares_lists(capsys):
 
 
 def test_files_of_ids_are_lists_too(tmp_path, capsys):
-    (tmp_path / "mytrain.txt").write_text("\n".join(named.ids("voc2012_val")[:3]))
-    (tmp_path / "train.txt").write_text("\n".join(named.ids("voc2012_val")[:3]))
+    (tmp_path / "mytrain.txt").write_text("\n".join(named_lists.ids("voc2012_val")[:3]))
+    (tmp_path / "train.txt").write_text("\n".join(named_lists.ids("voc2012_val")[:3]))
     assert cli.main(["leaks", str(tmp_path / "train.txt"), "voc2012_val"]) == 1
     assert "3 ids in common" in capsys.readouterr().out
 
@@ -120,7 +121,7 @@ def test_sbds_leak_is_counted_where_its_list_is_there_and_quoted_where_not(tmp_p
     out = capsys.readouterr().out
     assert "545 ids in common, as published" in out
     assert "source: " in out
-    ids = named.ids("voc2012_val")[:545] + named.ids("trainaug")[:5]
+    ids = named_lists.ids("voc2012_val")[:545] + named_lists.ids("trainaug")[:5]
     (tmp_path / "train.txt").write_text("\n".join(ids))
     assert cli.main(["leaks", "sbd_train", "voc2012_val", "--sbd", str(tmp_path)]) == 1
     assert "545 ids in common: 2007_000033" in capsys.readouterr().out

@@ -1,7 +1,7 @@
 import pytest
 
-from voc_seg_tfrecord import named
 from voc_seg_tfrecord.errors import ConfigError, ListError
+from voc_seg_tfrecord.facts import named_lists
 
 # Count and sha256 of each list, as gathered beside the lists themselves and independent of
 # the package's own table.
@@ -30,19 +30,19 @@ PINNED = {
 
 
 def ids(name):
-    return set(named.ids(name))
+    return set(named_lists.ids(name))
 
 
 @pytest.mark.parametrize("name", PINNED)
 def test_a_list_is_the_one_that_the_facts_pin(name):
     count, sha256 = PINNED[name]
-    assert len(named.ids(name)) == named.named()[name].examples == count
-    assert named.named()[name].sha256.startswith(sha256)
+    assert len(named_lists.ids(name)) == named_lists.named()[name].examples == count
+    assert named_lists.named()[name].sha256.startswith(sha256)
 
 
 def test_every_list_can_be_read_and_is_ascending():
-    for name, entry in named.named().items():
-        assert list(named.ids(name)) == sorted(ids(name))
+    for name, entry in named_lists.named().items():
+        assert list(named_lists.ids(name)) == sorted(ids(name))
         assert len(ids(name)) == entry.examples
         assert entry.source
 
@@ -65,18 +65,18 @@ def test_all_images_of_2007_are_in_2012_under_other_names():
 
 def test_an_unknown_list_is_answered_with_the_known_ones():
     with pytest.raises(ConfigError, match=r"no such list\n.*semi_1_16"):
-        named.ids("semi_1_3")
+        named_lists.ids("semi_1_3")
 
 
 def test_a_list_is_found_by_its_hash():
-    assert named.identify(named.named()["semi_92"].sha256) == "semi_92"
-    assert named.identify("0" * 64) == ""
+    assert named_lists.identify(named_lists.named()["semi_92"].sha256) == "semi_92"
+    assert named_lists.identify("0" * 64) == ""
 
 
 def test_a_list_that_is_not_what_its_hash_says_is_refused(tmp_path, monkeypatch):
     (tmp_path / "ids").mkdir()
     (tmp_path / "ids" / "semi_92.txt").write_text("2007_000032\n")
-    named.named()
-    monkeypatch.setattr(named.resources, "folder", lambda _: tmp_path)
+    named_lists.named()
+    monkeypatch.setattr(named_lists.resources, "folder", lambda _: tmp_path)
     with pytest.raises(ListError, match="1 ids, sha256"):
-        named.ids.__wrapped__("semi_92")
+        named_lists.ids.__wrapped__("semi_92")

@@ -1,7 +1,7 @@
 import pytest
 
-from voc_seg_tfrecord import pinned
 from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord.facts import official_splits
 
 
 @pytest.mark.parametrize(
@@ -16,31 +16,31 @@ from voc_seg_tfrecord.errors import ListError
     ],
 )
 def test_the_official_counts_are_pinned(config, train, validation):
-    assert pinned.splits()[config, "train"].examples == train
-    assert pinned.splits()[config, "validation"].examples == validation
+    assert official_splits.splits()[config, "train"].examples == train
+    assert official_splits.splits()[config, "validation"].examples == validation
 
 
 def test_the_test_split_of_2007_is_pinned():
-    assert pinned.splits()["2007", "test"].examples == 210
+    assert official_splits.splits()["2007", "test"].examples == 210
 
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_2012_has_all_hashes(split):
-    row = pinned.splits()["2012", split]
+    row = official_splits.splits()["2012", split]
     assert len(row.ids_sha256) == len(row.masks_sha256) == 64
 
 
 def test_another_list_is_refused_with_both_counts():
     with pytest.raises(ListError, match=r"(?s)train\.txt: 1 ids.*VOC2012: 1464 ids.*strict"):
-        pinned.check_ids("2012", "train", ["a"], "train.txt")
+        official_splits.check_ids("2012", "train", ["a"], "train.txt")
 
 
 def test_the_right_count_with_other_ids_is_refused():
     with pytest.raises(ListError, match="1464 ids, sha256"):
-        pinned.check_ids("2012", "train", [str(i) for i in range(1464)], "train.txt")
+        official_splits.check_ids("2012", "train", [str(i) for i in range(1464)], "train.txt")
 
 
 def test_a_split_without_a_known_hash_is_checked_by_its_count():
-    pinned.check_ids("2008", "train", [str(i) for i in range(511)], "train.txt")
+    official_splits.check_ids("2008", "train", [str(i) for i in range(511)], "train.txt")
     with pytest.raises(ListError, match="510 ids"):
-        pinned.check_ids("2008", "train", [str(i) for i in range(510)], "train.txt")
+        official_splits.check_ids("2008", "train", [str(i) for i in range(510)], "train.txt")

@@ -6,7 +6,8 @@ import re
 from building import build
 import pytest
 
-from voc_seg_tfrecord import cli, named
+from voc_seg_tfrecord import cli
+from voc_seg_tfrecord.facts import named_lists
 
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
 
@@ -57,6 +58,7 @@ def test_the_table_of_named_lists_is_that_of_the_package():
         r"^\| `(\w+)` \| (\w+) \| (\d+) \| `([0-9a-f]{16})` \| (.*) \|$", README, re.M
     )
     known = [
-        (e.name, e.role, str(e.examples), e.sha256[:16], e.source) for e in named.named().values()
+        (e.name, e.role, str(e.examples), e.sha256[:16], e.source)
+        for e in named_lists.named().values()
     ]
     assert rows == known

@@ -5,8 +5,9 @@ import make_sbd
 import numpy as np
 import pytest
 
-from voc_seg_tfrecord import releases, resources, sbd
+from voc_seg_tfrecord import sbd
 from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
+from voc_seg_tfrecord.facts import releases, tables
 
 MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)
 
@@ -74,6 +75,6 @@ def test_the_crafted_files_are_read_as_their_structure_says(real_data):
 
 
 def test_sbds_archive_is_registered_for_download():
-    rows = (resources.folder("checksums") / "checksums.tsv").read_text().splitlines()
+    rows = (tables.folder("checksums") / "checksums.tsv").read_text().splitlines()
     registered = {url: sha256 for url, _, sha256, _ in (row.split("\t") for row in rows)}
     assert [registered[url] for url in releases.SBD.urls] == list(releases.SBD.sha256s)

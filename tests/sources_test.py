@@ -13,7 +13,8 @@ from tensorflow_datasets.core.download import checksums
 from tensorflow_datasets.core.utils import Size
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig, releases
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.facts import releases
 
 PART = VocSegConfig(name="part", release="2012", strict=False)
 NAME = "VOCtrainval.tar"

@@ -2,8 +2,9 @@ from building import build, examples
 import pytest
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import named, splits
+from voc_seg_tfrecord import splits
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts import named_lists
 
 WANTED = ("2007_000001", "2009_000003")
 
@@ -86,9 +87,9 @@ def test_a_named_list_keeps_what_a_dataset_has_of_it(sample):
 
 
 def test_val_without_sbd_train_needs_sbds_list(tmp_path):
-    shared = named.ids("voc2012_val")[:545]
-    (tmp_path / "train.txt").write_text("\n".join((*shared, *named.ids("trainaug"))))
+    shared = named_lists.ids("voc2012_val")[:545]
+    (tmp_path / "train.txt").write_text("\n".join((*shared, *named_lists.ids("trainaug"))))
     found = splits.val_outside_sbd_train(tmp_path)
     assert len(found) == 904
     assert found == splits.val_outside_sbd_train(tmp_path / "train.txt")
-    assert found == named.ids("voc2012_val")[545:]
+    assert found == named_lists.ids("voc2012_val")[545:]

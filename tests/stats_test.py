@@ -10,7 +10,8 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, built, cli, named, published, stats
+from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, built, cli, published, stats
+from voc_seg_tfrecord.facts import named_lists
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
@@ -129,7 +130,7 @@ def official(name, **changes):
         if row["class"] != "total" and f"{prefix}{split}_images" in row:
             images[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_images"])
             objects[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_objects"])
-    ids = named.ids(name)
+    ids = named_lists.ids(name)
     fields = {"pixels": pixels, "images": images, "objects": objects, "void": void} | changes
     return stats.Stats(
         VOC_CLASSES,

@@ -9,8 +9,9 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, built, cli, fingerprint, named, pinned, verify
+from voc_seg_tfrecord import VocSegConfig, built, cli, fingerprint, verify
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts import named_lists, official_splits
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 FIRST = "2007_000001"  # the first record of train
@@ -211,7 +212,7 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     info = folder / "dataset_info.json"
     info.write_text(info.read_text().replace('"sample"', '"2012"'))
     faults = found(built.open_built("voc_seg_tfrecord/2012", tmp_path), None)
-    sha256 = named.named()["voc2012_train"].sha256
+    sha256 = named_lists.named()["voc2012_train"].sha256
     assert "train: 3 examples, 2012 has 1464" in faults
     assert any(f"pinned is {sha256}" in fault for fault in faults)
     assert any(
@@ -226,13 +227,13 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
 
 
 def fingerprint_of(name, masks):
-    ids = named.named()[name]
+    ids = named_lists.named()[name]
     return fingerprint.Fingerprint(ids.examples, ids.sha256, "", masks, "")
 
 
 def test_masks_of_an_official_split_are_held_against_the_pinned_digest():
-    right = pinned.splits()["2012", "train"].masks_sha256
-    ids = set(named.ids("voc2012_train"))
+    right = official_splits.splits()["2012", "train"].masks_sha256
+    ids = set(named_lists.ids("voc2012_train"))
     compare = verify._compare_with_facts
     faults, known = compare("2012", "train", fingerprint_of("voc2012_train", right), ids)
     assert faults == []
@@ -245,7 +246,7 @@ def test_masks_of_an_official_split_are_held_against_the_pinned_digest():
 
 def test_an_own_config_of_a_named_list_is_recognised():
     faults, known = verify._compare_with_facts(
-        "mine", "train", fingerprint_of("semi_92", "0" * 64), set(named.ids("semi_92"))
+        "mine", "train", fingerprint_of("semi_92", "0" * 64), set(named_lists.ids("semi_92"))
     )
     assert (faults, known) == ([], {"ids": "the list semi_92"})
 

@@ -7,8 +7,8 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core.download import checksums, download_manager, resource
 
 from voc_seg_tfrecord.errors import SourceError
+from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.layout import VocTree, find_release
-from voc_seg_tfrecord.releases import Archive
 
 _TIMEOUT_SECONDS = 20
 

@@ -10,8 +10,9 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord import layout, named, sbd
+from voc_seg_tfrecord import layout, sbd
 from voc_seg_tfrecord.errors import SplitError, VocSegError
+from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
@@ -188,7 +189,7 @@ def has_augmented_masks(root: epath.Path) -> bool:
 
 @functools.cache
 def _known() -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset(named.ids("voc2012_trainval")), frozenset(named.ids("trainaug"))
+    return frozenset(named_lists.ids("voc2012_trainval")), frozenset(named_lists.ids("trainaug"))
 
 
 def _as_png(data: bytes, path: epath.Path) -> bytes:

@@ -9,10 +9,10 @@ from typing import Literal
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts.releases import AUGMENTED, RELEASES, VOC_SPLITS
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 from voc_seg_tfrecord.layout import Layout
-from voc_seg_tfrecord.releases import AUGMENTED, RELEASES, VOC_SPLITS
 
 SAMPLE = "sample"
 """The config that is built from the package's own dummy_data."""

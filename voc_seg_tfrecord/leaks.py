@@ -8,7 +8,8 @@ import re
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import named, records
+from voc_seg_tfrecord import records
+from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.records import Record
 
@@ -77,7 +78,7 @@ def role_of(name: str) -> str:
 
 def named_list(name: str) -> Side:
     """Returns one of the lists that the package carries."""
-    return Side(name, named.named()[name].role, dict.fromkeys(named.ids(name), ""))
+    return Side(name, named_lists.named()[name].role, dict.fromkeys(named_lists.ids(name), ""))
 
 
 def list_file(path: epath.PathLike, name: str = "", role: str = "") -> Side:

@@ -5,7 +5,7 @@ import csv
 import dataclasses
 import functools
 
-from voc_seg_tfrecord import named, resources
+from voc_seg_tfrecord.facts import named_lists, tables
 from voc_seg_tfrecord.stats import Stats
 
 # What is counted, the figure found and the published one.
@@ -56,7 +56,7 @@ def compare(stats: Stats) -> Comparison | None:
     Returns:
       The comparison; None if no table is of these ids.
     """
-    name = named.identify(stats.ids_sha256)
+    name = named_lists.identify(stats.ids_sha256)
     if name not in _TABLES or len(set(stats.ids)) != len(stats.ids):
         return None
     year, split = _TABLES[name]
@@ -91,5 +91,5 @@ def _image_and_object_figures(stats: Stats, year: str, split: str) -> Iterator[F
 
 @functools.cache
 def _table(name: str) -> tuple[dict[str, str], ...]:
-    text = (resources.folder("facts") / f"{name}.tsv").read_text()
+    text = (tables.folder("facts") / f"{name}.tsv").read_text()
     return tuple(csv.DictReader(text.splitlines(), delimiter="\t"))

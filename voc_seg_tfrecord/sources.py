@@ -6,17 +6,18 @@ import dataclasses
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import pinned, resources, sbd
+from voc_seg_tfrecord import sbd
 from voc_seg_tfrecord.archives import check_sha256, downloads, unpacked
 from voc_seg_tfrecord.augmented import AugmentedTree, has_augmented_masks
 from voc_seg_tfrecord.configs import SAMPLE, VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, SourceError
 from voc_seg_tfrecord.examples import ExampleSpec
+from voc_seg_tfrecord.facts import official_splits, tables
+from voc_seg_tfrecord.facts.releases import RELEASES, SBD, VOC_SPLITS, Archive, page
 from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VocTree, find_release
 from voc_seg_tfrecord.mask_rule import index_rule
 from voc_seg_tfrecord.own_data import Plan, open_tree, plan
 from voc_seg_tfrecord.pairs import Item
-from voc_seg_tfrecord.releases import RELEASES, SBD, VOC_SPLITS, Archive, page
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
@@ -58,7 +59,7 @@ def open_source(config: VocSegConfig, dl_manager: tfds.download.DownloadManager)
     """
     manual = manual_dir(dl_manager)
     if config.name == SAMPLE:
-        manual = resources.folder("dummy_data")
+        manual = tables.folder("dummy_data")
     elif not config.release and manual is None:
         raise LayoutError(
             f"config {config.name!r}",
@@ -74,7 +75,7 @@ def open_source(config: VocSegConfig, dl_manager: tfds.download.DownloadManager)
     for split, (tree, name) in trees.items():
         ids = tree.read_ids(name)
         if config.strict:
-            pinned.check_ids(config.release, split, ids, tree.list_path(name))
+            official_splits.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(
             split, ids, instances=config.instance_mask, annotations=config.objects
         )

@@ -7,9 +7,10 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import examined, fingerprint, named, originals, pinned, records
+from voc_seg_tfrecord import examined, fingerprint, originals, records
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.facts import named_lists, official_splits
 from voc_seg_tfrecord.originals import Originals
 
 _MANY = 10
@@ -127,12 +128,16 @@ def _compare_with_facts(
 ) -> tuple[list[Fault], dict[str, str]]:
     """Returns what contradicts the pinned facts, and what agrees with them by field."""
     known = {}
-    if name := named.identify(found.ids):
+    if name := named_lists.identify(found.ids):
         known["ids"] = f"the list {name}"
-    same = (p for p in pinned.splits().values() if p.masks_sha256 and p.masks_sha256 == found.masks)
+    same = (
+        p
+        for p in official_splits.splits().values()
+        if p.masks_sha256 and p.masks_sha256 == found.masks
+    )
     if row := next(same, None):
         known["masks"] = f"VOC{row.config} {row.name}, as pinned"
-    row = pinned.splits().get((config or "", split))
+    row = official_splits.splits().get((config or "", split))
     faults = []
     if row is None:
         return faults, known
@@ -140,8 +145,8 @@ def _compare_with_facts(
         faults.append(f"{found.examples} examples, {row.config} has {row.examples}")
     if row.ids_sha256 and found.ids != row.ids_sha256:
         faults.append(f"ids: sha256 {found.ids}, pinned is {row.ids_sha256}")
-        if name := named.identify(row.ids_sha256):
-            official = set(named.ids(name))
+        if name := named_lists.identify(row.ids_sha256):
+            official = set(named_lists.ids(name))
             faults += _listed("missing", official - ids, name)
             faults += _listed("extra", ids - official, name)
     elif row.masks_sha256 and found.masks != row.masks_sha256:

@@ -11,10 +11,11 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import configs, resources, sources
+from voc_seg_tfrecord import configs, sources
 from voc_seg_tfrecord.augmented import SOURCES as MASK_SOURCES
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.examples import ExampleSpec, try_example
+from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
 from voc_seg_tfrecord.pairs import Item
 from voc_seg_tfrecord.pool import ordered_map
@@ -33,7 +34,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     # What to build from in place of what the config names: records or arrays.
     source: sources.Source | None = None
 
-    _checksums_path = resources.folder("checksums") / "checksums.tsv"
+    _checksums_path = tables.folder("checksums") / "checksums.tsv"
     _beam_folder: epath.Path | None = None  # set while a build under Beam runs
 
     def _info(self) -> tfds.core.DatasetInfo:

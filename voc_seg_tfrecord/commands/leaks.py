@@ -6,8 +6,9 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord import built, named
+from voc_seg_tfrecord import built
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts import named_lists
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 
@@ -17,7 +18,7 @@ _SHOWN = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    lists = ", ".join([*named.named(), *_SBD_LISTS])
+    lists = ", ".join([*named_lists.named(), *_SBD_LISTS])
     parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 def _sides(name: str, args: argparse.Namespace) -> list:
     from voc_seg_tfrecord import leaks
 
-    if name in named.named():
+    if name in named_lists.named():
         return [leaks.named_list(name)]
     if name in _SBD_LISTS:
         filename, role = _SBD_LISTS[name]
@@ -74,7 +75,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     try:
         builder = built.open_built(dataset, args.data_dir)
     except ConfigError as error:
-        lists = ", ".join([*named.named(), *_SBD_LISTS])
+        lists = ", ".join([*named_lists.named(), *_SBD_LISTS])
         raise ConfigError(
             error.where,
             found=error.found,
@@ -86,7 +87,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
 
 def _quoted(args: argparse.Namespace) -> int | None:
     """Prints the published leak of two lists that are not both at hand."""
-    for row in named.published_leaks():
+    for row in named_lists.published_leaks():
         if {args.a, args.b} == {row.first, row.second} and not args.sbd:
             print(f"{row.first} and {row.second}: {row.ids} ids in common, as published")
             print(f"  source: {row.source}")

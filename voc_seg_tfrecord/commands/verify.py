@@ -7,9 +7,10 @@ import argparse
 import dataclasses
 import json
 
-from voc_seg_tfrecord import built, pinned
+from voc_seg_tfrecord import built
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.facts import official_splits
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 
@@ -70,7 +71,9 @@ def _print(builder, report, source: str | None) -> None:
         print(f"  {fault}")
     if len(faults) > _SHOWN:
         print(f"  ... and {len(faults) - _SHOWN} more")
-    facts = any((builder.info.config_name, split) in pinned.splits() for split in report.splits)
+    facts = any(
+        (builder.info.config_name, split) in official_splits.splits() for split in report.splits
+    )
     against = ["in itself"] + ["the pinned facts"] * facts + [source] * bool(source)
     count = f"{len(faults) or 'no'} fault{'' if len(faults) == 1 else 's'}"
     print(f"verified {' and against '.join(against)}: {count}")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 import dataclasses
 import functools
 
-from voc_seg_tfrecord import resources
 from voc_seg_tfrecord.errors import ConfigError, ListError
+from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 _IN_2012 = "2007_"
@@ -37,7 +37,7 @@ class NamedList:
 @functools.cache
 def named() -> dict[str, NamedList]:
     """Returns what is known of each named list, by name."""
-    text = (resources.folder("facts") / "lists.tsv").read_text()
+    text = (tables.folder("facts") / "lists.tsv").read_text()
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return {
         name: NamedList(name, role, images, int(examples), *others)
@@ -82,7 +82,7 @@ def identify(sha256: str) -> str:
 def _part(made_from: str) -> Iterable[str]:
     """Returns the ids of a file of the folder ids, `2007_:` before it renames them."""
     prefix, _, name = made_from.rpartition(":")
-    text = (resources.folder("facts") / "ids" / f"{name}.txt").read_text()
+    text = (tables.folder("facts") / "ids" / f"{name}.txt").read_text()
     return (f"{_IN_2012 if prefix else ''}{line}" for line in text.split())
 
 
@@ -98,6 +98,6 @@ class PublishedLeak:
 
 def published_leaks() -> list[PublishedLeak]:
     """Returns the rows of `facts/leaks.tsv`."""
-    text = (resources.folder("facts") / "leaks.tsv").read_text()
+    text = (tables.folder("facts") / "leaks.tsv").read_text()
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return [PublishedLeak(first, second, int(ids), source) for first, second, ids, source in rows]

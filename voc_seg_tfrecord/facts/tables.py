@@ -2,7 +2,7 @@
 
 from etils import epath
 
-_PACKAGE = epath.Path(__file__).parent
+_PACKAGE = epath.Path(__file__).parent.parent
 
 
 def folder(name: str) -> epath.Path:

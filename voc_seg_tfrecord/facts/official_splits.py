@@ -4,8 +4,8 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 
-from voc_seg_tfrecord import resources
 from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 
@@ -28,7 +28,7 @@ def splits() -> dict[tuple[str, str], Split]:
       The header of `checksums/splits.tsv` names the sources.
     """
     table = {}
-    for line in (resources.folder("checksums") / "splits.tsv").read_text().splitlines():
+    for line in (tables.folder("checksums") / "splits.tsv").read_text().splitlines():
         if line and not line.startswith("#"):
             config, name, examples, ids, masks = (
                 "" if cell == "?" else cell for cell in line.split("\t")
