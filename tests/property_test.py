@@ -12,9 +12,10 @@ from PIL import Image
 from png_writer import write_png
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, VocSegError, masks, voc_palette
+from voc_seg_tfrecord import VocSegConfig, VocSegError, voc_palette
 from voc_seg_tfrecord.formats.id_lists import parse_ids
-from voc_seg_tfrecord.mask_rule import index_rule
+from voc_seg_tfrecord.masks import read
+from voc_seg_tfrecord.masks.rule import index_rule
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)
 
@@ -25,8 +26,8 @@ def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
     values = data.draw(hnp.arrays(np.int64, SHAPES, elements=st.integers(0, (1 << depth) - 1)))
     palette = voc_palette()[: 1 << depth] if color == 3 else None
     png = write_png(values, depth=depth, color=color, palette=palette, interlaced=interlaced)
-    mask = masks.read_mask(png, index_rule(255), "m.png")
-    stored = np.asarray(Image.open(masks.io.BytesIO(mask.png)))
+    mask = read.read_mask(png, index_rule(255), "m.png")
+    stored = np.asarray(Image.open(read.io.BytesIO(mask.png)))
     assert (stored == values).all()
 
 
@@ -67,4 +68,4 @@ def test_any_text_gives_ids_inside_the_tree_or_an_error(data):
 def test_any_bytes_are_a_mask_or_an_error(data):
     for prefix in (b"", b"\x89PNG\r\n\x1a\n", b"\x93NUMPY", b"BM", b"GIF89a", b"II*\0"):
         with pytest.raises(VocSegError):
-            masks.read_mask(prefix + data, index_rule(255), "m.png")
+            read.read_mask(prefix + data, index_rule(255), "m.png")

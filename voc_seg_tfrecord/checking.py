@@ -11,12 +11,13 @@ import unicodedata
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord import own_data, samples
+from voc_seg_tfrecord import own_data
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
 from voc_seg_tfrecord.examples import ExampleSpec, make_example
 from voc_seg_tfrecord.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
 from voc_seg_tfrecord.layout import VocTree
+from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.pairs import Pair
 from voc_seg_tfrecord.pool import ordered_map
 
@@ -122,7 +123,7 @@ def _read_one(
         raw = pair.read()
         digest = hashlib.sha256(raw.image).digest()
         example = make_example(raw, spec)
-        mask = np.asarray(samples.open_image(example["segmentation_mask"], pair.mask))
+        mask = np.asarray(stored.open_image(example["segmentation_mask"], pair.mask))
         _decode_image(example["image"], pair)
     except VocSegError as error:
         return [finding_of(error)], None, digest
@@ -135,7 +136,7 @@ def _read_one(
 
 def _decode_image(data: bytes, pair: Pair) -> None:
     try:
-        samples.open_image(data, pair.image)
+        stored.open_image(data, pair.image)
     except VocSegError as error:
         raise ImageError(
             pair.image,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voc_seg_tfrecord import masks, samples
 from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.formats import annotations, images
 from voc_seg_tfrecord.labels import background_index
-from voc_seg_tfrecord.mask_rule import MaskRule
+from voc_seg_tfrecord.masks import read, stored
+from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.pairs import Item, RawExample
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
 def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:
     mask_size = None
     if spec.exif == "auto" and raw.mask is not None:
-        mask_size = samples.size_of(raw.mask, raw.mask_where)
+        mask_size = stored.size_of(raw.mask, raw.mask_where)
     image = images.read_image(raw.image, raw.image_where, exif=spec.exif, mask_size=mask_size)
     own_bytes = raw.image.startswith(b"\xff\xd8") and image.data is raw.image
     if spec.rule.official and not own_bytes:
@@ -145,15 +145,15 @@ def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:
 
 def _read_mask(
     raw: RawExample, spec: ExampleSpec, size: tuple[int, int], background: int | None
-) -> masks.IndexMask:
+) -> read.IndexMask:
     if raw.mask is not None:
-        return masks.read_mask(raw.mask, spec.rule, raw.mask_where, size)
-    return masks.filled(size, 0 if background is None else background)
+        return read.read_mask(raw.mask, spec.rule, raw.mask_where, size)
+    return read.filled(size, 0 if background is None else background)
 
 
-def _read_instances(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> masks.IndexMask:
+def _read_instances(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> read.IndexMask:
     if raw.instances is None:
-        return masks.filled(size, 0)
-    return masks.read_instances(
+        return read.filled(size, 0)
+    return read.read_instances(
         raw.instances, raw.instances_where, size, official=spec.rule.official
     )

@@ -4,15 +4,16 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord import assignment, discovery, mask_survey
+from voc_seg_tfrecord import assignment, discovery
 from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.layout import Layout, VocTree
-from voc_seg_tfrecord.mask_rule import MaskRule
-from voc_seg_tfrecord.mask_survey import Decision
+from voc_seg_tfrecord.masks import survey
+from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.masks.survey import Decision
 
 _SHOWN_IDS = 3
 
@@ -87,7 +88,7 @@ def make_rule(config: VocSegConfig, class_file: ClassFile | None, decision: Deci
     index_of = _index_of(config, class_file)
     colors = None
     if decision.by == "color":
-        named = mask_survey.colors_of(decision, class_file, config.void)
+        named = survey.colors_of(decision, class_file, config.void)
         colors = {
             color: index_of.get(name, VOID) if isinstance(name, str) else name
             for color, name in named.items()
@@ -129,8 +130,8 @@ def _decide(tree: VocTree, config: VocSegConfig, class_file: ClassFile | None) -
     where = tree.root / tree.layout.masks
     paths = [where / name for name in tree.masks.values()]
     colored = class_file is not None and class_file.colored
-    found = mask_survey.survey(paths, all_colors=colored)
-    return mask_survey.decide(found, class_file, config.masks_by, where)
+    found = survey.survey(paths, all_colors=colored)
+    return survey.decide(found, class_file, config.masks_by, where)
 
 
 def _splits(

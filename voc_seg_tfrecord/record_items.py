@@ -14,8 +14,9 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from voc_seg_tfrecord import record_layouts, samples
+from voc_seg_tfrecord import record_layouts
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.pairs import RawExample
 from voc_seg_tfrecord.record_files import RecordError, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.record_layouts import RecordLayout
@@ -196,7 +197,7 @@ def _check(record: Mapping[str, Any], scan: Scan, where: str) -> None:
         return
     mask = record_layouts.pixels_or_file(record, scan.layout, scan.layout.mask, where)
     if isinstance(mask, bytes):
-        mask = samples.read_samples(mask, f"{where}, mask").values
+        mask = stored.read_samples(mask, f"{where}, mask").values
     with contextlib.suppress(ValueError):
         scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
 

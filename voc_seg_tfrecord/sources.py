@@ -15,7 +15,7 @@ from voc_seg_tfrecord.examples import ExampleSpec
 from voc_seg_tfrecord.facts import official_splits, tables
 from voc_seg_tfrecord.facts.releases import RELEASES, SBD, VOC_SPLITS, Archive, page
 from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VocTree, find_release
-from voc_seg_tfrecord.mask_rule import index_rule
+from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.own_data import Plan, open_tree, plan
 from voc_seg_tfrecord.pairs import Item
 

@@ -9,7 +9,7 @@ import numpy as np
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats.class_files import Color
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.samples import Samples
+from voc_seg_tfrecord.masks.stored import Samples
 
 _ENOUGH = 5  # unknown values or colours that an error lists
 

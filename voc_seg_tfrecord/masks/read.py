@@ -15,7 +15,7 @@ from PIL import Image
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.labels import VOID, voc_palette
-from voc_seg_tfrecord.mask_rule import (
+from voc_seg_tfrecord.masks.rule import (
     MaskRule,
     by_color,
     by_value,
@@ -23,7 +23,7 @@ from voc_seg_tfrecord.mask_rule import (
     index_rule,
     lookup,
 )
-from voc_seg_tfrecord.samples import NUMPY_MAGIC, check_pixels, open_image, read_samples
+from voc_seg_tfrecord.masks.stored import NUMPY_MAGIC, check_pixels, open_image, read_samples
 
 
 @dataclasses.dataclass(frozen=True)

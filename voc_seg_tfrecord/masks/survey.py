@@ -18,8 +18,8 @@ from voc_seg_tfrecord.errors import MaskError, VocSegError
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, Color, is_void
 from voc_seg_tfrecord.labels import VOID, voc_palette
+from voc_seg_tfrecord.masks.stored import read_samples
 from voc_seg_tfrecord.pool import ordered_map
-from voc_seg_tfrecord.samples import read_samples
 
 By = Literal["index", "color"]
 
