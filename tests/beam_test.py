@@ -10,7 +10,8 @@ import pytest
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig, beam
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.examples import beam
 
 OWN = VocSegConfig(name="own")
 

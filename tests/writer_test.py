@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 from tensorflow_datasets.core.file_adapters import FileFormat
 
-from voc_seg_tfrecord.writer import StableExampleWriter, sort_features
+from voc_seg_tfrecord.examples.writer import StableExampleWriter, sort_features
 
 
 def test_records_keep_their_content_and_their_order_of_features_is_fixed(tmp_path):

@@ -12,12 +12,12 @@ import numpy as np
 
 from voc_seg_tfrecord import layout, sbd
 from voc_seg_tfrecord.errors import SplitError, VocSegError
+from voc_seg_tfrecord.examples.raw import Pair, RawExample
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.layout import VOC, VocTree
-from voc_seg_tfrecord.pairs import Pair, RawExample
 
 MASKS = "SegmentationClassAug"
 LISTS = ("trainaug", "train_aug")

@@ -14,11 +14,11 @@ from tqdm import tqdm
 from voc_seg_tfrecord import own_data
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
-from voc_seg_tfrecord.examples import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.raw import Pair
 from voc_seg_tfrecord.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
 from voc_seg_tfrecord.layout import VocTree
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.pairs import Pair
 from voc_seg_tfrecord.pool import ordered_map
 
 # What tools put behind an id when they copy or augment an image: Roboflow's hash, " copy".

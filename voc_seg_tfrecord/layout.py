@@ -8,8 +8,8 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError, SplitError, VocSegError
+from voc_seg_tfrecord.examples.raw import Pair
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids
-from voc_seg_tfrecord.pairs import Pair
 
 IMAGES = "JPEGImages"
 MASKS = "SegmentationClass"

@@ -9,9 +9,9 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord import records, sources
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.examples import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.pairs import Item
 
 
 @dataclasses.dataclass(frozen=True)

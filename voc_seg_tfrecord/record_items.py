@@ -16,8 +16,8 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord import record_layouts
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.pairs import RawExample
 from voc_seg_tfrecord.record_files import RecordError, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.record_layouts import RecordLayout
 

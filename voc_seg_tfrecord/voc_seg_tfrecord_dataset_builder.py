@@ -14,12 +14,12 @@ from tensorflow_datasets.core.split_builder import SplitGenerator
 from voc_seg_tfrecord import configs, sources
 from voc_seg_tfrecord.augmented import SOURCES as MASK_SOURCES
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
-from voc_seg_tfrecord.examples import ExampleSpec, try_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
+from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.writer import StableExampleWriter
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
-from voc_seg_tfrecord.pairs import Item
 from voc_seg_tfrecord.pool import ordered_map
-from voc_seg_tfrecord.writer import StableExampleWriter
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
@@ -143,7 +143,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         """Returns `(image id, example)` of a split: an iterator, or a PTransform for Beam."""
         if self._beam_folder is None:
             return _examples(split, items, spec)
-        from voc_seg_tfrecord import beam
+        from voc_seg_tfrecord.examples import beam
 
         return beam.MakeExamples(split, list(items), spec, self._beam_folder)
 

@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import dataset_metadata
 
 from voc_seg_tfrecord import Builder, VocSegConfig
-from voc_seg_tfrecord.examples import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.layout import VocTree
 from voc_seg_tfrecord.masks.rule import index_rule
 

@@ -16,8 +16,8 @@ import apache_beam as beam
 from etils import epath
 
 from voc_seg_tfrecord.errors import SplitError, VocSegError
-from voc_seg_tfrecord.examples import ExampleSpec, try_example
-from voc_seg_tfrecord.pairs import Item
+from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
+from voc_seg_tfrecord.examples.raw import Item
 
 CHUNK = 1000
 """How many pairs the driver puts into one file."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voc_seg_tfrecord.errors import ImageError, VocSegError
+from voc_seg_tfrecord.examples.raw import Item, RawExample
 from voc_seg_tfrecord.formats import annotations, images
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.pairs import Item, RawExample
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.configs import VocSegConfig
