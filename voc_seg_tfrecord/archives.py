@@ -8,7 +8,7 @@ from tensorflow_datasets.core.download import checksums, download_manager, resou
 
 from voc_seg_tfrecord.errors import SourceError
 from voc_seg_tfrecord.facts.releases import Archive
-from voc_seg_tfrecord.layout import VocTree, find_release
+from voc_seg_tfrecord.trees.tree import VocTree, find_release
 
 _TIMEOUT_SECONDS = 20
 

@@ -12,8 +12,8 @@ from voc_seg_tfrecord import own_data
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import BACKGROUND_NAMES, VOC_CLASSES
-from voc_seg_tfrecord.layout import VocTree
 from voc_seg_tfrecord.sources import Source
+from voc_seg_tfrecord.trees.tree import VocTree
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error of a tree without them."""

@@ -17,9 +17,9 @@ from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.examples.raw import Pair
 from voc_seg_tfrecord.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
-from voc_seg_tfrecord.layout import VocTree
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.trees.tree import VocTree
 
 # What tools put behind an id when they copy or augment an image: Roboflow's hash, " copy".
 _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")

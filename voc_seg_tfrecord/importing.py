@@ -7,7 +7,6 @@ from typing import Any
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import assignment
 from voc_seg_tfrecord.build_tree import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import SplitError
@@ -71,9 +70,9 @@ def share_out(
     """Shares all items out by ratios, or leaves them where they are if there are none."""
     if ratios is None:
         return dict(items)
-    assignment.check_ratios(ratios, "splits")
+    ratios.check_ratios(ratios, "splits")
     pool = {item.id: item for found in items.values() for item in found}
-    shared = assignment.assign(pool, ratios, seed)
+    shared = ratios.assign(pool, ratios, seed)
     return {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
 
 

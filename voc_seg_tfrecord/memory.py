@@ -10,7 +10,6 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import assignment
 from voc_seg_tfrecord.build_tree import build_source, check_name
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
@@ -19,6 +18,7 @@ from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.record_items import encode_image, encode_mask
 from voc_seg_tfrecord.sources import Source
+from voc_seg_tfrecord.trees import ratios
 
 _MISSING = object()
 
@@ -104,9 +104,9 @@ def from_arrays(
     items: Iterable[ArrayItem] = _items(images, masks, labels, filenames)
     found: dict[str, Iterable[ArrayItem]] = {"train": items}
     if splits is not None:
-        assignment.check_ratios(splits, "splits")
+        ratios.check_ratios(splits, "splits")
         pool = {item.id: item for item in items}
-        shared = assignment.assign(pool, splits, seed)
+        shared = ratios.assign(pool, splits, seed)
         found = {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
     spec = ExampleSpec.of(config, index_rule(len(class_names)))
     return build_source(Source(found, spec), config, data_dir=data_dir, **options)

@@ -4,16 +4,16 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord import assignment, discovery
+from voc_seg_tfrecord import discovery
 from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.layout import Layout, VocTree
 from voc_seg_tfrecord.masks import survey
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.survey import Decision
+from voc_seg_tfrecord.trees.tree import Layout, VocTree
 
 _SHOWN_IDS = 3
 
@@ -150,8 +150,8 @@ def _splits(
                 expected="lists for all splits, or ratios for all",
                 remedy="change the splits",
             )
-        assignment.check_ratios(ratios, f"config {config.name!r}, splits")
-        splits = assignment.assign(tree.images, ratios, config.seed)
+        ratios.check_ratios(ratios, f"config {config.name!r}, splits")
+        splits = ratios.assign(tree.images, ratios, config.seed)
         sources = {
             n: f"{r:g} of {len(tree.images)}, by hash" if r < 1 else "all images"
             for n, r in ratios.items()

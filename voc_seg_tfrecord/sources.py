@@ -15,9 +15,9 @@ from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts import official_splits, tables
 from voc_seg_tfrecord.facts.releases import RELEASES, SBD, VOC_SPLITS, Archive, page
-from voc_seg_tfrecord.layout import IMAGES, LISTS, MASKS, VocTree, find_release
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.own_data import Plan, open_tree, plan
+from voc_seg_tfrecord.trees.tree import IMAGES, LISTS, MASKS, VocTree, find_release
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:

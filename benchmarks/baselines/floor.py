@@ -13,8 +13,8 @@ from tensorflow_datasets.core import dataset_metadata
 
 from voc_seg_tfrecord import Builder, VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.layout import VocTree
 from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.trees.tree import VocTree
 
 Examples = dict[str, list[tuple[str, dict[str, Any]]]]
 
