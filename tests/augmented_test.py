@@ -11,10 +11,11 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, augmented, sources, verify
-from voc_seg_tfrecord.augmented import AugmentedTree
+from voc_seg_tfrecord import VocSegConfig, sources, verify
 from voc_seg_tfrecord.errors import ListError, SourceError, SplitError
 from voc_seg_tfrecord.facts import named_lists, releases
+from voc_seg_tfrecord.official import trainaug
+from voc_seg_tfrecord.official.trainaug import AugmentedTree
 
 # VOC2012 train of the drawn tree is 2007_000001, 2008_000002 and 2009_000003, val is
 # 2010_000004 and 2011_000005. SBD has one of each and two that only it labels.
@@ -28,8 +29,8 @@ SBD_MASK = np.kron(np.array([[0, 15], [12, 0]]), np.ones((20, 25))).astype(np.ui
 def drawn_ids_are_vocs(monkeypatch):
     """Lets the lists know the drawn images, one of which bears the name of one of SBD's."""
     drawn = {path.stem for path in (VOC2012 / "SegmentationClass").iterdir()}
-    official, known = augmented._known()
-    monkeypatch.setattr(augmented, "_known", lambda: (official | drawn, known))
+    official, known = trainaug._known()
+    monkeypatch.setattr(trainaug, "_known", lambda: (official | drawn, known))
 
 
 @pytest.fixture

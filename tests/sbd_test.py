@@ -5,9 +5,9 @@ import make_sbd
 import numpy as np
 import pytest
 
-from voc_seg_tfrecord import sbd
 from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
 from voc_seg_tfrecord.facts import releases, tables
+from voc_seg_tfrecord.official import sbd
 
 MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)
 

@@ -6,9 +6,6 @@ import dataclasses
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import sbd
-from voc_seg_tfrecord.archives import check_sha256, downloads, unpacked
-from voc_seg_tfrecord.augmented import AugmentedTree, has_augmented_masks
 from voc_seg_tfrecord.configs import SAMPLE, VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, SourceError
 from voc_seg_tfrecord.examples.make import ExampleSpec
@@ -16,6 +13,9 @@ from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts import official_splits, tables
 from voc_seg_tfrecord.facts.releases import RELEASES, SBD, VOC_SPLITS, Archive, page
 from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.official import sbd
+from voc_seg_tfrecord.official.archives import check_sha256, downloads, unpacked
+from voc_seg_tfrecord.official.trainaug import AugmentedTree, has_augmented_masks
 from voc_seg_tfrecord.own_data import Plan, open_tree, plan
 from voc_seg_tfrecord.trees.tree import IMAGES, LISTS, MASKS, VocTree, find_release
 

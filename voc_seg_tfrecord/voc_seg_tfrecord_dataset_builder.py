@@ -12,13 +12,13 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import configs, sources
-from voc_seg_tfrecord.augmented import SOURCES as MASK_SOURCES
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.writer import StableExampleWriter
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
+from voc_seg_tfrecord.official.trainaug import SOURCES as MASK_SOURCES
 from voc_seg_tfrecord.pool import ordered_map
 
 

@@ -10,13 +10,13 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord import sbd
 from voc_seg_tfrecord.errors import SplitError, VocSegError
 from voc_seg_tfrecord.examples.raw import Pair, RawExample
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.official import sbd
 from voc_seg_tfrecord.trees import tree
 from voc_seg_tfrecord.trees.tree import VOC, VocTree
 
