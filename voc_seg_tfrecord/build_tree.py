@@ -8,10 +8,10 @@ from typing import Any
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import own_data
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import BACKGROUND_NAMES, VOC_CLASSES
+from voc_seg_tfrecord.own_data import plan as own_data
 from voc_seg_tfrecord.sources import Source
 from voc_seg_tfrecord.trees.tree import VocTree
 

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.official import sbd
 from voc_seg_tfrecord.official.archives import check_sha256, downloads, unpacked
 from voc_seg_tfrecord.official.trainaug import AugmentedTree, has_augmented_masks
-from voc_seg_tfrecord.own_data import Plan, open_tree, plan
+from voc_seg_tfrecord.own_data.plan import Plan, open_tree, plan
 from voc_seg_tfrecord.trees.tree import IMAGES, LISTS, MASKS, VocTree, find_release
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\

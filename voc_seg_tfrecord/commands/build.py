@@ -13,7 +13,7 @@ from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.own_data import Plan
+from voc_seg_tfrecord.own_data.plan import Plan
 
 SUMMARY = "build an own tree, its class names and lists found for you"
 

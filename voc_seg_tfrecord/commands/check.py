@@ -7,13 +7,14 @@ would stop.
 import argparse
 import json
 
-from voc_seg_tfrecord import checking, findings
 from voc_seg_tfrecord.build_tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.commands.build import describe
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.own_data import check as checking
+from voc_seg_tfrecord.own_data import findings
 
 SUMMARY = "everything wrong with a tree, before building"
 

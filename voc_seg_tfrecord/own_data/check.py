@@ -11,13 +11,13 @@ import unicodedata
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord import own_data
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.examples.raw import Pair
-from voc_seg_tfrecord.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
 from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.own_data import plan as own_data
+from voc_seg_tfrecord.own_data.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
 from voc_seg_tfrecord.pool import ordered_map
 from voc_seg_tfrecord.trees.tree import VocTree
 

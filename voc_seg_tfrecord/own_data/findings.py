@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord import own_data
 from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.own_data import plan as own_data
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 """What a build does about a finding."""

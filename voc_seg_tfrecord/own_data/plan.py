@@ -4,7 +4,6 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord import discovery
 from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.formats import class_files
@@ -13,6 +12,7 @@ from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks import survey
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.survey import Decision
+from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.trees.tree import Layout, VocTree
 
 _SHOWN_IDS = 3
