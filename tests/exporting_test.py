@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, VocSegError, cli, voc_palette
 from voc_seg_tfrecord.build_tree import builder_from_tree
-from voc_seg_tfrecord.exporting import export
 from voc_seg_tfrecord.importing import import_records
+from voc_seg_tfrecord.interop.export import export
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 

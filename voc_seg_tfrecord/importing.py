@@ -11,9 +11,9 @@ from voc_seg_tfrecord.build_tree import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import SplitError
 from voc_seg_tfrecord.examples.make import ExampleSpec
+from voc_seg_tfrecord.interop.items import RecordItem, Scan, make_items, scan_records
 from voc_seg_tfrecord.masks import luminance
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.record_items import RecordItem, Scan, make_items, scan_records
 from voc_seg_tfrecord.sources import Source
 
 

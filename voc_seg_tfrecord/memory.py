@@ -15,8 +15,8 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.interop.items import encode_image, encode_mask
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.record_items import encode_image, encode_mask
 from voc_seg_tfrecord.sources import Source
 from voc_seg_tfrecord.trees import ratios
 

@@ -4,7 +4,7 @@ import argparse
 
 from voc_seg_tfrecord import built
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.exporting import export
+from voc_seg_tfrecord.interop.export import export
 
 SUMMARY = "a built dataset as plain TFRecords or as a VOC tree"
 

@@ -15,8 +15,8 @@ from etils import epath
 from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.importing import import_records
-from voc_seg_tfrecord.record_files import Record, Value, find_files, parse, read_records, unpacked
-from voc_seg_tfrecord.record_items import make_items, scan_records
+from voc_seg_tfrecord.interop.files import Record, Value, find_files, parse, read_records, unpacked
+from voc_seg_tfrecord.interop.items import make_items, scan_records
 
 SUMMARY = "hand-written TFRecords to a dataset"
 

@@ -14,12 +14,12 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from voc_seg_tfrecord import record_layouts
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.interop import layouts as record_layouts
+from voc_seg_tfrecord.interop.files import RecordError, find_files, parse, read_records, unpacked
+from voc_seg_tfrecord.interop.layouts import RecordLayout
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.record_files import RecordError, find_files, parse, read_records, unpacked
-from voc_seg_tfrecord.record_layouts import RecordLayout
 
 _SPLIT_WORDS = {"train": "train", "val": "validation", "valid": "validation"}
 _SPLIT_WORDS |= {"validation": "validation", "test": "test", "eval": "validation"}
