@@ -11,7 +11,8 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, sources, verify
+from voc_seg_tfrecord import VocSegConfig, sources
+from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.errors import ListError, SourceError, SplitError
 from voc_seg_tfrecord.facts import named_lists, releases
 from voc_seg_tfrecord.official import trainaug

@@ -1,7 +1,7 @@
 from building import build
 import pytest
 
-from voc_seg_tfrecord import built
+from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.errors import ConfigError
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import fingerprint
+from voc_seg_tfrecord.audit import fingerprint
 
 # Of VOC2012's 2007_000032, by the algorithm in the header of checksums/splits.tsv.
 DIGEST_2007_000032 = "a0b4cc2b7164f52051981b1eec0579e1f3e1419ee628e10824e6da9e6e2aea74"

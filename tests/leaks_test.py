@@ -4,7 +4,9 @@ from building import build
 import doctoring
 import pytest
 
-from voc_seg_tfrecord import built, cli, leaks
+from voc_seg_tfrecord import cli
+from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit import leaks
 from voc_seg_tfrecord.facts import named_lists
 
 

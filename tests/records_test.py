@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import Builder, VocSegConfig, built, records
+from voc_seg_tfrecord import Builder, VocSegConfig
+from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 
 

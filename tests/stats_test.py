@@ -10,7 +10,8 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, built, cli, published, stats
+from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, cli, published, stats
+from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.facts import named_lists
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"

@@ -9,7 +9,9 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, built, cli, fingerprint, verify
+from voc_seg_tfrecord import VocSegConfig, cli
+from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts import named_lists, official_splits
 

@@ -10,7 +10,7 @@ from typing import Any
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord import records
+from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.named_lists import NamedList, identify, ids, named
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids

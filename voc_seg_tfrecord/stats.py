@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import records
+from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.records import Record
 
 _PERCENTILES = (0, 25, 50, 75, 100)
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from voc_seg_tfrecord import built
+from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.interop.export import export
 

@@ -6,7 +6,7 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord import built
+from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts import named_lists
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    from voc_seg_tfrecord import leaks
+    from voc_seg_tfrecord.audit import leaks
 
     quoted = _quoted(args)
     if quoted is not None:
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sides(name: str, args: argparse.Namespace) -> list:
-    from voc_seg_tfrecord import leaks
+    from voc_seg_tfrecord.audit import leaks
 
     if name in named_lists.named():
         return [leaks.named_list(name)]

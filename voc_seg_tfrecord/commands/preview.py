@@ -4,9 +4,9 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord import built
+from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit.preview import sheet
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.preview import sheet
 
 SUMMARY = "a picture of images, masks, both, and a legend"
 

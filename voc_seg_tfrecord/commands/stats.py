@@ -9,7 +9,7 @@ import dataclasses
 import json
 import sys
 
-from voc_seg_tfrecord import built
+from voc_seg_tfrecord.audit import dataset as built
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
 

@@ -7,7 +7,7 @@ import argparse
 import dataclasses
 import json
 
-from voc_seg_tfrecord import built
+from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.facts import official_splits
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    from voc_seg_tfrecord import verify
+    from voc_seg_tfrecord.audit import verify
 
     builder = built.open_built(args.dataset, args.data_dir)
     report = verify.verify(builder, args.source, config=_config(args.config), progress=True)

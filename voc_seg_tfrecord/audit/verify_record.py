@@ -5,11 +5,11 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord import fingerprint, records
+from voc_seg_tfrecord.audit import fingerprint, records
+from voc_seg_tfrecord.audit.records import Record
+from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.labels import VOID, background_index
-from voc_seg_tfrecord.originals import Originals
-from voc_seg_tfrecord.records import Record
 
 _MASKS = ("segmentation_mask", "instance_mask")
 

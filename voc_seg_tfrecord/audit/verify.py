@@ -7,11 +7,13 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import examined, fingerprint, originals, records
+from voc_seg_tfrecord.audit import fingerprint, records
+from voc_seg_tfrecord.audit import source_records as originals
+from voc_seg_tfrecord.audit import verify_record as examined
+from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.facts import named_lists, official_splits
-from voc_seg_tfrecord.originals import Originals
 
 _MANY = 10
 

@@ -6,7 +6,8 @@ import dataclasses
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import records, sources
+from voc_seg_tfrecord import sources
+from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example

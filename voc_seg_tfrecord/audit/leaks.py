@@ -8,10 +8,10 @@ import re
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import records
+from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.formats.id_lists import parse_ids
-from voc_seg_tfrecord.records import Record
 
 TRAIN, EVALUATION = "train", "evaluation"
 
