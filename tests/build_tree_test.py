@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import trees
 
-from voc_seg_tfrecord import VOID, VocSegError, build_tree, cli
+from voc_seg_tfrecord import VOID, VocSegError, cli
+from voc_seg_tfrecord.build_from import tree as build_tree
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {

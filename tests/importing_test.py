@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError, cli
-from voc_seg_tfrecord.importing import import_records
+from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.masks import luminance
 
 TEN = [str(n) for n in range(10)]

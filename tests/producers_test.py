@@ -7,7 +7,8 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegError, build_tree
+from voc_seg_tfrecord import VocSegError
+from voc_seg_tfrecord.build_from import tree as build_tree
 
 
 def by_value(path):

@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Mapping
 import shlex
 
-from voc_seg_tfrecord.build_tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError

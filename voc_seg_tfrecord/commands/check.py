@@ -7,7 +7,7 @@ would stop.
 import argparse
 import json
 
-from voc_seg_tfrecord.build_tree import NO_CLASS_NAMES, find_config_of
+from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.commands.build import describe
 from voc_seg_tfrecord.configs import VocSegConfig

@@ -12,9 +12,9 @@ import tempfile
 
 from etils import epath
 
+from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.importing import import_records
 from voc_seg_tfrecord.interop.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.interop.items import make_items, scan_records
 

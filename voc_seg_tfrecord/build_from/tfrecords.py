@@ -7,7 +7,7 @@ from typing import Any
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.build_tree import build_source, check_name, spelled_out
+from voc_seg_tfrecord.build_from.tree import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import SplitError
 from voc_seg_tfrecord.examples.make import ExampleSpec

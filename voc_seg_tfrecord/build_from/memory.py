@@ -10,7 +10,7 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.build_tree import build_source, check_name
+from voc_seg_tfrecord.build_from.tree import build_source, check_name
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.examples.make import ExampleSpec
