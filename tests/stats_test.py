@@ -10,9 +10,11 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, cli, published, stats
+from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, cli
 from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.facts import named_lists
+from voc_seg_tfrecord.stats import counts as stats
+from voc_seg_tfrecord.stats import published
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 

@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    from voc_seg_tfrecord import published, stats
+    from voc_seg_tfrecord.stats import counts as stats
+    from voc_seg_tfrecord.stats import published
 
     name, wanted = built.split_name(args.dataset)
     builder = built.open_built(name, args.data_dir)

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 
 from voc_seg_tfrecord.facts import named_lists, tables
-from voc_seg_tfrecord.stats import Stats
+from voc_seg_tfrecord.stats.counts import Stats
 
 # What is counted, the figure found and the published one.
 Figure = tuple[str, int, int]
