@@ -1,34 +1,34 @@
 import pytest
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.trees import ratios
+from voc_seg_tfrecord.trees.ratios import assign, check_ratios
 
 RATIOS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
 
 def test_an_assignment_is_the_same_everywhere():
-    splits = ratios.assign([f"img_{n}" for n in range(12)], RATIOS, seed=0)
+    splits = assign([f"img_{n}" for n in range(12)], RATIOS, seed=0)
     assert splits["validation"] == []
     assert splits["test"] == ["img_4", "img_7"]
 
 
 def test_shares_come_near_the_ratios():
-    splits = ratios.assign([str(n) for n in range(10_000)], RATIOS, seed=3)
+    splits = assign([str(n) for n in range(10_000)], RATIOS, seed=3)
     assert {name: round(len(ids) / 10_000, 2) for name, ids in splits.items()} == RATIOS
 
 
 def test_adding_ids_moves_none_of_the_old_ones():
-    old = ratios.assign([str(n) for n in range(500)], RATIOS, seed=1)
-    new = ratios.assign([str(n) for n in range(900)], RATIOS, seed=1)
+    old = assign([str(n) for n in range(500)], RATIOS, seed=1)
+    new = assign([str(n) for n in range(900)], RATIOS, seed=1)
     assert all(set(old[name]) <= set(new[name]) for name in RATIOS)
 
 
 def test_another_seed_gives_another_assignment():
     ids = [str(n) for n in range(100)]
-    assert ratios.assign(ids, RATIOS, 0) != ratios.assign(ids, RATIOS, 1)
+    assert assign(ids, RATIOS, 0) != assign(ids, RATIOS, 1)
 
 
 @pytest.mark.parametrize("ratios", [{"a": 0.5}, {"a": 0.6, "b": 0.6}, {"a": 1.2, "b": -0.2}])
 def test_ratios_that_do_not_share_out_everything_are_refused(ratios):
     with pytest.raises(ConfigError, match="sum up to 1"):
-        ratios.check_ratios(ratios, "splits")
+        check_ratios(ratios, "splits")

@@ -11,10 +11,11 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, sources
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.errors import ListError, SourceError, SplitError
 from voc_seg_tfrecord.facts import named_lists, releases
+from voc_seg_tfrecord.official import open as official_open
 from voc_seg_tfrecord.official import trainaug
 from voc_seg_tfrecord.official.trainaug import AugmentedTree
 
@@ -127,7 +128,7 @@ def test_sbds_own_archive_is_unpacked(of_sbd, root, tmp_path, monkeypatch):
     shutil.rmtree(of_sbd / "benchmark_RELEASE")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     ours = releases.Archive("benchmark.tgz", (sha256,), ())
-    monkeypatch.setattr(sources, "SBD", ours)
+    monkeypatch.setattr(official_open, "SBD", ours)
     check(build(tmp_path / "data", PART, of_sbd), root)
 
 
@@ -139,7 +140,7 @@ def test_another_archive_under_sbds_name_is_refused(devkit, tmp_path):
 
 
 def test_without_sbd_all_ways_out_are_named(devkit, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "SBD", releases.Archive("benchmark.tgz", ("0",), ()))
+    monkeypatch.setattr(official_open, "SBD", releases.Archive("benchmark.tgz", ("0",), ()))
     with pytest.raises(SourceError, match=r"(?s)no SBD and no benchmark.tgz.*SegmentationClassAug"):
         build(tmp_path / "data", PART, devkit)
 

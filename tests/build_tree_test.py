@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import trees
 
-from voc_seg_tfrecord import VOID, VocSegError, cli
-from voc_seg_tfrecord.build_from import tree as build_tree
+from voc_seg_tfrecord import VOID, VocSegError
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.commands import cli
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {
@@ -43,9 +44,7 @@ def export(tmp_path):
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tools_export_builds_with_one_call(export, tmp_path, tool):
     said, names, splits, void = TOOLS[tool]
-    builder = build_tree.builder_from_tree(
-        export(tool), name="mine", data_dir=tmp_path / "data", **said
-    )
+    builder = builder_from_tree(export(tool), name="mine", data_dir=tmp_path / "data", **said)
     found = tuple(builder.info.features["segmentation_mask"].names)
     assert found == (names or tuple(said["class_names"]))
     assert {s: i.num_examples for s, i in builder.info.splits.items()} == splits
@@ -61,7 +60,7 @@ def test_a_tools_export_builds_with_one_call(export, tmp_path, tool):
 
 
 def test_background_first_renumbers_by_name(export, tmp_path):
-    builder = build_tree.builder_from_tree(
+    builder = builder_from_tree(
         export("cvat"), name="mine", data_dir=tmp_path / "data", background_first=True
     )
     assert builder.info.features["labels"].feature.names == ["background", "apple", "tree"]
@@ -102,7 +101,7 @@ def shards(data_dir):
 
 
 def test_a_listed_image_without_a_mask_may_be_background(export, tmp_path):
-    builder = build_tree.builder_from_tree(
+    builder = builder_from_tree(
         export("cvat"), name="mine", data_dir=tmp_path / "data", missing_mask="background"
     )
     example = examples(builder, "default")["unannotated.jpg"]
@@ -117,8 +116,8 @@ def test_a_foreground_of_255_is_refused_until_it_is_said(tmp_path):
     trees.put(root, "SegmentationClass/a.png", trees.write_png(mask, color=0))
     said = {"class_names": ["background", "crack"], "data_dir": tmp_path / "data"}
     with pytest.raises(VocSegError, match="it may be a foreground"):
-        build_tree.builder_from_tree(root, name="crack", **said)
-    builder = build_tree.builder_from_tree(root, name="crack", values={0: 0, 255: 1}, **said)
+        builder_from_tree(root, name="crack", **said)
+    builder = builder_from_tree(root, name="crack", values={0: 0, 255: 1}, **said)
     (example,) = examples(builder, "train").values()
     assert (example["segmentation_mask"][..., 0] == mask // 255).all()
 
@@ -130,7 +129,7 @@ def test_an_unknown_colour_is_an_error_with_file_colour_and_count(export, tmp_pa
     values[0, :3] = (250, 50, 84)
     trees.Image.fromarray(values).save(path)
     with pytest.raises(VocSegError, match=r"000032\.png: unknown colours: 250,50,84 on 3 pixels"):
-        build_tree.builder_from_tree(root, name="mine", data_dir=tmp_path / "data")
+        builder_from_tree(root, name="mine", data_dir=tmp_path / "data")
 
 
 def test_ratios_share_out_what_no_list_does(tmp_path):
@@ -139,11 +138,11 @@ def test_ratios_share_out_what_no_list_does(tmp_path):
         trees.put_image(root, f"JPEGImages/{n}.jpg")
         trees.put(root, f"SegmentationClass/{n}.png", trees.write_png(trees.truth(str(n)), color=0))
     splits = {"train": 0.6, "validation": 0.2, "test": 0.2}
-    _, plan = build_tree.find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
+    _, plan = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     assert sum(map(len, plan.splits.values())) == 40
     trees.put_image(root, "JPEGImages/new.jpg")
     trees.put(root, "SegmentationClass/new.png", trees.write_png(trees.truth("new"), color=0))
-    _, grown = build_tree.find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
+    _, grown = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     for split in splits:
         assert set(plan.splits[split]) <= set(grown.splits[split])
 
@@ -152,8 +151,8 @@ def test_overlapping_lists_are_named_unless_allowed(export):
     root = export("cvat")
     trees.put(root, "ImageSets/Segmentation/other.txt", "photo.v1.2\n000032\n")
     with pytest.raises(VocSegError, match=r"(?s)2 ids in both: .*000032.*allow_overlap"):
-        build_tree.find_config(root, name="mine")
-    _, plan = build_tree.find_config(root, name="mine", overlap=True)
+        find_config(root, name="mine")
+    _, plan = find_config(root, name="mine", overlap=True)
     assert plan.splits["other"] == ["photo.v1.2", "000032"]
 
 
@@ -161,7 +160,7 @@ def test_a_list_whose_name_tfds_does_not_take_is_named(export):
     root = export("cvat")
     trees.put(root, "ImageSets/Segmentation/my list.txt", "000032\n")
     with pytest.raises(VocSegError, match="the split name 'my list'"):
-        build_tree.find_config(root, name="mine")
+        find_config(root, name="mine")
 
 
 @pytest.mark.parametrize(
@@ -178,17 +177,17 @@ def test_what_cannot_be_built_is_named(tmp_path, files, words):
     for name in files:
         trees.put(tmp_path, name, b"")
     with pytest.raises(VocSegError, match=words):
-        build_tree.find_config(tmp_path, name="mine")
+        find_config(tmp_path, name="mine")
 
 
 def test_a_tree_without_class_names_asks_for_them(tmp_path):
     trees.mmsegmentation(tmp_path)
     with pytest.raises(VocSegError, match="give them with --class_names"):
-        build_tree.find_config(tmp_path, name="mine")
+        find_config(tmp_path, name="mine")
 
 
 @pytest.mark.parametrize("name", ["2012", "sample", "a/b", ""])
 def test_names_that_are_taken_or_impossible_are_refused(tmp_path, name):
     trees.cvat(tmp_path)
     with pytest.raises(VocSegError, match="choose another name"):
-        build_tree.find_config(tmp_path, name=name)
+        find_config(tmp_path, name=name)

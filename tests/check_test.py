@@ -5,7 +5,7 @@ from png_writer import write_png
 import pytest
 import trees
 
-from voc_seg_tfrecord import cli
+from voc_seg_tfrecord.commands import cli
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from voc_seg_tfrecord import cli
+from voc_seg_tfrecord.commands import cli
 
 
 def test_no_command_is_a_wrong_call(capsys):

@@ -5,9 +5,10 @@ from PIL import Image
 import pytest
 import tensorflow as tf
 
-from voc_seg_tfrecord import VocSegConfig, VocSegError, cli, voc_palette
+from voc_seg_tfrecord import VocSegConfig, VocSegError, voc_palette
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.interop.export import export
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"

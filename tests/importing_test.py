@@ -9,8 +9,9 @@ import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import VOC_CLASSES, VocSegError, cli
+from voc_seg_tfrecord import VOC_CLASSES, VocSegError
 from voc_seg_tfrecord.build_from.tfrecords import import_records
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.masks import luminance
 
 TEN = [str(n) for n in range(10)]

@@ -4,9 +4,9 @@ from building import build
 import doctoring
 import pytest
 
-from voc_seg_tfrecord import cli
-from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.audit import leaks
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import named_lists
 
 
@@ -88,7 +88,7 @@ def test_a_dataset_without_leaks_is_fine(sample, capsys):
 
 
 def test_an_image_of_train_in_validation_is_found_by_its_bytes(sample, tmp_path, capsys):
-    copy = built.open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
+    copy = open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
     images = []
     doctoring.rewrite(copy, "train", lambda e: images.extend(doctoring.values(e[0], "image")) or e)
 

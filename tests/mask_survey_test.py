@@ -9,7 +9,8 @@ import pytest
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats.class_files import ClassFile, Entry
-from voc_seg_tfrecord.masks import survey
+from voc_seg_tfrecord.masks.decide import decide as decide_from
+from voc_seg_tfrecord.masks.survey import survey
 
 RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
 WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))
@@ -37,8 +38,8 @@ def decide(tmp_path):
             paths.append(epath.Path(tmp_path / f"{number}.png"))
             paths[-1].write_bytes(data)
         colored = class_file is not None and class_file.colored
-        found = survey.survey(paths, all_colors=colored)
-        return survey.decide(found, class_file, forced)
+        found = survey(paths, all_colors=colored)
+        return decide_from(found, class_file, forced)
 
     return of
 

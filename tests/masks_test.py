@@ -9,7 +9,7 @@ import pytest
 
 from voc_seg_tfrecord import VOID, voc_palette
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.masks import read
+from voc_seg_tfrecord.masks.read import decode, read_mask
 from voc_seg_tfrecord.masks.rule import index_rule
 
 VOC = index_rule(21, official=True)
@@ -25,7 +25,7 @@ def random_values(depth, size=(13, 21)):
 
 
 def read(data, where, rule=ANY, size=None):
-    return read.read_mask(data, rule, where, size)
+    return read_mask(data, rule, where, size)
 
 
 def tf_decode(data):
@@ -45,7 +45,7 @@ def test_palette_pngs_give_the_indices_that_pillow_gives(depth, interlaced):
     assert (np.asarray(Image.open(io.BytesIO(source))) == values).all()
     assert (tf_decode(mask.png) == values).all()
     assert (np.asarray(Image.open(io.BytesIO(mask.png))) == values).all()
-    assert (read.decode(source, "m.png") == values).all()
+    assert (decode(source, "m.png") == values).all()
     assert mask.histogram == tuple(np.bincount(values.ravel(), minlength=256))
 
 

@@ -77,6 +77,6 @@ def test_a_list_that_is_not_what_its_hash_says_is_refused(tmp_path, monkeypatch)
     (tmp_path / "ids").mkdir()
     (tmp_path / "ids" / "semi_92.txt").write_text("2007_000032\n")
     named_lists.named()
-    monkeypatch.setattr(named_lists.resources, "folder", lambda _: tmp_path)
+    monkeypatch.setattr(named_lists.tables, "folder", lambda _: tmp_path)
     with pytest.raises(ListError, match="1 ids, sha256"):
         named_lists.ids.__wrapped__("semi_92")

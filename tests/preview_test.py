@@ -2,8 +2,9 @@ from building import build
 import numpy as np
 from PIL import Image
 
-from voc_seg_tfrecord import VOC_CLASSES, cli, voc_palette
+from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.audit import preview
+from voc_seg_tfrecord.commands import cli
 
 
 def test_a_sheet_shows_image_mask_and_overlay_in_their_colours():

@@ -8,7 +8,7 @@ from PIL import Image
 import pytest
 
 from voc_seg_tfrecord import VocSegError
-from voc_seg_tfrecord.build_from import tree as build_tree
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 
 
 def by_value(path):
@@ -153,7 +153,7 @@ def mask_path(root, folder, filename):
 def test_a_real_export_builds_with_one_call(real_data, tmp_path, export):
     said, names, splits, folder, read = EXPORTS[export]
     root = next(p for p in [real_data / "producers" / export] for p in [p, *p.glob("VOC2007")][-1:])
-    builder = build_tree.builder_from_tree(
+    builder = builder_from_tree(
         real_data / "producers" / export, name="real", data_dir=tmp_path, **said
     )
     if names:
@@ -167,7 +167,7 @@ def test_a_real_export_builds_with_one_call(real_data, tmp_path, export):
 
 def test_supervisely_masks_are_read_by_their_colours(real_data, tmp_path):
     root = real_data / "producers" / "supervisely_emulated"
-    builder = build_tree.builder_from_tree(root, name="real", data_dir=tmp_path)
+    builder = builder_from_tree(root, name="real", data_dir=tmp_path)
     assert builder.info.features["labels"].feature.names == ["background", "kiwi fruit", "lemon"]
     for split in ("train", "validation"):
         for name, example in examples(builder, split).items():
@@ -178,4 +178,4 @@ def test_supervisely_masks_are_read_by_their_colours(real_data, tmp_path):
 @pytest.mark.parametrize("export", REFUSED)
 def test_what_a_real_export_lacks_is_named(real_data, export):
     with pytest.raises(VocSegError, match=REFUSED[export]):
-        build_tree.find_config(real_data / "producers" / export, name="real")
+        find_config(real_data / "producers" / export, name="real")

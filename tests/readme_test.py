@@ -6,7 +6,7 @@ import re
 from building import build
 import pytest
 
-from voc_seg_tfrecord import cli
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import named_lists
 
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()

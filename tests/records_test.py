@@ -7,8 +7,8 @@ import pytest
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import Builder, VocSegConfig
-from voc_seg_tfrecord.audit import dataset as built
 from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.dataset import check_features, class_names, open_built
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 
 
@@ -19,7 +19,7 @@ def sample(tmp_path_factory):
 
 @pytest.fixture
 def copy(sample, tmp_path):
-    return built.open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
+    return open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
 
 
 def ids(builder, split="train"):
@@ -60,7 +60,7 @@ def test_a_dataset_of_other_features_is_refused(tmp_path):
         builder = tfds.testing.DummyDataset(data_dir=folder)
         builder.download_and_prepare()
         with pytest.raises(ConfigError, match="no feature image, image/filename"):
-            records.check_features(builder)
+            check_features(builder)
 
 
 def test_the_histogram_counts_every_value():
@@ -73,4 +73,4 @@ def test_the_histogram_counts_every_value():
 def test_class_names_are_in_mask_order(tmp_path):
     names = ["background", "crack", "a third"]
     config = VocSegConfig(name="own", class_names=names)
-    assert records.class_names(Builder(data_dir=tmp_path, config=config)) == tuple(names)
+    assert class_names(Builder(data_dir=tmp_path, config=config)) == tuple(names)

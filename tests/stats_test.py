@@ -10,10 +10,10 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, cli
-from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, stats
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.stats import counts as stats
 from voc_seg_tfrecord.stats import published
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
@@ -112,7 +112,7 @@ def test_own_classes_without_instance_masks_in_array_records(tmp_path):
     names = [f"class {n}" for n in range(40)]
     config = VocSegConfig(name="own", class_names=names, splits={"mine": "val"})
     build(tmp_path, config, DUMMY_DATA, file_format="array_record")
-    found = stats.compute(built.open_built("voc_seg_tfrecord/own", tmp_path))
+    found = stats.compute(open_built("voc_seg_tfrecord/own", tmp_path))
     assert list(found) == ["mine"]
     assert found["mine"].objects is None
     assert len(found["mine"].pixels) == len(found["mine"].inverse_log_weights()) == 40
@@ -204,7 +204,7 @@ def test_the_command_prints_json_and_csv_of_one_split(sample, capsys):
 
 
 def test_a_mask_that_tensorflow_would_misread_is_no_statistic(sample, tmp_path, capsys):
-    copy = built.open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
+    copy = open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
 
     def change(examples):
         palette = (TREE / "SegmentationClass" / "2007_000001.png").read_bytes()

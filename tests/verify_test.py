@@ -9,9 +9,10 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, cli
-from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import fingerprint, verify
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts import named_lists, official_splits
 
@@ -30,7 +31,7 @@ def doctored(sample, tmp_path):
 
     def doctor(change):
         folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
-        copy = built.open_built(folder)
+        copy = open_built(folder)
         doctoring.rewrite(copy, "train", change)
         return copy
 
@@ -135,7 +136,7 @@ def test_a_record_that_the_source_does_not_list_is_named(sample, root):
 
 def test_a_damaged_shard_is_named_and_the_rest_still_verified(sample, tmp_path):
     folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
-    copy = built.open_built(folder)
+    copy = open_built(folder)
     (path,) = copy.info.splits["train"].filepaths
     data = bytearray(path.read_bytes())
     data[-200] ^= 1
@@ -213,7 +214,7 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     folder = shutil.copytree(sample.data_dir, tmp_path / "voc_seg_tfrecord" / "2012" / "1.0.0")
     info = folder / "dataset_info.json"
     info.write_text(info.read_text().replace('"sample"', '"2012"'))
-    faults = found(built.open_built("voc_seg_tfrecord/2012", tmp_path), None)
+    faults = found(open_built("voc_seg_tfrecord/2012", tmp_path), None)
     sha256 = named_lists.named()["voc2012_train"].sha256
     assert "train: 3 examples, 2012 has 1464" in faults
     assert any(f"pinned is {sha256}" in fault for fault in faults)
@@ -265,7 +266,7 @@ def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
     metadata = json.loads((folder / "metadata.json").read_text())
     del metadata["config"]
     (folder / "metadata.json").write_text(json.dumps(metadata))
-    copy = built.open_built(folder)
+    copy = open_built(folder)
     with pytest.raises(ConfigError, match="give the config that it was built with"):
         verify.verify(copy, TREE)
     config = VocSegConfig(name="source", instance_mask=True, objects=True)

@@ -17,7 +17,9 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
+from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.labels import VOC_POSES
+from voc_seg_tfrecord.masks.read import decode
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 SPLITS = {
@@ -135,7 +137,7 @@ def test_the_palette_trap_ruins_the_mask_of_a_naive_builder(tmp_path):
     naive.download_and_prepare(download_dir=tmp_path)
     (example,) = naive.as_dataset(split="train").as_numpy_iterator()
     assert list(example["mask"].ravel()) == [0, 38, 75, 75, 220]  # bicycle is sheep
-    ours = voc_seg_tfrecord.masks.decode((tmp_path / "mask.png").read_bytes(), "mask.png")
+    ours = decode((tmp_path / "mask.png").read_bytes(), "mask.png")
     assert list(ours.ravel()) == [0, 1, 2, 17, 255]
 
 
@@ -214,7 +216,7 @@ def test_an_official_config_refuses_a_tree_with_other_lists(devkit, tmp_path):
 
 
 def test_the_lists_of_another_year_are_named(devkit, tmp_path, monkeypatch):
-    pinned = voc_seg_tfrecord.pinned
+    pinned = official_splits
     ours = pinned.id_list_sha256(SPLITS["train"])
     table = dict(pinned.splits())
     table["2007", "train"] = dataclasses.replace(

@@ -2,6 +2,6 @@
 
 import sys
 
-from voc_seg_tfrecord.cli import main
+from voc_seg_tfrecord.commands.cli import main
 
 sys.exit(main())

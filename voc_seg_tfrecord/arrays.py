@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.features import FILL, OF_THE_WHOLE
 
 
 def center_crop_or_pad(example: Mapping[str, Any], size: int) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
     """
     step = -1 if rng.random() < 0.5 else 1
     return {
-        name: np.ascontiguousarray(value[:, ::step]) if name in pictures.FILL else value
+        name: np.ascontiguousarray(value[:, ::step]) if name in FILL else value
         for name, value in _without_whole(example).items()
     }
 
@@ -68,7 +68,7 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
 def _crop_or_pad(example: Mapping[str, Any], size: int, row: int, column: int) -> dict[str, Any]:
     """Cuts at `row`, `column` along the axes that are too long, pads by them along others."""
     moved = _without_whole(example)
-    for name, fill in pictures.FILL.items():
+    for name, fill in FILL.items():
         if name in moved:
             source = moved[name]
             target = np.full((size, size, source.shape[-1]), fill, source.dtype)
@@ -81,15 +81,15 @@ def _crop_or_pad(example: Mapping[str, Any], size: int, row: int, column: int) -
 
 
 def _without_whole(example: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in example.items() if k not in pictures.OF_THE_WHOLE}
+    return {k: v for k, v in example.items() if k not in OF_THE_WHOLE}
 
 
 def _size(example: Mapping[str, Any]) -> tuple[int, int]:
-    for name in pictures.FILL:
+    for name in FILL:
         if name in example:
             return example[name].shape[:2]
     raise ConfigError(
         "example",
         found=f"features {sorted(example)}",
-        expected=f"one of {', '.join(pictures.FILL)}",
+        expected=f"one of {', '.join(FILL)}",
     )

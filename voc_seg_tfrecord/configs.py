@@ -12,7 +12,7 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.releases import AUGMENTED, RELEASES, VOC_SPLITS
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
-from voc_seg_tfrecord.trees.tree import Layout
+from voc_seg_tfrecord.trees.layout import Layout
 
 SAMPLE = "sample"
 """The config that is built from the package's own dummy_data."""

@@ -119,7 +119,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         if not (download_config.beam_options or download_config.beam_runner):
             super()._download_and_prepare(dl_manager, download_config)
             return
-        from voc_seg_tfrecord import beam  # Apache Beam takes seconds to import
+        from voc_seg_tfrecord.examples import beam  # Apache Beam takes seconds to import
 
         with (
             beam.exchange(self.data_path) as folder,

@@ -1,6 +1,5 @@
 """Datasets that are built already, found as TFDS names them or by their folder."""
 
-import argparse
 from collections.abc import Sequence
 
 from etils import epath
@@ -9,18 +8,7 @@ from tensorflow_datasets.core import read_only_builder
 
 from voc_seg_tfrecord.errors import ConfigError
 
-
-def add_arguments(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Adds positional arguments that name built datasets, and `--data_dir`."""
-    for name in names:
-        parser.add_argument(
-            name,
-            metavar=name.upper(),
-            help="a built dataset: voc_seg_tfrecord/CONFIG, or the path of its version folder",
-        )
-    parser.add_argument(
-        "--data_dir", help="where datasets are, as everywhere in TFDS (~/tensorflow_datasets)"
-    )
+_NEEDED = ("image", "image/filename", "image/height", "image/width", "segmentation_mask")
 
 
 def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.DatasetBuilder:
@@ -72,3 +60,23 @@ def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> li
                 expected=f"one of {', '.join(builder.info.splits)}",
             )
     return list(wanted or builder.info.splits)
+
+
+def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = _NEEDED) -> None:
+    """Checks that a dataset has this package's features.
+
+    Raises:
+      ConfigError: naming those that it lacks.
+    """
+    lacking = [name for name in needed if name not in builder.info.features]
+    if lacking:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no feature {', '.join(lacking)}",
+            expected="a dataset that voc_seg_tfrecord built",
+        )
+
+
+def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
+    """Returns a built dataset's class names, in mask order."""
+    return tuple(builder.info.features["labels"].feature.names)

@@ -9,6 +9,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.dataset import check_features
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.formats.id_lists import parse_ids
@@ -98,7 +99,7 @@ def dataset(
     builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
 ) -> list[Side]:
     """Returns splits of a built dataset, a side each; reads all their records once."""
-    records.check_features(builder, ("image", "image/filename"))
+    check_features(builder, ("image", "image/filename"))
     sides = []
     for split in splits:
         images = dict(records.scan(builder, split, _hashed, progress=progress))

@@ -1,6 +1,6 @@
 """The records of a built dataset, each read once and with nothing decoded that need not be."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import io
 import os
@@ -12,14 +12,13 @@ from PIL import Image
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.errors import ConfigError, RecordError
+from voc_seg_tfrecord.errors import RecordError
 from voc_seg_tfrecord.formats import images, png
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.pool import ordered_map
 
 Result = TypeVar("Result")
 
-_NEEDED = ("image", "image/filename", "image/height", "image/width", "segmentation_mask")
 _BATCH = 64
 
 
@@ -157,26 +156,6 @@ def image_size(data: bytes, where: object) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
     image = images.read_image(data, where)
     return image.height, image.width
-
-
-def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = _NEEDED) -> None:
-    """Checks that a dataset has this package's features.
-
-    Raises:
-      ConfigError: naming those that it lacks.
-    """
-    lacking = [name for name in needed if name not in builder.info.features]
-    if lacking:
-        raise ConfigError(
-            builder.info.full_name,
-            found=f"no feature {', '.join(lacking)}",
-            expected="a dataset that voc_seg_tfrecord built",
-        )
-
-
-def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
-    """Returns a built dataset's class names, in mask order."""
-    return tuple(builder.info.features["labels"].feature.names)
 
 
 def _shard(file_format: Any, path: epath.Path) -> Iterator[bytes]:

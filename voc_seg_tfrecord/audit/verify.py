@@ -7,9 +7,8 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, records
-from voc_seg_tfrecord.audit import source_records as originals
-from voc_seg_tfrecord.audit import verify_record as examined
+from voc_seg_tfrecord.audit import fingerprint, records, source_records, verify_record
+from voc_seg_tfrecord.audit.dataset import check_features, class_names
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
@@ -88,8 +87,8 @@ def verify(
     Raises:
       ConfigError: if the dataset or the source is none that can be verified.
     """
-    records.check_features(builder)
-    found = originals.find(builder, source, config) if source else None
+    check_features(builder)
+    found = source_records.find(builder, source, config) if source else None
     reports = {
         split: _verify_split(builder, split, found, progress) for split in builder.info.splits
     }
@@ -103,7 +102,7 @@ def _verify_split(
     digests: dict[str, fingerprint.Digests] = {}
     faults: list[Fault] = []
     count = 0
-    examine = functools.partial(examined.examine, records.class_names(builder), split, source)
+    examine = functools.partial(verify_record.examine, class_names(builder), split, source)
     try:
         for found in records.scan(builder, split, examine, progress=progress):
             count += 1

@@ -10,15 +10,15 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.build_from.tree import build_source, check_name
+from voc_seg_tfrecord.build_from.run import build_source, check_name
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.interop.items import encode_image, encode_mask
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.sources import Source
-from voc_seg_tfrecord.trees import ratios
+from voc_seg_tfrecord.trees.ratios import assign, check_ratios
 
 _MISSING = object()
 
@@ -104,9 +104,9 @@ def from_arrays(
     items: Iterable[ArrayItem] = _items(images, masks, labels, filenames)
     found: dict[str, Iterable[ArrayItem]] = {"train": items}
     if splits is not None:
-        ratios.check_ratios(splits, "splits")
+        check_ratios(splits, "splits")
         pool = {item.id: item for item in items}
-        shared = ratios.assign(pool, splits, seed)
+        shared = assign(pool, splits, seed)
         found = {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
     spec = ExampleSpec.of(config, index_rule(len(class_names)))
     return build_source(Source(found, spec), config, data_dir=data_dir, **options)

@@ -7,14 +7,15 @@ from typing import Any
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.build_from.tree import build_source, check_name, spelled_out
+from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import SplitError
 from voc_seg_tfrecord.examples.make import ExampleSpec
+from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.interop.items import RecordItem, Scan, make_items, scan_records
 from voc_seg_tfrecord.masks import luminance
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.sources import Source
+from voc_seg_tfrecord.trees.ratios import assign, check_ratios
 
 
 def import_records(
@@ -70,9 +71,9 @@ def share_out(
     """Shares all items out by ratios, or leaves them where they are if there are none."""
     if ratios is None:
         return dict(items)
-    ratios.check_ratios(ratios, "splits")
+    check_ratios(ratios, "splits")
     pool = {item.id: item for found in items.values() for item in found}
-    shared = ratios.assign(pool, ratios, seed)
+    shared = assign(pool, ratios, seed)
     return {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
 
 

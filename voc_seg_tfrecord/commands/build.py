@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import shlex
 
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
-from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
@@ -20,7 +20,7 @@ SUMMARY = "build an own tree, its class names and lists found for you"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    tree_arguments.add(parser)
+    arguments.add(parser)
     parser.add_argument("--name", required=True, help="the dataset will be voc_seg_tfrecord/NAME")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
     parser.add_argument("--file_format", help="tfrecord (default), array_record or riegeli")
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Shows the plan, builds, and says how to load it."""
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
-    config, plan = find_config(args.root, name=args.name, **tree_arguments.fields(args))
+    config, plan = find_config(args.root, name=args.name, **arguments.fields(args))
     print(describe(plan, config))
     if args.dry_run:
         print(f"\nthe same with TFDS:\n  {_tfds_command(args, config)}")

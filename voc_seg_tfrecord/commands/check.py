@@ -8,13 +8,13 @@ import argparse
 import json
 
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
-from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.build import describe
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.own_data import check as checking
 from voc_seg_tfrecord.own_data import findings
+from voc_seg_tfrecord.own_data.check import check_tree
 
 SUMMARY = "everything wrong with a tree, before building"
 
@@ -23,7 +23,7 @@ _SHOWN = 3  # findings of a kind
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    tree_arguments.add(parser)
+    arguments.add(parser)
     parser.add_argument("--json", action="store_true", help="print the report for machines")
 
 
@@ -44,10 +44,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Report]:
-    said = tree_arguments.fields(args)
+    said = arguments.fields(args)
     try:
         tree, config = find_config_of(args.root, name="check", **said)
-        return config, checking.check(tree, config)
+        return config, check_tree(tree, config)
     except ConfigError as error:
         if error.kind != NO_CLASS_NAMES:
             raise
@@ -57,7 +57,7 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Repo
     # Without names any value may be a class; the rest can be checked all the same.
     names = [f"class {value}" for value in range(VOID)]
     tree, config = find_config_of(args.root, name="check", **said, class_names=names)
-    report = checking.check(tree, config)
+    report = check_tree(tree, config)
     report.findings.insert(0, findings.finding_of(nameless))
     return config, report
 

@@ -2,7 +2,8 @@
 
 import argparse
 
-from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.interop.export import export
 
@@ -11,7 +12,7 @@ SUMMARY = "a built dataset as plain TFRecords or as a VOC tree"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    built.add_arguments(parser, "dataset")
+    arguments.add_dataset(parser, "dataset")
     parser.add_argument(
         "--layout",
         required=True,
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """Exports and says what was written."""
     if args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
-    builder = built.open_built(args.dataset, args.data_dir)
+    builder = open_built(args.dataset, args.data_dir)
     counts = export(builder, args.out, layout=args.layout, num_shards=args.num_shards)
     for split, count in counts.items():
         print(f"{split}: {count} examples")

@@ -13,7 +13,7 @@ import tempfile
 from etils import epath
 
 from voc_seg_tfrecord.build_from.tfrecords import import_records
-from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.interop.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.interop.items import make_items, scan_records
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Shows the records, or imports them."""
-    keys = dict(tree_arguments.pairs("--keys", args.keys)) if args.keys else None
+    keys = dict(arguments.pairs("--keys", args.keys)) if args.keys else None
     if args.dry_run:
         return _show(args, keys)
     for option in ("name", "class_names"):
@@ -55,9 +55,7 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(f"--{option}", found="nothing", expected=f"--{option} with a value")
     ratios = None
     if args.splits:
-        ratios = {
-            n: tree_arguments.ratio(r) for n, r in tree_arguments.pairs("--splits", args.splits)
-        }
+        ratios = {n: arguments.ratio(r) for n, r in arguments.pairs("--splits", args.splits)}
     builder = import_records(
         args.files,
         name=args.name,

@@ -6,7 +6,7 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts import named_lists
 
@@ -71,9 +71,9 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
         return [leaks.list_file(path)]
-    dataset, wanted = built.split_name(name)
+    dataset, wanted = split_name(name)
     try:
-        builder = built.open_built(dataset, args.data_dir)
+        builder = open_built(dataset, args.data_dir)
     except ConfigError as error:
         lists = ", ".join([*named_lists.named(), *_SBD_LISTS])
         raise ConfigError(
@@ -82,7 +82,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
             expected=f"{error.expected}, a .txt file, or a list: {lists}",
             remedy=error.remedy,
         ) from None
-    return leaks.dataset(builder, built.check_splits(builder, wanted), progress=True)
+    return leaks.dataset(builder, check_splits(builder, wanted), progress=True)
 
 
 def _quoted(args: argparse.Namespace) -> int | None:

@@ -4,8 +4,9 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.audit.preview import sheet
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "a picture of images, masks, both, and a legend"
@@ -13,7 +14,7 @@ SUMMARY = "a picture of images, masks, both, and a legend"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    built.add_arguments(parser, "dataset")
+    arguments.add_dataset(parser, "dataset")
     parser.add_argument("--out", required=True, metavar="FILE", help="the picture, such as a.png")
     parser.add_argument("--split", help="the first one by default; slices such as train[20:26] too")
     parser.add_argument("--num", type=int, default=6, help="how many examples (6)")
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draws and saves the sheet."""
-    builder = built.open_built(args.dataset, args.data_dir)
+    builder = open_built(args.dataset, args.data_dir)
     if "segmentation_mask" not in builder.info.features:
         raise ConfigError(args.dataset, found="no masks", expected="a segmentation dataset")
     split = args.split or next(iter(builder.info.splits))

@@ -9,7 +9,8 @@ import dataclasses
 import json
 import sys
 
-from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
+from voc_seg_tfrecord.commands import arguments
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
 
@@ -18,7 +19,7 @@ _COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    built.add_arguments(parser, "dataset")
+    arguments.add_dataset(parser, "dataset")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
     form.add_argument("--csv", action="store_true", help="print a row a split and class as CSV")
@@ -26,12 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    from voc_seg_tfrecord.stats import counts as stats
+    from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.stats import published
 
-    name, wanted = built.split_name(args.dataset)
-    builder = built.open_built(name, args.data_dir)
-    found = stats.compute(builder, built.check_splits(builder, wanted), progress=True)
+    name, wanted = split_name(args.dataset)
+    builder = open_built(name, args.data_dir)
+    found = stats.compute(builder, check_splits(builder, wanted), progress=True)
     if len(found) > 1:
         found["+".join(found)] = stats.total(found)
     compared = {split: published.compare(of_split) for split, of_split in found.items()}

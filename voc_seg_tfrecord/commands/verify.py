@@ -7,7 +7,8 @@ import argparse
 import dataclasses
 import json
 
-from voc_seg_tfrecord.audit import dataset as built
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.facts import official_splits
@@ -19,7 +20,7 @@ _SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    built.add_arguments(parser, "dataset")
+    arguments.add_dataset(parser, "dataset")
     parser.add_argument(
         "--source", metavar="ROOT", help="the folder it was built from (its --manual_dir, unpacked)"
     )
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the command."""
     from voc_seg_tfrecord.audit import verify
 
-    builder = built.open_built(args.dataset, args.data_dir)
+    builder = open_built(args.dataset, args.data_dir)
     report = verify.verify(builder, args.source, config=_config(args.config), progress=True)
     if args.json:
         print(json.dumps(_as_json(builder, report), indent=2))

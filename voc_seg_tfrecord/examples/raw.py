@@ -1,9 +1,7 @@
-"""One example's files: where they are, and what is in them."""
+"""One example as its source has it, and a source of examples."""
 
 import dataclasses
 from typing import Protocol
-
-from etils import epath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,38 +47,3 @@ class Item(Protocol):
     def read(self) -> RawExample:
         """Reads all of it, once."""
         ...
-
-
-@dataclasses.dataclass(frozen=True)
-class Pair:
-    """One id's files. Cheap to make, to pickle and to send to a worker.
-
-    Attributes:
-      id: the image id, the example's key.
-      filename: the image's name below its folder.
-      image: the image's path.
-      mask: the mask's path, None where an image without one is background.
-      instances: the instance mask's path, where asked for.
-      annotation: the XML's path, where asked for.
-    """
-
-    id: str
-    filename: str
-    image: epath.Path
-    mask: epath.Path | None = None
-    instances: epath.Path | None = None
-    annotation: epath.Path | None = None
-
-    def read(self) -> RawExample:
-        """Reads each file once."""
-        return RawExample(
-            image=self.image.read_bytes(),
-            filename=self.filename,
-            image_where=str(self.image),
-            mask=self.mask and self.mask.read_bytes(),
-            mask_where=str(self.mask or ""),
-            instances=self.instances and self.instances.read_bytes(),
-            instances_where=str(self.instances or ""),
-            annotation=self.annotation and self.annotation.read_bytes(),
-            annotation_where=str(self.annotation or ""),
-        )

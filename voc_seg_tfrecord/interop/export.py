@@ -14,7 +14,7 @@ from tqdm import tqdm
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.labels import voc_palette
-from voc_seg_tfrecord.trees.tree import LISTS, VOC
+from voc_seg_tfrecord.trees.layout import LISTS, VOC
 
 LayoutName = Literal["raw", "deeplab", "voc"]
 

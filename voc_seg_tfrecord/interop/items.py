@@ -14,10 +14,10 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.examples.raw import RawExample
-from voc_seg_tfrecord.interop import layouts as record_layouts
-from voc_seg_tfrecord.interop.files import RecordError, find_files, parse, read_records, unpacked
+from voc_seg_tfrecord.interop import layouts
+from voc_seg_tfrecord.interop.files import find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.interop.layouts import RecordLayout
 from voc_seg_tfrecord.masks import stored
 
@@ -52,12 +52,12 @@ class RecordItem:
         with epath.Path(self.path).open("rb") as file:
             file.seek(self.offset)
             record = parse(file.read(self.length), self.where)
-        image = record_layouts.pixels_or_file(record, self.layout, self.layout.image, self.where)
+        image = layouts.pixels_or_file(record, self.layout, self.layout.image, self.where)
         mask, label = None, None
         if self.layout.mask:
-            mask = record_layouts.pixels_or_file(record, self.layout, self.layout.mask, self.where)
+            mask = layouts.pixels_or_file(record, self.layout, self.layout.mask, self.where)
         if self.layout.label:
-            label = record_layouts.integer(record, self.layout.label, self.where)
+            label = layouts.integer(record, self.layout.label, self.where)
         return RawExample(
             image=image if isinstance(image, bytes) else encode_image(image),
             filename=self.filename,
@@ -132,9 +132,7 @@ def scan_records(
             except VocSegError as error:
                 scan.problems.append(error)
                 continue
-            found.append(
-                (offset, len(data), record_layouts.text(record, scan.layout.filename, where))
-            )
+            found.append((offset, len(data), layouts.text(record, scan.layout.filename, where)))
     if scan is None:
         raise RecordError(
             ", ".join(map(str, files)),
@@ -174,14 +172,12 @@ def _layout(
                 remedy="name the features",
             )
         return "as given", RecordLayout(**keys)
-    detected = record_layouts.detect(record.keys())
+    detected = layouts.detect(record.keys())
     if detected is None:
         raise RecordError(
             where,
             found=f"features {', '.join(sorted(record))}, which is no known layout",
-            expected="; ".join(
-                f"{n}: {_needed(known)}" for n, known in record_layouts.KNOWN.items()
-            ),
+            expected="; ".join(f"{n}: {_needed(known)}" for n, known in layouts.KNOWN.items()),
             remedy="say which feature holds what, such as --keys image=img,mask=seg",
         )
     return detected
@@ -192,10 +188,10 @@ def _needed(layout: RecordLayout) -> str:
 
 
 def _check(record: Mapping[str, Any], scan: Scan, where: str) -> None:
-    record_layouts.pixels_or_file(record, scan.layout, scan.layout.image, where)
+    layouts.pixels_or_file(record, scan.layout, scan.layout.image, where)
     if not scan.layout.mask:
         return
-    mask = record_layouts.pixels_or_file(record, scan.layout, scan.layout.mask, where)
+    mask = layouts.pixels_or_file(record, scan.layout, scan.layout.mask, where)
     if isinstance(mask, bytes):
         mask = stored.read_samples(mask, f"{where}, mask").values
     with contextlib.suppress(ValueError):

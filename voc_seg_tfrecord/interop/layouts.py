@@ -5,7 +5,8 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.interop.files import Record, RecordError, Value
+from voc_seg_tfrecord.errors import RecordError
+from voc_seg_tfrecord.interop.files import Record, Value
 
 _ENCODED = (b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"RIFF", b"II*\0", b"MM\0*")
 

@@ -15,14 +15,8 @@ from PIL import Image
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.labels import VOID, voc_palette
-from voc_seg_tfrecord.masks.rule import (
-    MaskRule,
-    by_color,
-    by_value,
-    check_values,
-    index_rule,
-    lookup,
-)
+from voc_seg_tfrecord.masks.gate import by_color, by_value, check_values, lookup
+from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.masks.stored import NUMPY_MAGIC, check_pixels, open_image, read_samples
 
 

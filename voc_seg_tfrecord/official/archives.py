@@ -8,7 +8,8 @@ from tensorflow_datasets.core.download import checksums, download_manager, resou
 
 from voc_seg_tfrecord.errors import SourceError
 from voc_seg_tfrecord.facts.releases import Archive
-from voc_seg_tfrecord.trees.tree import VocTree, find_release
+from voc_seg_tfrecord.trees.layout import find_release
+from voc_seg_tfrecord.trees.tree import VocTree
 
 _TIMEOUT_SECONDS = 20
 

@@ -11,14 +11,15 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.errors import SplitError, VocSegError
-from voc_seg_tfrecord.examples.raw import Pair, RawExample
+from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.official import sbd
-from voc_seg_tfrecord.trees import tree
-from voc_seg_tfrecord.trees.tree import VOC, VocTree
+from voc_seg_tfrecord.trees.layout import VOC, index_files
+from voc_seg_tfrecord.trees.pair import Pair
+from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "SegmentationClassAug"
 LISTS = ("trainaug", "train_aug")
@@ -164,7 +165,7 @@ class AugmentedTree(VocTree):
 
     @functools.cached_property
     def _png_masks(self) -> dict[str, str]:
-        return tree.index_files(self.root / MASKS, (".png",))
+        return index_files(self.root / MASKS, (".png",))
 
     @functools.cached_property
     def _sbd_images(self) -> dict[str, str]:
@@ -179,7 +180,7 @@ class AugmentedTree(VocTree):
         return self._of_sbd(sbd.INSTANCES, (".mat",))
 
     def _of_sbd(self, folder: str, endings: Sequence[str]) -> dict[str, str]:
-        return tree.index_files(self.sbd_root / folder, endings) if self.sbd_root else {}
+        return index_files(self.sbd_root / folder, endings) if self.sbd_root else {}
 
 
 def has_augmented_masks(root: epath.Path) -> bool:

@@ -14,18 +14,18 @@ from tqdm import tqdm
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.examples.raw import Pair
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data import plan as own_data
 from voc_seg_tfrecord.own_data.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
+from voc_seg_tfrecord.own_data.plan import Plan, make_plan
 from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
 # What tools put behind an id when they copy or augment an image: Roboflow's hash, " copy".
 _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
 
 
-def check(tree: VocTree, config: VocSegConfig) -> Report:
+def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
     """Reads and decodes all of a tree.
 
     Args:
@@ -37,7 +37,7 @@ def check(tree: VocTree, config: VocSegConfig) -> Report:
     """
     report = Report(class_names=tuple(config.class_names))
     try:
-        plan = own_data.plan(tree, config)
+        plan = make_plan(tree, config)
     except VocSegError as error:
         report.findings.append(finding_of(error))
         plan = _plan_of_everything(tree, config, report)
@@ -53,20 +53,18 @@ def check(tree: VocTree, config: VocSegConfig) -> Report:
     return report
 
 
-def _plan_of_everything(
-    tree: VocTree, config: VocSegConfig, report: Report
-) -> own_data.Plan | None:
+def _plan_of_everything(tree: VocTree, config: VocSegConfig, report: Report) -> Plan | None:
     """Returns a plan to read on with where the tree's own splits are wrong."""
     try:
         everything = dataclasses.replace(config, splits={"train": 1.0}, missing_mask="skip")
-        return own_data.plan(tree, everything)
+        return make_plan(tree, everything)
     except VocSegError as error:
         if not report.findings or report.findings[-1].message != str(error):
             report.findings.append(finding_of(error))
         return None
 
 
-def _notes(plan: own_data.Plan) -> Iterable[Finding]:
+def _notes(plan: Plan) -> Iterable[Finding]:
     for note in plan.notes:
         yield Finding("note", str(plan.tree.root), note, IGNORED)
     for split, ids in plan.left_out.items():
@@ -75,7 +73,7 @@ def _notes(plan: own_data.Plan) -> Iterable[Finding]:
             yield Finding("no mask", image_id, message, LEFT_OUT)
 
 
-def _pairs(plan: own_data.Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
+def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
     """Returns split and pair of each id whose files are all there."""
     found = []
     for split, ids in plan.splits.items():
@@ -147,7 +145,7 @@ def _decode_image(data: bytes, pair: Pair) -> None:
         ) from None
 
 
-def _unused(plan: own_data.Plan) -> Iterable[Finding]:
+def _unused(plan: Plan) -> Iterable[Finding]:
     groups = (*plan.splits.values(), *plan.left_out.values())
     listed = {image_id for ids in groups for image_id in ids}
     tree = plan.tree
@@ -161,7 +159,7 @@ def _unused(plan: own_data.Plan) -> Iterable[Finding]:
 
 
 def _same_in_two_splits(
-    plan: own_data.Plan, digests: dict[bytes, list[tuple[str, str]]]
+    plan: Plan, digests: dict[bytes, list[tuple[str, str]]]
 ) -> Iterable[Finding]:
     """Yields images whose bytes, or ids but for marks of copies, are in two splits."""
     for places in digests.values():

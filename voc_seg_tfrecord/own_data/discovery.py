@@ -7,7 +7,8 @@ from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.trees.tree import IMAGES, LISTS, MASKS, VOC, Layout, VocTree, index_files
+from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS, VOC, Layout, index_files
+from voc_seg_tfrecord.trees.tree import VocTree
 
 MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
 """Folders of masks in the order in which they are looked for."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from voc_seg_tfrecord.errors import VocSegError
-from voc_seg_tfrecord.own_data import plan as own_data
+from voc_seg_tfrecord.own_data.plan import Plan
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 """What a build does about a finding."""
@@ -44,7 +44,7 @@ class Report:
     """
 
     findings: list[Finding] = dataclasses.field(default_factory=list)
-    plan: own_data.Plan | None = None
+    plan: Plan | None = None
     class_names: tuple[str, ...] = ()
     pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
     images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))

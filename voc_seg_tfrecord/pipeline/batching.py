@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.features import FILL
 from voc_seg_tfrecord.pipeline import contents
 from voc_seg_tfrecord.pipeline.contents import Example
 
@@ -48,7 +48,7 @@ def padded_batch(
             expected="decoded pictures, and no feature that is a table",
             remedy="map `pipeline.decode` before" if encoded else "drop `objects` before",
         )
-    fills = {**pictures.FILL, "labels": ABSENT_LABEL}
+    fills = {**FILL, "labels": ABSENT_LABEL}
     values = {n: tf.constant(fills[n], t.dtype) if n in fills else None for n, t in spec.items()}
     batches = dataset.padded_batch(batch_size, padding_values=values, drop_remainder=drop_remainder)
     if multiple == 1:
@@ -85,7 +85,7 @@ def group_by_size(dataset: tf.data.Dataset, batch_size: int, *, step: int = 64) 
 
 def _rounded_up(batch: Example, multiple: int) -> Example:
     rounded = dict(batch)
-    for name, fill in pictures.FILL.items():
+    for name, fill in FILL.items():
         if name in batch:
             size = tf.shape(batch[name])[1:3]
             more = -size % multiple

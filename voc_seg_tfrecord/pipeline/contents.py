@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.pictures import FILL, HEIGHT, WIDTH
+from voc_seg_tfrecord.features import FILL, HEIGHT, WIDTH
 
 Example: TypeAlias = dict[str, Any]
 """Feature names and tensors."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.features import IMAGE
 from voc_seg_tfrecord.pipeline import contents
 from voc_seg_tfrecord.pipeline.contents import Example
 
@@ -66,7 +66,7 @@ def decode_window(data: tf.Tensor, name: str, window: tf.Tensor) -> tf.Tensor:
     Returns:
       uint8 `[height, width, channels]`: what cutting the decoded picture gives.
     """
-    if name != pictures.IMAGE:
+    if name != IMAGE:
         return cut(tf.io.decode_png(data, channels=1), window)
     return tf.cond(
         tf.io.is_jpeg(data),
@@ -82,7 +82,7 @@ def cut(picture: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
 
 
 def _decoded(data: tf.Tensor, name: str, ratio: int) -> tf.Tensor:
-    if name != pictures.IMAGE:
+    if name != IMAGE:
         mask = tf.io.decode_png(data, channels=1)
         return mask if ratio == 1 else _every(mask, ratio)
     if ratio == 1:

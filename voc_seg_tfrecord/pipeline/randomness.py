@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.pictures import FILENAME
+from voc_seg_tfrecord.features import FILENAME
 
 SEED = "seed"
 """Name under which `read` puts an example's seed beside its features."""

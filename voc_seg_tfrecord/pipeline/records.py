@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import pictures
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.features import FILENAME, FILL
 from voc_seg_tfrecord.pipeline.contents import Example
 
 # As TFDS reads: so many files in turns, so many records of each, so many bytes at once.
@@ -73,7 +73,7 @@ def parser(
     Raises:
       ConfigError: if the dataset has no such feature.
     """
-    names = sorted({*features, pictures.FILENAME})
+    names = sorted({*features, FILENAME})
     unknown = [name for name in names if name not in builder.info.features]
     if unknown:
         raise ConfigError(
@@ -82,5 +82,5 @@ def parser(
             expected=f"some of {', '.join(sorted(builder.info.features))}",
         )
     wanted = tfds.features.FeaturesDict({name: builder.info.features[name] for name in names})
-    encoded = {name: tfds.decode.SkipDecoding() for name in names if name in pictures.FILL}
+    encoded = {name: tfds.decode.SkipDecoding() for name in names if name in FILL}
     return lambda record: wanted.deserialize_example(record, decoders=encoded)

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from voc_seg_tfrecord import pictures
+from voc_seg_tfrecord.features import MASK
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.pipeline.contents import Example
 
@@ -25,7 +25,7 @@ def sample_weights(example: Mapping[str, Any]) -> Example:
     Returns:
       The example with `sample_weight`, float32 `[..., H, W]`.
     """
-    mask = example[pictures.MASK][..., 0]
+    mask = example[MASK][..., 0]
     return {**example, SAMPLE_WEIGHT: tf.cast(tf.not_equal(mask, VOID), tf.float32)}
 
 
@@ -40,4 +40,4 @@ def one_hot(example: Mapping[str, Any], num_classes: int) -> Example:
       The example with `segmentation_mask` as float32 `[..., H, W, num_classes]`. Categorical
       cross-entropy of a pixel of zeros is 0, so no weights are needed to leave void out.
     """
-    return {**example, pictures.MASK: tf.one_hot(example[pictures.MASK][..., 0], num_classes)}
+    return {**example, MASK: tf.one_hot(example[MASK][..., 0], num_classes)}

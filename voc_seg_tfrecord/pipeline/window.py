@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from voc_seg_tfrecord import pictures
+from voc_seg_tfrecord.features import CHANNELS, FILL, IMAGE, OF_THE_WHOLE
 from voc_seg_tfrecord.pipeline import contents, decoding
 from voc_seg_tfrecord.pipeline.contents import Example
 
@@ -35,17 +35,17 @@ class Window:
 
     def apply(self, example: Mapping[str, Any]) -> Example:
         """Lays the window on each picture; leaves out what is true of whole ones only."""
-        moved = {k: v for k, v in example.items() if k not in pictures.OF_THE_WHOLE}
+        moved = {k: v for k, v in example.items() if k not in OF_THE_WHOLE}
         for name in contents.names(example):
             picture = self._cut_out(example[name], name)
             if self.size is not None:
-                resized = _bilinear if name == pictures.IMAGE else _nearest
+                resized = _bilinear if name == IMAGE else _nearest
                 picture = resized(picture, self.size)
             if self.flip is not None:
                 picture = _flipped(picture, self.flip)
             if self.canvas is not None:
-                picture = self._padded(picture, pictures.FILL[name])
-            moved[name] = tf.ensure_shape(picture, [*self._known(), pictures.CHANNELS[name]])
+                picture = self._padded(picture, FILL[name])
+            moved[name] = tf.ensure_shape(picture, [*self._known(), CHANNELS[name]])
         return moved
 
     def _known(self) -> tuple[int | None, int | None]:

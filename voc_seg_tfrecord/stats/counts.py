@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.dataset import check_features, class_names
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.labels import VOID
@@ -147,8 +148,8 @@ def compute(
       ConfigError: if the dataset is none of this package.
       RecordError: if a record cannot be read.
     """
-    records.check_features(builder)
-    names = records.class_names(builder)
+    check_features(builder)
+    names = class_names(builder)
     return {
         split: _gather(names, records.scan(builder, split, _count, progress=progress))
         for split in splits or builder.info.splits

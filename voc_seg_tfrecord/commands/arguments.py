@@ -121,3 +121,16 @@ def _void(word: str) -> int | str | tuple[int, ...]:
     if len(parts) == 3 and all(part.isdigit() for part in parts):
         return tuple(int(part) for part in parts)
     return int(word) if word.lstrip("-").isdigit() else word
+
+
+def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Adds positional arguments that name built datasets, and `--data_dir`."""
+    for name in names:
+        parser.add_argument(
+            name,
+            metavar=name.upper(),
+            help="a built dataset: voc_seg_tfrecord/CONFIG, or the path of its version folder",
+        )
+    parser.add_argument(
+        "--data_dir", help="where datasets are, as everywhere in TFDS (~/tensorflow_datasets)"
+    )

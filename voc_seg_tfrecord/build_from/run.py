@@ -1,0 +1,82 @@
+"""From a source to a built dataset: the last step of every way to build."""
+
+from collections.abc import Sequence
+import re
+
+from etils import epath
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.examples.source import Source
+from voc_seg_tfrecord.labels import VOC_CLASSES
+
+
+def build_source(
+    source: Source | None,
+    config: VocSegConfig,
+    *,
+    manual_dir: epath.PathLike | None = None,
+    data_dir: epath.PathLike | None = None,
+    file_format: str | None = None,
+    num_shards: int | None = None,
+    overwrite: bool = False,
+) -> tfds.core.DatasetBuilder:
+    """Builds a config from a source; if none is given, from what `manual_dir` holds.
+
+    Args:
+      source: the items of each split.
+      config: the config.
+      manual_dir: the tree, where there is no source.
+      data_dir: where to write; TFDS's default if not given.
+      file_format: `tfrecord` by default, or another of TFDS's.
+      num_shards: shards a split; TFDS chooses by default.
+      overwrite: whether to build anew what is there.
+
+    Returns:
+      The builder, its dataset built.
+
+    Raises:
+      VocSegError: if something is wrong; then nothing was built.
+    """
+    from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+
+    mode = tfds.download.GenerateMode
+    builder = Builder(data_dir=data_dir, config=config)
+    if builder.data_path.exists() and not overwrite:
+        raise ConfigError(
+            builder.data_path,
+            found="a dataset that is there already",
+            expected="a name that is free",
+            remedy="build it anew with overwrite (--overwrite), or choose another name",
+        )
+    builder.source = source
+    builder.download_and_prepare(
+        file_format=file_format,
+        download_config=tfds.download.DownloadConfig(
+            manual_dir=manual_dir,
+            num_shards=num_shards,
+            download_mode=mode.REUSE_CACHE_IF_EXISTS if overwrite else mode.REUSE_DATASET_IF_EXISTS,
+        ),
+    )
+    return builder
+
+
+def spelled_out(class_names: Sequence[str]) -> list[str]:
+    """Returns the names themselves; `['voc']` stands for VOC's 21."""
+    return list(VOC_CLASSES if list(class_names) == ["voc"] else class_names)
+
+
+def check_name(name: str) -> None:
+    """Checks that a config may have this name.
+
+    Raises:
+      ConfigError: if TFDS cannot take it, or a release or the sample has it.
+    """
+    if not re.fullmatch(r"[\w.-]+", name) or name in {c.name for c in BUILDER_CONFIGS}:
+        raise ConfigError(
+            f"name {name!r}",
+            found="a name that TFDS cannot take, or that a release or the sample has",
+            expected="letters, digits, _, - and .",
+            remedy="choose another name",
+        )

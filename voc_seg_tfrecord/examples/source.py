@@ -1,0 +1,20 @@
+"""A source: the items of each split and what examples are to hold."""
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+
+from voc_seg_tfrecord.examples.make import ExampleSpec
+from voc_seg_tfrecord.examples.raw import Item
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where a dataset comes from: the items of each split, and what to make of them.
+
+    Attributes:
+      splits: items by split name. Under Apache Beam they have to be lists.
+      spec: what examples are to hold and how masks are read.
+    """
+
+    splits: Mapping[str, Iterable[Item]]
+    spec: ExampleSpec
