@@ -2,8 +2,8 @@ import subprocess
 import sys
 
 import numpy as np
-from painting import assert_same, assert_together, painted
 import pytest
+from support.painting import assert_same, assert_together, painted
 
 from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.errors import ConfigError

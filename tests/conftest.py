@@ -3,10 +3,9 @@ import pathlib
 import shutil
 
 import pytest
+from support.paths import DUMMY_DATA
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
-DUMMY_DATA = pathlib.Path(__file__).parent.parent / "dummy_data"
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Reading without TensorFlow: `tfds.data_source` on array_record, with Grain and PyTorch."""
 
-from building import build, examples
 import numpy as np
 import pytest
+from support.building import build, examples
 
 from voc_seg_tfrecord import arrays
 

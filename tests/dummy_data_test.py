@@ -1,7 +1,7 @@
-from conftest import DUMMY_DATA
-import make_dummy_data
 import numpy as np
 from PIL import Image
+from support import make_dummy_data
+from support.paths import DUMMY_DATA
 
 
 def test_the_script_draws_the_committed_files(tmp_path):

@@ -1,5 +1,4 @@
 import json
-import pathlib
 import signal
 import subprocess
 import sys
@@ -7,6 +6,7 @@ import threading
 import time
 
 import pytest
+from support.paths import REPOSITORY
 
 from voc_seg_tfrecord import pool
 
@@ -68,7 +68,7 @@ def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
             *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", root),
             *("--config", json.dumps({"name": "own"})),
         ],
-        cwd=pathlib.Path(__file__).parent.parent,
+        cwd=REPOSITORY,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )

@@ -1,15 +1,15 @@
 import contextlib
 import io
-import pathlib
 import re
 
-from building import build
 import pytest
+from support.building import build
+from support.paths import REPOSITORY
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import named_lists
 
-README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
+README = (REPOSITORY / "README.md").read_text()
 
 
 def fence(marker):

@@ -3,10 +3,10 @@
 import hashlib
 import struct
 
-from building import build, examples
 import numpy as np
 from PIL import Image
 import pytest
+from support.building import build, examples
 
 from voc_seg_tfrecord import VocSegConfig
 

@@ -1,12 +1,11 @@
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
-from building import build, records
-from conftest import DUMMY_DATA
 import pytest
+from support.building import build, records
+from support.paths import DUMMY_DATA, REPOSITORY
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig
@@ -39,7 +38,7 @@ def test_a_tree_in_a_bucket_builds_the_same_records(endpoint, tmp_path):
             *("--config", json.dumps({"name": "own"})),
         ],
         check=True,
-        cwd=pathlib.Path(__file__).parent.parent,
+        cwd=REPOSITORY,
         env={**os.environ, "EPATH_USE_TF": "false", "AWS_ENDPOINT_URL": endpoint},
     )
     bucket = tfds.builder("voc_seg_tfrecord/own", data_dir=tmp_path)

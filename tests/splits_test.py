@@ -1,5 +1,5 @@
-from building import build, examples
 import pytest
+from support.building import build, examples
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import splits

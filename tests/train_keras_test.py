@@ -1,11 +1,11 @@
-import pathlib
 import re
 import subprocess
 import sys
 
-from building import build
+from support.building import build
+from support.paths import REPOSITORY
 
-EXAMPLE = pathlib.Path(__file__).parent.parent / "examples" / "train_keras.py"
+EXAMPLE = REPOSITORY / "examples" / "train_keras.py"
 
 
 def test_the_example_trains_on_the_sample_and_its_loss_falls(tmp_path):

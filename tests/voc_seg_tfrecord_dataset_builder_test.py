@@ -7,12 +7,12 @@ import pathlib
 import subprocess
 import sys
 
-from building import build, examples, version_folders
-from conftest import DUMMY_DATA
 import numpy as np
 from PIL import Image
-from png_writer import write_png
 import pytest
+from support.building import build, examples, version_folders
+from support.paths import DUMMY_DATA, REPOSITORY
+from support.png_writer import write_png
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
@@ -185,7 +185,7 @@ def shard_hashes(folder):
 
 
 def test_two_processes_write_the_same_bytes(sample, tmp_path):
-    repository = pathlib.Path(__file__).parent.parent
+    repository = REPOSITORY
     for seed in ("1", "2"):
         subprocess.run(
             [
@@ -323,7 +323,7 @@ def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root,
             *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", devkit),
             *("--config", json.dumps({"name": "bad"})),
         ],
-        cwd=pathlib.Path(__file__).parent.parent,
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
     )

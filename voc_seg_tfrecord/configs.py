@@ -9,9 +9,11 @@ from typing import Literal
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.facts.releases import AUGMENTED, RELEASES, VOC_SPLITS
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
+from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
 
 SAMPLE = "sample"
@@ -137,6 +139,18 @@ class VocSegConfig(tfds.core.BuilderConfig):
             return dict(self.splits)
         held = {split for archive in RELEASES[self.release] for split in archive.splits}
         return {split: name for split, name in VOC_SPLITS.items() if split in held}
+
+    def example_spec(self, rule: MaskRule) -> ExampleSpec:
+        """Returns what examples are to hold, with masks read by a rule."""
+        return ExampleSpec(
+            self.class_names,
+            rule,
+            instances=self.instance_mask,
+            objects=self.objects,
+            exif="ignore" if rule.official else self.exif,
+            classification=self.task == "classification",
+            mask_source=self.augmented,
+        )
 
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""

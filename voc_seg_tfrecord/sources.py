@@ -5,7 +5,6 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.configs import SAMPLE, VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
-from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.facts import official_splits, tables
 from voc_seg_tfrecord.masks.rule import index_rule
@@ -60,7 +59,7 @@ def open_source(config: VocSegConfig, dl_manager: tfds.download.DownloadManager)
         splits[split] = tree.pairs(
             split, ids, instances=config.instance_mask, annotations=config.objects
         )
-    return Source(splits, ExampleSpec.of(config, rule))
+    return Source(splits, config.example_spec(rule))
 
 
 def own_source(decided: Plan, config: VocSegConfig) -> Source:
@@ -79,7 +78,7 @@ def own_source(decided: Plan, config: VocSegConfig) -> Source:
         )
         for split, ids in decided.splits.items()
     }
-    return Source(splits, ExampleSpec.of(config, decided.rule))
+    return Source(splits, config.example_spec(decided.rule))
 
 
 def manual_dir(dl_manager: tfds.download.DownloadManager) -> epath.Path | None:

@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import dataset_metadata
 
 from voc_seg_tfrecord import Builder, VocSegConfig
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -52,7 +52,7 @@ def prepare(root: pathlib.Path) -> Examples:
     """Reads all of the tree into memory, ready to be yielded."""
     tree = VocTree(root)
     config = VocSegConfig(name="bench")
-    spec = ExampleSpec.of(config, index_rule(len(config.class_names)))
+    spec = config.example_spec(index_rule(len(config.class_names)))
     ready: dict[str, dict[str, Any]] = {}
 
     def example(pair):

@@ -1,1 +1,5 @@
-"""build_from."""
+"""One call from a tree, records or arrays to a built dataset.
+
+Enter at `tree.builder_from_tree`, `tfrecords.import_records` or `memory.from_arrays`; all of
+them end in `run.build_source`. May import: up to the builder.
+"""

@@ -13,7 +13,6 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.build_from.run import build_source, check_name
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
-from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.interop.items import encode_image, encode_mask
@@ -108,7 +107,7 @@ def from_arrays(
         pool = {item.id: item for item in items}
         shared = assign(pool, splits, seed)
         found = {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
-    spec = ExampleSpec.of(config, index_rule(len(class_names)))
+    spec = config.example_spec(index_rule(len(class_names)))
     return build_source(Source(found, spec), config, data_dir=data_dir, **options)
 
 

@@ -10,7 +10,6 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import SplitError
-from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.interop.items import RecordItem, Scan, make_items, scan_records
 from voc_seg_tfrecord.masks import luminance
@@ -61,7 +60,7 @@ def import_records(
             total = sum(map(len, scan.records.values())) + len(scan.problems)
             raise SplitError("records", scan.problems, total)
         items = share_out(make_items(scan), splits, seed)
-        source = Source(items, ExampleSpec.of(config, rule))
+        source = Source(items, config.example_spec(rule))
         return build_source(source, config, data_dir=data_dir, **options)
 
 

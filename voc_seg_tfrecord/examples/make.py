@@ -1,9 +1,7 @@
 """One raw example to one dictionary of features: the same function under threads and Beam."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +11,6 @@ from voc_seg_tfrecord.formats import annotations, images
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import MaskRule
-
-if TYPE_CHECKING:
-    from voc_seg_tfrecord.configs import VocSegConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,20 +34,6 @@ class ExampleSpec:
     exif: images.Exif = "ignore"
     classification: bool = False
     mask_source: bool = False
-
-    @classmethod
-    def of(cls, config: VocSegConfig, rule: MaskRule) -> ExampleSpec:
-        """Returns what a config wants, with masks read by a rule."""
-        exif = "ignore" if rule.official else config.exif
-        return cls(
-            config.class_names,
-            rule,
-            config.instance_mask,
-            config.objects,
-            exif,
-            config.task == "classification",
-            config.augmented,
-        )
 
 
 def try_example(spec: ExampleSpec, item: Item) -> dict[str, Any] | VocSegError:

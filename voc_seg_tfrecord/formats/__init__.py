@@ -1,1 +1,6 @@
-"""formats."""
+"""One file's bytes: what it is, whether it is complete, what it holds.
+
+Enter at `images.read_image` for images, `png.read_header` and `jpeg.read_header` for headers,
+`class_files.find` for class names, `id_lists.parse_ids` for lists, `annotations.read_objects`
+for XML. May import: `errors`, `labels`, `pool`, `features`.
+"""

@@ -46,7 +46,7 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
     report.plan = plan
     report.findings += _notes(plan)
     pairs = _pairs(plan, config, report)
-    spec = ExampleSpec.of(config, plan.rule)
+    spec = config.example_spec(plan.rule)
     digests = _read_all(pairs, spec, report)
     report.findings += _unused(plan)
     report.findings += _same_in_two_splits(plan, digests)

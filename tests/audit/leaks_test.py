@@ -1,0 +1,144 @@
+import shutil
+
+import pytest
+from support import doctoring
+from support.building import build
+
+from voc_seg_tfrecord.audit import leaks
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.facts import named_lists
+
+
+def side(name, images, role=""):
+    return leaks.Side(name, role or leaks.role_of(name), images)
+
+
+def examples(first, second):
+    return leaks.shared(leaks.named_list(first), leaks.named_list(second)).examples
+
+
+@pytest.mark.parametrize(
+    ("second", "count"), [("voc2012_trainval", 210), ("voc2012_train", 106), ("voc2012_val", 104)]
+)
+def test_the_test_set_of_2007_is_in_2012(second, count):
+    assert examples("voc2007_test", second) == count
+    assert examples("voc2007_test_in_2012", second) == count
+
+
+def test_trainaug_and_val_share_nothing():
+    assert examples("trainaug", "voc2012_val") == 0
+
+
+def test_train_and_evaluation_data_in_common_is_a_leak():
+    assert leaks.shared(side("train", {"a": ""}), side("val", {"a": ""})).is_leak
+    assert not leaks.shared(side("train", {"a": ""}), side("train2", {"a": ""})).is_leak
+    assert not leaks.shared(side("train", {"a": ""}), side("val", {"b": ""})).is_leak
+
+
+def test_the_same_bytes_under_another_name_are_found():
+    found = leaks.shared(side("train", {"a": "1", "b": "2"}), side("val", {"c": "2"}))
+    assert found.ids == ()
+    assert found.images == (("b", "c"),)
+    assert found.is_leak
+
+
+def test_two_own_images_that_only_share_a_name_are_no_leak():
+    found = leaks.shared(side("train", {"0001": "1"}), side("val", {"0001": "2"}))
+    assert found.unlike == ("0001",)
+    assert not found.is_leak
+
+
+def test_a_photo_of_voc_that_was_encoded_again_is_a_leak():
+    found = leaks.shared(side("train", {"2008_000123": "1"}), side("val", {"2008_000123": "2"}))
+    assert found.is_leak
+
+
+def test_six_digits_are_voc2007_only_if_the_bytes_do_not_say_otherwise():
+    ours, theirs = side("train", {"000032": "1"}), {"2007_000032": "1"}
+    assert leaks.shared(ours, side("val", theirs)).is_leak
+    assert not leaks.shared(ours, side("val", {"2007_000032": "2"})).is_leak
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("train", "train"),
+        ("trainval", "train"),
+        ("train_aug", "train"),
+        ("validation", "evaluation"),
+        ("test", "evaluation"),
+        ("seg11valid", "evaluation"),
+        ("default", ""),
+    ],
+)
+def test_a_splits_name_tells_its_role(name, role):
+    assert leaks.role_of(name) == role
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("data"), "sample")
+
+
+def test_a_dataset_without_leaks_is_fine(sample, capsys):
+    folder = str(sample.data_dir)
+    assert cli.main(["leaks", folder, folder]) == 0
+    assert capsys.readouterr().out.count("nothing in common") == 3
+
+
+def test_an_image_of_train_in_validation_is_found_by_its_bytes(sample, tmp_path, capsys):
+    copy = open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
+    images = []
+    doctoring.rewrite(copy, "train", lambda e: images.extend(doctoring.values(e[0], "image")) or e)
+
+    def plant(examples):
+        doctoring.values(examples[0], "image")[0] = images[0]
+        return examples
+
+    doctoring.rewrite(copy, "validation", plant)
+    folder = str(copy.data_dir)
+    assert cli.main(["leaks", f"{folder}@train", f"{folder}@validation"]) == 1
+    out = capsys.readouterr().out
+    assert "1 images in common, byte for byte: 2007_000001 = 201" in out
+    assert "LEAK" in out
+
+
+def test_the_command_compares_lists(capsys):
+    assert cli.main(["leaks", "voc2007_test", "voc2012_train"]) == 1
+    assert "106 ids in common" in capsys.readouterr().out
+    assert cli.main(["leaks", "trainaug", "voc2012_val"]) == 0
+    assert "nothing in common" in capsys.readouterr().out
+
+
+def test_files_of_ids_are_lists_too(tmp_path, capsys):
+    (tmp_path / "mytrain.txt").write_text("\n".join(named_lists.ids("voc2012_val")[:3]))
+    (tmp_path / "train.txt").write_text("\n".join(named_lists.ids("voc2012_val")[:3]))
+    assert cli.main(["leaks", str(tmp_path / "train.txt"), "voc2012_val"]) == 1
+    assert "3 ids in common" in capsys.readouterr().out
+
+
+def test_sbds_leak_is_counted_where_its_list_is_there_and_quoted_where_not(tmp_path, capsys):
+    assert cli.main(["leaks", "sbd_train", "voc2012_val"]) == 1
+    out = capsys.readouterr().out
+    assert "545 ids in common, as published" in out
+    assert "source: " in out
+    ids = named_lists.ids("voc2012_val")[:545] + named_lists.ids("trainaug")[:5]
+    (tmp_path / "train.txt").write_text("\n".join(ids))
+    assert cli.main(["leaks", "sbd_train", "voc2012_val", "--sbd", str(tmp_path)]) == 1
+    assert "545 ids in common: 2007_000033" in capsys.readouterr().out
+
+
+def test_sbds_list_cannot_be_had_from_the_package(capsys):
+    assert cli.main(["leaks", "sbd_val", "voc2012_test"]) == 2
+    assert "--sbd" in capsys.readouterr().err
+
+
+def test_a_split_that_is_not_there_is_a_wrong_call(sample, capsys):
+    assert cli.main(["leaks", f"{sample.data_dir}@trian", "trainaug"]) == 2
+    assert "expected: one of test, train, validation" in capsys.readouterr().err
+
+
+def test_a_mistyped_list_is_answered_with_the_known_ones(tmp_path, capsys):
+    assert cli.main(["leaks", "trainagu", "voc2012_val", "--data_dir", str(tmp_path)]) == 2
+    assert "or a list: voc2012_train, " in capsys.readouterr().err

@@ -1,0 +1,76 @@
+import shutil
+
+import numpy as np
+import pytest
+from support import doctoring
+from support.building import build
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import Builder, VocSegConfig
+from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.dataset import check_features, class_names, open_built
+from voc_seg_tfrecord.errors import ConfigError, RecordError
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("data"), "sample")
+
+
+@pytest.fixture
+def copy(sample, tmp_path):
+    return open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
+
+
+def ids(builder, split="train"):
+    return list(records.scan(builder, split, lambda record: record.id))
+
+
+def test_records_come_in_their_order_in_any_file_format(sample, tmp_path):
+    other = build(tmp_path, "sample", file_format="array_record")
+    assert ids(sample) == ids(other) == ["2007_000001", "2008_000002", "2009_000003"]
+
+
+def test_a_shard_that_is_missing_is_named(copy):
+    (path,) = copy.info.splits["train"].filepaths
+    path.unlink()
+    with pytest.raises(RecordError, match=r"00000-of-00001: no such file\n.*a whole shard of 3"):
+        ids(copy)
+
+
+def test_a_shard_that_is_cut_off_is_named(copy):
+    (path,) = copy.info.splits["train"].filepaths
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(RecordError, match=r"train\.tfrecord-00000-of-00001: .*truncated"):
+        ids(copy)
+
+
+def test_a_record_without_a_name_is_none_of_this_package(copy):
+    def change(examples):
+        del examples[0].features.feature["image/filename"]
+        return examples
+
+    doctoring.rewrite(copy, "train", change)
+    with pytest.raises(RecordError, match="no `image/filename`"):
+        ids(copy)
+
+
+def test_a_dataset_of_other_features_is_refused(tmp_path):
+    with tfds.testing.tmp_dir(tmp_path) as folder:
+        builder = tfds.testing.DummyDataset(data_dir=folder)
+        builder.download_and_prepare()
+        with pytest.raises(ConfigError, match="no feature image, image/filename"):
+            check_features(builder)
+
+
+def test_the_histogram_counts_every_value():
+    mask = np.random.default_rng(0).integers(0, 256, (31, 17), np.uint8)
+    counts = records.histogram(mask)
+    assert counts.dtype == np.int64
+    assert counts.tolist() == np.bincount(mask.ravel(), minlength=256).tolist()
+
+
+def test_class_names_are_in_mask_order(tmp_path):
+    names = ["background", "crack", "a third"]
+    config = VocSegConfig(name="own", class_names=names)
+    assert class_names(Builder(data_dir=tmp_path, config=config)) == tuple(names)

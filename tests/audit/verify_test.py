@@ -1,0 +1,273 @@
+import io
+import json
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import doctoring
+from support.building import build
+from support.paths import DUMMY_DATA
+
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.audit import fingerprint, verify
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts import named_lists, official_splits
+
+TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+FIRST = "2007_000001"  # the first record of train
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("data"), "sample")
+
+
+@pytest.fixture
+def doctored(sample, tmp_path):
+    """A function that changes the records of a copy's train split."""
+
+    def doctor(change):
+        folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
+        copy = open_built(folder)
+        doctoring.rewrite(copy, "train", change)
+        return copy
+
+    return doctor
+
+
+def found(builder, source=TREE):
+    return [str(fault) for fault in verify.verify(builder, source).faults]
+
+
+def test_a_dataset_equals_its_source(sample):
+    assert found(sample) == []
+
+
+def test_a_dataset_without_its_source_is_checked_in_itself(sample):
+    assert found(sample, None) == []
+
+
+def test_a_changed_pixel_is_named_with_its_place_and_values(doctored):
+    assert found(doctored(doctoring.change_pixel)) == [
+        f"train {FIRST}: segmentation_mask: 1 pixel differs from the source, first at row 0, "
+        "column 0: 1 instead of 0"
+    ]
+
+
+def test_swapped_masks_are_named_at_both_records(doctored):
+    faults = found(doctored(doctoring.swap_masks))
+    assert {fault.split(":")[0] for fault in faults} == {
+        "train 2007_000001",
+        "train 2008_000002",
+    }
+
+
+def test_a_dropped_record_is_named(doctored):
+    assert found(doctored(doctoring.drop)) == [
+        "train: 2 records, the dataset's info says 3",
+        f"train {FIRST}: missing: the source lists it, no record has it",
+    ]
+
+
+def test_a_doubled_record_is_named(doctored):
+    assert found(doctored(doctoring.double)) == [
+        "train: 4 records, the dataset's info says 3",
+        f"train {FIRST}: doubled: more than one record has this id",
+    ]
+
+
+def test_a_reencoded_jpeg_is_named(doctored):
+    (fault,) = found(doctored(doctoring.reencode_image))
+    assert fault.startswith(f"train {FIRST}: image: ")
+    assert "bytes differ from the source's" in fault
+
+
+def test_an_instance_mask_is_compared(doctored):
+    def change(examples):
+        one = doctoring.values(examples[1], "instance_mask")
+        one[0] = doctoring.values(examples[1], "segmentation_mask")[0]
+        return examples
+
+    (fault,) = found(doctored(change))
+    assert fault.startswith("train 2008_000002: instance_mask: ")
+    assert "pixels differ from the source" in fault
+
+
+def test_labels_and_sizes_that_contradict_the_record_are_found_without_its_source(doctored):
+    def change(examples):
+        examples[0].features.feature["image/height"].int64_list.value[0] = 7
+        examples[1].features.feature["labels"].int64_list.value.append(20)
+        return examples
+
+    faults = found(doctored(change), None)
+    assert faults == [
+        f"train {FIRST}: image/height, image/width: (7, 64), the image has (48, 64)",
+        "train 2008_000002: labels: (12, 15, 20), the mask has (12, 15)",
+    ]
+
+
+def test_a_palette_png_in_a_record_is_found(doctored):
+    def change(examples):
+        palette = (TREE / "SegmentationClass" / f"{FIRST}.png").read_bytes()
+        doctoring.values(examples[0], "segmentation_mask")[0] = palette
+        return examples
+
+    (fault, *_) = found(doctored(change), None)
+    assert "8-bit palette PNG" in fault
+
+
+def test_the_same_pixels_compressed_in_another_way_are_equal(doctored):
+    def change(examples):
+        mask = doctoring.values(examples[0], "segmentation_mask")
+        mask[0] = doctoring.encoded(Image.open(io.BytesIO(mask[0])), "PNG", compress_level=0)
+        return examples
+
+    assert found(doctored(change)) == []
+
+
+def test_a_record_that_the_source_does_not_list_is_named(sample, root):
+    path = root / "ImageSets" / "Segmentation" / "train.txt"
+    path.write_text(path.read_text().replace(f"{FIRST}\n", ""))
+    assert found(sample, root) == [f"train {FIRST}: unexpected: the source's list does not have it"]
+
+
+def test_a_damaged_shard_is_named_and_the_rest_still_verified(sample, tmp_path):
+    folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
+    copy = open_built(folder)
+    (path,) = copy.info.splits["train"].filepaths
+    data = bytearray(path.read_bytes())
+    data[-200] ^= 1
+    path.write_bytes(data)
+    faults = found(copy)
+    assert str(path) in "".join(faults)
+    assert all(fault.startswith("train") for fault in faults)
+
+
+@pytest.mark.parametrize("form", ["tfrecord", "array_record"])
+def test_the_fingerprint_is_the_same_for_any_shards_and_format(sample, tmp_path, form):
+    splits = {"train": "train", "validation": "val"}
+    config = VocSegConfig(name="copy", instance_mask=True, objects=True, splits=splits)
+    other = build(tmp_path, config, DUMMY_DATA, file_format=form, num_shards=2)
+    assert len(other.info.splits["train"].filepaths) == 2
+    report = verify.verify(other, TREE)
+    assert report.faults == []
+    one = verify.verify(sample).splits
+    assert {s: report.splits[s].fingerprint for s in splits} == {
+        s: one[s].fingerprint for s in splits
+    }
+
+
+def test_own_data_without_instances_and_with_png_images_is_verified(tmp_path):
+    for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
+        (tmp_path / "own" / folder).mkdir(parents=True)
+    for name in ("a.1", "b 2"):
+        image = np.random.default_rng(0).integers(0, 255, (20, 30, 3), np.uint8)
+        Image.fromarray(image).save(tmp_path / "own/JPEGImages" / f"{name}.png")
+        mask = Image.fromarray(np.eye(20, 30, dtype=np.uint8))
+        mask.save(tmp_path / "own/SegmentationClass" / f"{name}.png")
+    (tmp_path / "own/ImageSets/Segmentation/train.txt").write_text("a.1\nb 2\n")
+    config = VocSegConfig(name="cracks", class_names=["background", "crack"])
+    builder = build(tmp_path / "data", config, tmp_path / "own")
+    report = verify.verify(builder, tmp_path / "own")
+    assert report.faults == []
+    assert report.splits["train"].fingerprint.examples == 2
+    assert report.splits["train"].fingerprint.instances == ""
+
+
+def test_a_source_with_other_splits_needs_the_config(sample, root):
+    (root / "ImageSets" / "Segmentation" / "test.txt").unlink()
+    with pytest.raises(ConfigError, match=r"(?s)splits train, validation.*--config JSON"):
+        verify.verify(sample, root)
+
+
+def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, capsys):
+    assert cli.main(["verify", str(sample.data_dir), "--source", str(TREE)]) == 0
+    right = capsys.readouterr().out
+    assert right.endswith(f"verified in itself and against {TREE}: no faults\n")
+    report = verify.verify(sample)
+    assert report.fingerprint in right
+    assert report.splits["train"].fingerprint.masks in right
+    wrong = doctored(doctoring.drop)
+    assert cli.main(["verify", str(wrong.data_dir), "--source", str(TREE)]) == 1
+    assert f"train {FIRST}: missing" in capsys.readouterr().out
+
+
+def test_the_command_prints_json(sample, capsys):
+    assert cli.main(["verify", str(sample.data_dir), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["faults"] == []
+    assert report["splits"]["train"]["examples"] == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--source", "/no/such/folder"), ("--config", "{"), ("--config", "[]")]
+)
+def test_an_option_that_makes_no_sense_is_a_wrong_call(sample, capsys, option, value):
+    assert cli.main(["verify", str(sample.data_dir), option, value]) == 2
+    assert option in capsys.readouterr().err
+
+
+def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(sample, tmp_path):
+    folder = shutil.copytree(sample.data_dir, tmp_path / "voc_seg_tfrecord" / "2012" / "1.0.0")
+    info = folder / "dataset_info.json"
+    info.write_text(info.read_text().replace('"sample"', '"2012"'))
+    faults = found(open_built("voc_seg_tfrecord/2012", tmp_path), None)
+    sha256 = named_lists.named()["voc2012_train"].sha256
+    assert "train: 3 examples, 2012 has 1464" in faults
+    assert any(f"pinned is {sha256}" in fault for fault in faults)
+    assert any(
+        fault.startswith("train: missing: 2007_000032, 2007_000039")
+        and fault.endswith("and 1454 more, by the list voc2012_train")
+        for fault in faults
+    )
+    assert any(
+        fault.startswith("train: extra: 2007_000001, 2008_000002, 2009_000003, by")
+        for fault in faults
+    )
+
+
+def fingerprint_of(name, masks):
+    ids = named_lists.named()[name]
+    return fingerprint.Fingerprint(ids.examples, ids.sha256, "", masks, "")
+
+
+def test_masks_of_an_official_split_are_held_against_the_pinned_digest():
+    right = official_splits.splits()["2012", "train"].masks_sha256
+    ids = set(named_lists.ids("voc2012_train"))
+    compare = verify._compare_with_facts
+    faults, known = compare("2012", "train", fingerprint_of("voc2012_train", right), ids)
+    assert faults == []
+    assert known == {"ids": "the list voc2012_train", "masks": "VOC2012 train, as pinned"}
+    faults, known = compare("2012", "train", fingerprint_of("voc2012_train", "0" * 64), ids)
+    assert [str(fault) for fault in faults] == [
+        f"train: masks: sha256 {'0' * 64}, pinned is {right}"
+    ]
+
+
+def test_an_own_config_of_a_named_list_is_recognised():
+    faults, known = verify._compare_with_facts(
+        "mine", "train", fingerprint_of("semi_92", "0" * 64), set(named_lists.ids("semi_92"))
+    )
+    assert (faults, known) == ([], {"ids": "the list semi_92"})
+
+
+def test_nothing_is_downloaded_to_verify(sample, tmp_path):
+    (tmp_path / "empty").mkdir()
+    config = VocSegConfig(name="2012", release="2012")
+    with pytest.raises(ConfigError, match="neither the release's tree nor its archive"):
+        verify.verify(sample, tmp_path / "empty", config=config)
+
+
+def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
+    folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
+    metadata = json.loads((folder / "metadata.json").read_text())
+    del metadata["config"]
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    copy = open_built(folder)
+    with pytest.raises(ConfigError, match="give the config that it was built with"):
+        verify.verify(copy, TREE)
+    config = VocSegConfig(name="source", instance_mask=True, objects=True)
+    assert verify.verify(copy, TREE, config=config).faults == []

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from support import handwritten
+from support.building import examples, version_folders
+
+from voc_seg_tfrecord import VocSegError, from_arrays
+
+TEN = [str(n) for n in range(10)]
+
+
+def test_images_and_masks_come_back_equal(tmp_path):
+    images, masks = zip(*handwritten.pairs(), strict=True)
+    names = ["background", *map(str, range(1, 21))]
+    builder = from_arrays(images, masks, name="a", class_names=names, data_dir=tmp_path)
+    found = examples(builder, "train")
+    for n, (image, mask) in enumerate(zip(images, masks, strict=True)):
+        example = found[f"{n:08}.png"]
+        assert np.allclose(example["image"], image)
+        assert np.allclose(example["segmentation_mask"][..., 0], mask)
+
+
+def test_a_thousand_images_with_labels_from_an_iterator(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, 1000)
+    images = (np.full((24, 24, 3), n % 256, np.uint8) for n in range(1000))
+    builder = from_arrays(images, labels=labels, name="a", class_names=TEN, data_dir=tmp_path)
+    found = examples(builder, "train")
+    assert len(found) == 1000
+    assert all(found[f"{n:08}.png"]["label"] == labels[n] for n in range(1000))
+    assert found["00000300.png"]["image"][0, 0, 0] == 300 % 256
+
+
+def test_ratios_and_names(tmp_path):
+    images, masks = zip(*handwritten.pairs(20), strict=True)
+    builder = from_arrays(
+        images,
+        masks,
+        filenames=[f"x{n}.png" for n in range(20)],
+        name="a",
+        class_names=[str(n) for n in range(21)],
+        splits={"train": 0.6, "test": 0.4},
+        data_dir=tmp_path,
+    )
+    train, test = (set(examples(builder, split)) for split in ("train", "test"))
+    assert len(train) + len(test) == 20
+    assert not train & test
+    assert "x0.png" in train | test
+
+
+@pytest.mark.parametrize(
+    ("images", "said", "words"),
+    [
+        ([np.zeros((4, 4, 3))], {"masks": [np.zeros((4, 4), int)]}, r"float64\[4, 4, 3\]"),
+        ([np.zeros((3, 4, 4), "u1")], {"masks": [np.zeros((4, 4), int)]}, "channels go last"),
+        ([np.zeros((4, 4, 3), "u1")], {"masks": [np.zeros((4, 5), int)]}, "mask of 5 x 4"),
+        ([np.zeros((4, 4, 3), "u1")], {"masks": [np.full((4, 4), 7)]}, "value 7 on 16 pixels"),
+        ([np.zeros((4, 4, 3), "u1")], {"masks": [np.zeros((4, 4))]}, "one-hot"),
+        ([np.zeros((4, 4, 3), "u1")] * 2, {"masks": [np.zeros((4, 4), int)]}, "fewer masks"),
+        ([np.zeros((4, 4, 3), "u1")], {"labels": [0, 1]}, "more labels"),
+        ([np.zeros((4, 4, 3), "u1")], {"labels": [5]}, "label 5"),
+        ([np.zeros((4, 4, 3), "u1")], {}, "neither masks nor labels"),
+        ([np.zeros((4, 4, 3), "u1")] * 2, {"labels": [0, 1], "filenames": ["a", "a"]}, "twice"),
+    ],
+)
+def test_wrong_arrays_are_named_and_nothing_is_left(tmp_path, images, said, words):
+    with pytest.raises(VocSegError, match=words):
+        from_arrays(images, **said, name="a", class_names=["x", "y"], data_dir=tmp_path)
+    assert version_folders(tmp_path) == []

@@ -1,0 +1,218 @@
+import gzip
+import io
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import handwritten
+from support.building import examples, version_folders
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import VOC_CLASSES, VocSegError
+from voc_seg_tfrecord.build_from.tfrecords import import_records
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.masks import luminance
+
+TEN = [str(n) for n in range(10)]
+
+
+def bring(path, tmp_path, **said):
+    said = {"name": "old", "class_names": ["voc"], "data_dir": tmp_path / "data"} | said
+    return import_records([path], **said)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("mask_key", ["label_raw", "mask_raw"])
+def test_raw_pixels_come_back_equal_six_times(tmp_path, mask_key, channels):
+    pairs = handwritten.pairs(channels=channels)
+    records = [handwritten.raw(*pair, mask_key) for pair in pairs]
+    path = handwritten.write(tmp_path / "train.tfrecords", records)
+    found = examples(bring(path, tmp_path), "train")
+    equal = []
+    for n, (image, mask) in enumerate(pairs):
+        example = found[f"train.tfrecords-{n:06}"]
+        pixels = example["image"] if channels == 3 else example["image"][..., 0]
+        equal.append(np.allclose(pixels, image))
+        equal.append(np.allclose(example["segmentation_mask"][..., 0], mask))
+        assert list(example["labels"]) == sorted(set(np.unique(mask)) - {0, 255})
+    assert equal == [True] * 12
+
+
+def test_images_that_were_raw_are_stored_as_png_and_files_as_they_are(tmp_path):
+    ((image, mask),) = handwritten.pairs(1)
+    skip = {"image": tfds.decode.SkipDecoding()}
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, mask)])
+    (stored,) = examples(bring(path, tmp_path), "train", decoders=skip).values()
+    assert stored["image"].startswith(b"\x89PNG")
+    jpeg = handwritten.encode(image, "JPEG")
+    path = handwritten.write(tmp_path / "b.tfrecord", [handwritten.deeplab(jpeg, mask, "x.jpg")])
+    (stored,) = examples(bring(path, tmp_path, name="dl"), "train", decoders=skip).values()
+    assert stored["image"] == jpeg
+    assert stored["image/filename"] == b"x.jpg"
+    (decoded,) = examples(bring(path, tmp_path, name="dl2"), "train").values()
+    assert (decoded["segmentation_mask"][..., 0] == mask).all()
+
+
+CLASSIFICATION = {
+    "data": lambda image, n: handwritten.shaped(image, n % 10, f"{n}.jpg"),
+    "image": lambda image, n: handwritten.shaped(image, n % 10, f"{n}.jpg", "image"),
+    "tensor": lambda image, n: handwritten.tensor(image, n % 10),
+    "tensor raw": lambda image, n: handwritten.tensor(image, n % 10, serialized=False),
+}
+
+
+@pytest.mark.parametrize("layout", CLASSIFICATION)
+def test_records_with_a_label_become_a_dataset_without_masks(tmp_path, layout):
+    images = [image for image, _ in handwritten.pairs(20)]
+    records = [CLASSIFICATION[layout](image, n) for n, image in enumerate(images)]
+    path = handwritten.write(tmp_path / "pool.tfrecords", records)
+    ratios = {"train": 0.6, "test": 0.4}
+    builder = bring(path, tmp_path, class_names=TEN, splits=ratios)
+    assert sorted(builder.info.features) == ["image", "image/filename", "label"]
+    found = examples(builder, "train") | examples(builder, "test")
+    assert len(found) == 20
+    assert 6 <= builder.info.splits["train"].num_examples <= 18
+    for n, image in enumerate(images):
+        named = not layout.startswith("tensor")
+        example = found[f"{n}.jpg" if named else f"pool.tfrecords-{n:06}"]
+        assert np.allclose(example["image"], image)
+        assert example["label"] == n % 10
+
+
+def test_file_names_tell_the_splits(tmp_path):
+    for name in ("voc_train-00000-of-00002", "voc_train-00001-of-00002", "voc_val-00000"):
+        records = [handwritten.raw(*pair) for pair in handwritten.pairs(2)]
+        handwritten.write(tmp_path / f"{name}.tfrecord", records)
+    builder = bring(tmp_path, tmp_path, name="old")
+    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    assert counts == {"train": 4, "validation": 2}
+
+
+def test_gzip_files_are_read_and_damaged_ones_named(tmp_path):
+    records = [handwritten.raw(*pair) for pair in handwritten.pairs(3)]
+    path = handwritten.write(tmp_path / "a.tfrecord.gz", records, "GZIP")
+    assert path.read_bytes()[:2] == b"\x1f\x8b"
+    assert len(examples(bring(path, tmp_path), "train")) == 3
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(VocSegError, match=r"a\.tfrecord\.gz: a gzip file that is damaged"):
+        bring(path, tmp_path, name="cut")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda data: data[:-100], r"a\.tfrecord, record 2: cut off or damaged"),
+        (lambda data: data[:4000] + b"?" + data[4001:], r"a\.tfrecord, record \d: cut off or"),
+        (lambda _: b"not a record file at all, but some text", "record 0: cut off or damaged"),
+        (lambda _: b"", "no record"),
+        (lambda _: gzip.compress(b""), "no record"),
+    ],
+)
+def test_damaged_files_are_named_with_the_record(tmp_path, spoil, words):
+    records = [handwritten.raw(*pair) for pair in handwritten.pairs(3)]
+    path = handwritten.write(tmp_path / "a.tfrecord", records)
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(VocSegError, match=words):
+        bring(path, tmp_path)
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_a_wrong_number_of_bytes_is_named_with_record_and_sizes(tmp_path):
+    records = [handwritten.raw(*pair) for pair in handwritten.pairs(3)]
+    records[1]["height"] = 41
+    path = handwritten.write(tmp_path / "a.tfrecord", records)
+    with pytest.raises(VocSegError, match=r"(?s)1 of 3.*record 1: 3600 bytes.*41 x 30 x 3"):
+        bring(path, tmp_path)
+
+
+def test_an_unknown_layout_is_told_with_its_features_and_can_be_described(tmp_path):
+    ((image, mask),) = handwritten.pairs(1)
+    record = {"pic": image.tobytes(), "seg": mask.tobytes(), "h": 30, "w": 40, "id": b"x.png"}
+    path = handwritten.write(tmp_path / "a.tfrecord", [record])
+    with pytest.raises(VocSegError, match="features h, id, pic, seg, w, which is no known"):
+        bring(path, tmp_path)
+    keys = {"image": "pic", "mask": "seg", "height": "h", "width": "w", "filename": "id"}
+    found = examples(bring(path, tmp_path, keys=keys), "train")
+    assert (found["x.png"]["segmentation_mask"][..., 0] == mask).all()
+
+
+def ruined(indices):
+    """Returns what a decoder to grey makes of a palette mask, as TensorFlow does it."""
+    mask = Image.fromarray(indices)
+    mask.putpalette(luminance.voc_palette().tobytes())
+    buffer = io.BytesIO()
+    mask.save(buffer, "PNG")
+    return tf.io.decode_png(buffer.getvalue(), channels=1).numpy()[..., 0]
+
+
+def test_the_tables_are_those_of_tensorflow_and_pillow():
+    for index in (*range(21), 255):
+        indices = np.full((2, 2), index, np.uint8)
+        by_tf = ruined(indices)[0, 0]
+        mask = Image.fromarray(indices)
+        mask.putpalette(luminance.voc_palette().tobytes())
+        by_pillow = mask.convert("L").getpixel((0, 0))
+        cut, rounded = luminance.tables()
+        assert index in cut[by_tf]
+        assert index in rounded[by_pillow]
+
+
+def test_palette_ruined_masks_are_refused_with_the_explanation(tmp_path):
+    indices = np.array([[0, 1, 3, 15, 255]] * 4, np.uint8)
+    image = np.zeros((4, 5, 3), np.uint8)
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, ruined(indices))])
+    with pytest.raises(VocSegError, match=r"(?s)luminances of VOC's palette.*bicycle and sheep"):
+        bring(path, tmp_path)
+    (example,) = examples(bring(path, tmp_path, repair=True), "train").values()
+    assert (example["segmentation_mask"][..., 0] == indices).all()
+
+
+@pytest.mark.parametrize(("lost", "names"), [(2, "bicycle or sheep"), (20, "bottle or tvmonitor")])
+def test_what_collides_cannot_be_repaired(tmp_path, lost, names):
+    indices = np.array([[0, 1, 3, lost, 255]] * 4, np.uint8)
+    image = np.zeros((4, 5, 3), np.uint8)
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, ruined(indices))])
+    with pytest.raises(VocSegError, match=names):
+        bring(path, tmp_path, repair=True)
+
+
+def test_true_class_indices_are_never_taken_for_luminances():
+    assert not luminance.looks_ruined({0, 14, 19, 255})
+    assert not luminance.looks_ruined(range(21))
+    assert not luminance.looks_ruined({0, 21})
+    assert luminance.looks_ruined({0, 38, 75, 220})
+
+
+def test_dry_run_shows_features_types_counts_and_first_records(tmp_path, capsys):
+    records = [handwritten.raw(*pair) for pair in handwritten.pairs(4)]
+    path = handwritten.write(tmp_path / "train.tfrecord", records)
+    assert cli.main(["import", str(path), "--dry_run"]) == 0
+    printed = capsys.readouterr().out
+    assert "train.tfrecord: 4 records" in printed
+    assert "bytes [1] (4)" in printed
+    assert "record 0: height=30; image_raw=3600 bytes" in printed
+    assert "layout: raw with label_raw" in printed
+    assert "split train: 4 examples" in printed
+
+
+def test_dry_run_shows_a_file_of_plain_numbers_too(tmp_path, capsys):
+    records = [{"data": [n, n + 1, n + 2], "label": n} for n in range(5)]
+    path = handwritten.write(tmp_path / "numbers.tfrecord", records)
+    assert cli.main(["import", str(path), "--dry_run"]) == 1
+    printed = capsys.readouterr().out
+    assert "int64 [3] (5)" in printed
+    assert "record 1: data=1, 2, 3; label=1" in printed
+    assert "no import" in printed
+
+
+def test_the_command_imports(tmp_path, capsys):
+    records = [handwritten.raw(*pair) for pair in handwritten.pairs(4)]
+    path = handwritten.write(tmp_path / "train.tfrecord", records)
+    words = ["import", str(path), "--data_dir", str(tmp_path / "data"), "--class_names", "voc"]
+    assert cli.main(words) == 2
+    assert "--name" in capsys.readouterr().err
+    assert cli.main([*words, "--name", "old"]) == 0
+    assert "train 4" in capsys.readouterr().out
+    names = tfds.load("voc_seg_tfrecord/old", data_dir=tmp_path / "data", with_info=True)[1]
+    assert names.features["labels"].feature.names == list(VOC_CLASSES)

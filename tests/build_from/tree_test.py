@@ -1,0 +1,196 @@
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support import exports
+from support.building import examples
+from support.paths import REPOSITORY
+
+from voc_seg_tfrecord import VOID, VocSegError
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.commands import cli
+
+# Tool, arguments, class names, examples a split, void rows.
+TOOLS = {
+    "cvat": ({}, ("apple", "background", "tree"), {"default": 3}, False),
+    "datumaro_grey": ({}, ("background", "apple", "tree"), {"train": 1, "validation": 1}, True),
+    "labelme_old": ({}, ("_background_", "apple", "tree/bush"), {"train": 2}, True),
+    "supervisely": ({}, ("background", "kiwi fruit", "lemon"), {"train": 2}, True),
+    "roboflow": ({}, ("background", "apple", "tree"), {"train": 1, "validation": 1}, False),
+    "mmsegmentation": (
+        {"class_names": ["road", "walk", "building"]},
+        ("road", "walk", "building"),
+        {"train": 1, "validation": 1},
+        False,
+    ),
+    "sixteen_bits": ({"class_names": ["sky", "hull", "panel"]}, None, {"train": 1}, False),
+}
+
+
+@pytest.fixture
+def export(tmp_path):
+    def write(tool):
+        root = tmp_path / "export"
+        root.mkdir()
+        getattr(exports, tool)(root)
+        return root
+
+    return write
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tools_export_builds_with_one_call(export, tmp_path, tool):
+    said, names, splits, void = TOOLS[tool]
+    builder = builder_from_tree(export(tool), name="mine", data_dir=tmp_path / "data", **said)
+    found = tuple(builder.info.features["segmentation_mask"].names)
+    assert found == (names or tuple(said["class_names"]))
+    assert {s: i.num_examples for s, i in builder.info.splits.items()} == splits
+    order = [1, 0, 2] if tool == "cvat" else [0, 1, 2]
+    for split in splits:
+        for name, example in examples(builder, split).items():
+            stem = pathlib.Path(name).stem.removesuffix("_img")
+            expected = np.array(order, np.uint8)[exports.truth(stem)]
+            if void:
+                expected[0] = VOID
+            assert (example["segmentation_mask"][..., 0] == expected).all()
+            assert example["image"].shape == (*exports.SIZE, 3)
+
+
+def test_background_first_renumbers_by_name(export, tmp_path):
+    builder = builder_from_tree(
+        export("cvat"), name="mine", data_dir=tmp_path / "data", background_first=True
+    )
+    assert builder.info.features["labels"].feature.names == ["background", "apple", "tree"]
+    for name, example in examples(builder, "default").items():
+        expected = exports.truth(pathlib.Path(name).stem)
+        assert (example["segmentation_mask"][..., 0] == expected).all()
+        assert list(example["labels"]) == [1, 2]
+
+
+def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_path, capsys):
+    root = export("cvat")
+    data_dir = tmp_path / "data"
+    assert cli.main(["build", str(root), "--name", "mine", "--data_dir", str(data_dir)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 apple" not in printed
+    assert "0 apple, 1 background, 2 tree" in printed
+    assert "by colour, from labelmap.txt" in printed
+    assert "1 without a mask left out" in printed
+    config = json.loads(printed.partition("--config '")[2].partition("'")[0])
+    for number, said in enumerate((config, {"name": "mine", "class_names": config["class_names"]})):
+        said["missing_mask"] = "skip"
+        subprocess.run(
+            [
+                *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
+                *("voc_seg_tfrecord", "--config", json.dumps(said), "--manual_dir", root),
+                *("--data_dir", tmp_path / f"tfds{number}"),
+            ],
+            cwd=REPOSITORY,
+            check=True,
+            capture_output=True,
+        )
+        assert shards(tmp_path / f"tfds{number}") == shards(data_dir)
+
+
+def shards(data_dir):
+    paths = (data_dir / "voc_seg_tfrecord" / "mine" / "1.0.0").glob("*.tfrecord-*")
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def test_a_listed_image_without_a_mask_may_be_background(export, tmp_path):
+    builder = builder_from_tree(
+        export("cvat"), name="mine", data_dir=tmp_path / "data", missing_mask="background"
+    )
+    example = examples(builder, "default")["unannotated.jpg"]
+    assert set(np.unique(example["segmentation_mask"])) == {1}  # background's own index
+    assert list(example["labels"]) == []
+
+
+def test_a_foreground_of_255_is_refused_until_it_is_said(tmp_path):
+    root = tmp_path / "tree"
+    exports.put_image(root, "JPEGImages/a.jpg")
+    mask = np.where(exports.truth("a") > 0, 255, 0)
+    exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
+    said = {"class_names": ["background", "crack"], "data_dir": tmp_path / "data"}
+    with pytest.raises(VocSegError, match="it may be a foreground"):
+        builder_from_tree(root, name="crack", **said)
+    builder = builder_from_tree(root, name="crack", values={0: 0, 255: 1}, **said)
+    (example,) = examples(builder, "train").values()
+    assert (example["segmentation_mask"][..., 0] == mask // 255).all()
+
+
+def test_an_unknown_colour_is_an_error_with_file_colour_and_count(export, tmp_path):
+    root = export("cvat")
+    path = root / "SegmentationClass" / "000032.png"
+    values = np.array(exports.Image.open(path))
+    values[0, :3] = (250, 50, 84)
+    exports.Image.fromarray(values).save(path)
+    with pytest.raises(VocSegError, match=r"000032\.png: unknown colours: 250,50,84 on 3 pixels"):
+        builder_from_tree(root, name="mine", data_dir=tmp_path / "data")
+
+
+def test_ratios_share_out_what_no_list_does(tmp_path):
+    root = tmp_path / "tree"
+    for n in range(40):
+        exports.put_image(root, f"JPEGImages/{n}.jpg")
+        exports.put(
+            root, f"SegmentationClass/{n}.png", exports.write_png(exports.truth(str(n)), color=0)
+        )
+    splits = {"train": 0.6, "validation": 0.2, "test": 0.2}
+    _, plan = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
+    assert sum(map(len, plan.splits.values())) == 40
+    exports.put_image(root, "JPEGImages/new.jpg")
+    exports.put(root, "SegmentationClass/new.png", exports.write_png(exports.truth("new"), color=0))
+    _, grown = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
+    for split in splits:
+        assert set(plan.splits[split]) <= set(grown.splits[split])
+
+
+def test_overlapping_lists_are_named_unless_allowed(export):
+    root = export("cvat")
+    exports.put(root, "ImageSets/Segmentation/other.txt", "photo.v1.2\n000032\n")
+    with pytest.raises(VocSegError, match=r"(?s)2 ids in both: .*000032.*allow_overlap"):
+        find_config(root, name="mine")
+    _, plan = find_config(root, name="mine", overlap=True)
+    assert plan.splits["other"] == ["photo.v1.2", "000032"]
+
+
+def test_a_list_whose_name_tfds_does_not_take_is_named(export):
+    root = export("cvat")
+    exports.put(root, "ImageSets/Segmentation/my list.txt", "000032\n")
+    with pytest.raises(VocSegError, match="the split name 'my list'"):
+        find_config(root, name="mine")
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (("Annotations/a.xml", "JPEGImages/a.jpg"), "boxes only"),
+        (("SegmentationClass/a.png",), "no image, but 1 masks"),
+        (("photos/a.jpg",), "no masks among photos"),
+        (("JPEGImages/a.jpg", "SegmentationClass/x/a.png", "SegmentationClass/y/a.png"), "x, y"),
+        (("task-1-annotation-2-by-1-tag-crack-0.png",), "brush export"),
+    ],
+)
+def test_what_cannot_be_built_is_named(tmp_path, files, words):
+    for name in files:
+        exports.put(tmp_path, name, b"")
+    with pytest.raises(VocSegError, match=words):
+        find_config(tmp_path, name="mine")
+
+
+def test_a_tree_without_class_names_asks_for_them(tmp_path):
+    exports.mmsegmentation(tmp_path)
+    with pytest.raises(VocSegError, match="give them with --class_names"):
+        find_config(tmp_path, name="mine")
+
+
+@pytest.mark.parametrize("name", ["2012", "sample", "a/b", ""])
+def test_names_that_are_taken_or_impossible_are_refused(tmp_path, name):
+    exports.cvat(tmp_path)
+    with pytest.raises(VocSegError, match="choose another name"):
+        find_config(tmp_path, name=name)

@@ -1,0 +1,137 @@
+import json
+import subprocess
+import sys
+
+import apache_beam
+import pytest
+from support.building import build, records, version_folders
+from support.paths import DUMMY_DATA, REPOSITORY
+import tensorflow_datasets as tfds
+
+import voc_seg_tfrecord
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.examples import beam
+
+OWN = VocSegConfig(name="own")
+
+
+def options(*flags):
+    return apache_beam.options.pipeline_options.PipelineOptions(
+        flags=["--runner=DirectRunner", *flags]
+    )
+
+
+def beam_build(data_dir, config, manual_dir, *flags, **kwargs):
+    mode = flags or ("--direct_running_mode=in_memory",)
+    return build(data_dir, config, manual_dir, beam_options=options(*mode), **kwargs)
+
+
+def assert_same_records(left, right):
+    assert list(left.info.splits) == list(right.info.splits)
+    for split, info in left.info.splits.items():
+        assert records(left, split) == records(right, split)
+        assert (
+            len(records(left, split)) == info.num_examples == right.info.splits[split].num_examples
+        )
+
+
+@pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
+def test_beam_writes_the_generators_records_in_its_order(tmp_path, file_format):
+    ours = build(tmp_path / "ours", OWN, DUMMY_DATA, file_format=file_format)
+    beams = beam_build(tmp_path / "beam", OWN, DUMMY_DATA, file_format=file_format)
+    assert_same_records(ours, beams)
+
+
+def test_beam_honours_the_number_of_shards_and_keeps_the_order(tmp_path):
+    config = VocSegConfig(name="own", splits={"train": "train"})
+    ours = build(tmp_path / "ours", config, DUMMY_DATA, num_shards=2)
+    beams = beam_build(tmp_path / "beam", config, DUMMY_DATA, num_shards=2)
+    assert len(beams.info.splits["train"].shard_lengths) == 2
+    assert_same_records(ours, beams)
+
+
+def test_workers_in_processes_write_the_same_from_chunks_of_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(beam, "CHUNK", 1)
+    ours = build(tmp_path / "ours", "sample")
+    beams = beam_build(
+        *(tmp_path / "beam", "sample", None),
+        *("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
+    )
+    assert_same_records(ours, beams)
+
+
+def test_nothing_of_the_exchange_with_the_workers_is_left(tmp_path):
+    ours = build(tmp_path / "ours", "sample")
+    beams = beam_build(tmp_path / "beam", "sample", None)
+    names = [{p.name for p in builder.data_path.iterdir()} for builder in (ours, beams)]
+    assert names[0] == names[1]
+
+
+def error_of(function, *args):
+    with pytest.raises(voc_seg_tfrecord.VocSegError) as caught:
+        function(*args)
+    return type(caught.value), str(caught.value)
+
+
+BAD_TREES = {
+    "one bad file": ["JPEGImages/2008_000002.jpg"],
+    "several bad files": ["SegmentationClass/2008_000002.png", "JPEGImages/2011_000005.jpg"],
+    "no good file": [f"JPEGImages/{p.name}" for p in DUMMY_DATA.rglob("JPEGImages/*.jpg")],
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TREES)
+def test_a_bad_file_on_a_worker_ends_the_build_with_the_generators_error(
+    kind, devkit, root, tmp_path
+):
+    for name in BAD_TREES[kind]:
+        (root / name).write_bytes(b"")
+    expected = error_of(build, tmp_path / "data", OWN, devkit)
+    assert error_of(beam_build, tmp_path / "data", OWN, devkit) == expected
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_what_is_wrong_before_the_first_record_is_told_in_the_same_words(devkit, root, tmp_path):
+    (root / "JPEGImages" / "2008_000002.jpg").unlink()
+    expected = error_of(build, tmp_path / "data", OWN, devkit)
+    assert error_of(beam_build, tmp_path / "data", OWN, devkit) == expected
+
+
+def test_an_error_that_is_not_the_datas_comes_through(tmp_path, monkeypatch):
+    monkeypatch.setattr(beam.MakeExamples, "expand", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        beam_build(tmp_path / "data", OWN, DUMMY_DATA)
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_a_builder_goes_back_to_the_generator_after_a_build_under_beam(devkit, root, tmp_path):
+    builder = voc_seg_tfrecord.Builder(data_dir=tmp_path, config=OWN)
+    image = root / "JPEGImages" / "2008_000002.jpg"
+    good, _ = image.read_bytes(), image.write_bytes(b"")
+    with pytest.raises(voc_seg_tfrecord.VocSegError):
+        builder.download_and_prepare(
+            download_config=tfds.download.DownloadConfig(manual_dir=devkit, beam_options=options())
+        )
+    image.write_bytes(good)
+    builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir=devkit))
+    assert builder.info.splits["train"].num_examples == 3
+
+
+def test_tfds_build_with_beam_ends_with_the_error_and_a_status_that_is_not_0(
+    devkit, root, tmp_path
+):
+    (root / "JPEGImages" / "2007_000001.jpg").write_bytes(b"")
+    result = subprocess.run(
+        [
+            *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
+            *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", devkit),
+            *("--config", json.dumps({"name": "bad"})),
+            *("--beam_pipeline_options", "runner=DirectRunner,direct_running_mode=in_memory"),
+        ],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode != 0
+    assert "SplitError: split 'train': 1 of 3 examples cannot be used" in result.stderr
+    assert version_folders(tmp_path / "data") == []

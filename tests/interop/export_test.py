@@ -1,0 +1,118 @@
+import numpy as np
+from PIL import Image
+import pytest
+from support.building import build, examples
+from support.paths import DUMMY_DATA
+import tensorflow as tf
+
+from voc_seg_tfrecord import VocSegConfig, VocSegError, voc_palette
+from voc_seg_tfrecord.build_from.tfrecords import import_records
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.interop.export import export
+
+ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("data"), "sample")
+
+
+def test_a_tree_goes_round_with_bytes_and_pixels_equal(sample, tmp_path):
+    counts = export(sample, tmp_path / "tree", layout="voc")
+    assert counts == {"train": 3, "validation": 2, "test": 1}
+    for path in (ROOT / "JPEGImages").iterdir():
+        assert (tmp_path / "tree" / "JPEGImages" / path.name).read_bytes() == path.read_bytes()
+    for folder in ("SegmentationClass", "SegmentationObject"):
+        for path in (ROOT / folder).iterdir():
+            again = Image.open(tmp_path / "tree" / folder / path.name)
+            assert again.mode == "P"
+            assert again.getpalette() == voc_palette().ravel().tolist()
+            assert (np.asarray(again) == np.asarray(Image.open(path))).all()
+    for path in (ROOT / "ImageSets" / "Segmentation").iterdir():
+        lists = tmp_path / "tree" / "ImageSets" / "Segmentation"
+        assert (lists / path.name).read_text() == path.read_text()
+    again = builder_from_tree(tmp_path / "tree", name="again", data_dir=tmp_path / "data")
+    own = build(tmp_path / "own", VocSegConfig(name="again"), ROOT)
+    for split in ("train", "validation", "test"):
+        first, second = examples(own, split), examples(again, split)
+        assert first.keys() == second.keys()
+        for name in first:
+            assert (first[name]["image"] == second[name]["image"]).all()
+            assert (first[name]["segmentation_mask"] == second[name]["segmentation_mask"]).all()
+
+
+def test_raw_records_are_read_the_tutorials_way(sample, tmp_path):
+    export(sample, tmp_path / "raw", layout="raw", num_shards=2)
+    files = sorted(str(path) for path in (tmp_path / "raw").glob("train-*"))
+    assert [path.rpartition("train-")[2] for path in files] == [
+        "00000-of-00002.tfrecord",
+        "00001-of-00002.tfrecord",
+    ]
+    keys = {
+        "image_raw": tf.io.FixedLenFeature([], tf.string),
+        "label_raw": tf.io.FixedLenFeature([], tf.string),
+        "height": tf.io.FixedLenFeature([], tf.int64),
+        "width": tf.io.FixedLenFeature([], tf.int64),
+        "name": tf.io.FixedLenFeature([], tf.string),
+    }
+    source = examples(sample, "train")
+    equal = []
+    for record in tf.data.TFRecordDataset(files):
+        parsed = tf.io.parse_single_example(record, keys)
+        shape = (parsed["height"], parsed["width"])
+        image = tf.reshape(tf.io.decode_raw(parsed["image_raw"], tf.uint8), (*shape, 3))
+        mask = tf.reshape(tf.io.decode_raw(parsed["label_raw"], tf.uint8), shape)
+        original = source[parsed["name"].numpy().decode()]
+        equal.append(np.allclose(image, original["image"]))
+        equal.append(np.allclose(mask, original["segmentation_mask"][..., 0]))
+    assert equal == [True] * 6
+
+
+def test_deeplab_records_hold_the_images_own_bytes(sample, tmp_path):
+    export(sample, tmp_path / "deeplab", layout="deeplab")
+    keys = {
+        "image/encoded": tf.io.FixedLenFeature([], tf.string),
+        "image/filename": tf.io.FixedLenFeature([], tf.string),
+        "image/format": tf.io.FixedLenFeature([], tf.string),
+        "image/height": tf.io.FixedLenFeature([], tf.int64),
+        "image/segmentation/class/encoded": tf.io.FixedLenFeature([], tf.string),
+    }
+    records = tf.data.TFRecordDataset(str(tmp_path / "deeplab/validation-00000-of-00001.tfrecord"))
+    for record in records:
+        parsed = tf.io.parse_single_example(record, keys)
+        name = parsed["image/filename"].numpy().decode()
+        assert parsed["image/encoded"].numpy() == (ROOT / "JPEGImages" / name).read_bytes()
+        mask = tf.io.decode_png(parsed["image/segmentation/class/encoded"], channels=1)
+        path = (ROOT / "SegmentationClass" / name).with_suffix(".png")
+        assert (mask[..., 0].numpy() == np.asarray(Image.open(path))).all()
+
+
+@pytest.mark.parametrize("layout", ["raw", "deeplab"])
+def test_an_export_imported_again_has_the_same_pixels(sample, tmp_path, layout):
+    export(sample, tmp_path / "out", layout=layout)
+    names = sample.info.features["segmentation_mask"].names
+    again = import_records(
+        [tmp_path / "out"], name="again", class_names=names, data_dir=tmp_path / "data"
+    )
+    for split in ("train", "validation", "test"):
+        first, second = examples(sample, split), examples(again, split)
+        assert first.keys() == second.keys()
+        for name in first:
+            for feature in ("image", "segmentation_mask", "labels"):
+                assert (first[name][feature] == second[name][feature]).all()
+
+
+def test_a_folder_that_holds_something_is_left_alone(sample, tmp_path):
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(VocSegError, match="a folder that is not empty"):
+        export(sample, tmp_path, layout="voc")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_the_command_exports(sample, tmp_path, capsys):
+    words = ["export", str(sample.data_dir), "--layout", "deeplab", "--out", str(tmp_path / "x")]
+    assert cli.main(words) == 0
+    assert "train: 3 examples" in capsys.readouterr().out
+    assert len(list((tmp_path / "x").iterdir())) == 3

@@ -1,0 +1,132 @@
+"""Odd masks and images of the real data folder, each with what must happen to it."""
+
+import json
+import pathlib
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support.building import build, examples
+
+from voc_seg_tfrecord import VocSegConfig, VocSegError
+
+ONE = {"train": 1.0}
+REFUSED = {
+    "m16_rgb_antialiased.png": "RGB masks with colours such as",
+    "m17_jpeg_named_png.png": "a JPEG",
+    "m19_l8_binary_0_255_fg.png": "only the values 0 and 255",
+    "m27_i16_instance_ids.png": "value 1000 on",
+    "m29_p8_out_of_range_21_37.png": "value 21 on .* pixels, value 37 on",
+    "m32_truncated.png": "cut off",
+    "m34_zero_byte.png": "0 bytes",
+    "m35_lfs_pointer.png": "git-lfs pointer",
+    "m37_half_size.png": "mask of 32 x 24 pixels",
+    "m39_off_by_one.png": "mask of 63 x 48 pixels",
+    "m41_bomb_p1_20000.png": "20000 x 20000 pixels",
+}
+IMAGES_REFUSED = {
+    "i02_exif2.jpg": "EXIF orientation 2",
+    "i02_exif3.jpg": "EXIF orientation 3",
+    "i06_truncated.jpg": "JPEG cut off",
+    "i20_zero.jpg": "0 bytes",
+    "i22_lfs_pointer.jpg": "git-lfs pointer",
+    "i28_no_eoi.jpg": "JPEG cut off",
+    "i32_1x1.jpg": "mask of 64 x 48",
+}
+
+
+def one_pair(folder, image, mask):
+    for name, path in (("JPEGImages", image), ("SegmentationClass", mask)):
+        (folder / name).mkdir(parents=True)
+        shutil.copy(path, folder / name / f"a{path.suffix}")
+    return folder
+
+
+def expected(odd, name):
+    text = json.loads((odd / "masks" / "EXPECTED.json").read_text())[name]
+    truth = np.load(odd / "truth.npy")
+    if text.startswith("index"):
+        return np.where(truth == 255, 0, truth)
+    if text == "zeros":
+        return np.zeros_like(truth)
+    if text == "255s":
+        return np.full_like(truth, 255)
+    if name == "m42_gif_named_png.png":
+        return truth
+    return np.load(odd / text.split()[0])
+
+
+def test_every_odd_mask_is_read_right_or_refused(real_data, tmp_path, subtests):
+    odd = real_data / "odd"
+    image = odd / "images" / "i01_rgb.jpg"
+    for name in json.loads((odd / "masks" / "EXPECTED.json").read_text()):
+        with subtests.test(name):
+            tree = one_pair(tmp_path / name, image, odd / "masks" / name)
+            config = VocSegConfig(name="odd", splits=ONE)
+            data_dir = tmp_path / "data" / name
+            if name in REFUSED:
+                with pytest.raises(VocSegError, match=REFUSED[name]):
+                    build(data_dir, config, tree)
+            else:
+                (example,) = examples(build(data_dir, config, tree), "train").values()
+                mask = example["segmentation_mask"][..., 0]
+                assert (mask == expected(odd, name)).all(), np.unique(mask)
+
+
+def test_every_odd_image_is_read_right_or_refused(real_data, tmp_path, subtests):
+    odd = real_data / "odd"
+    mask = odd / "masks" / "m18_l8_index.png"
+    for name in json.loads((odd / "images" / "EXPECTED.json").read_text()):
+        with subtests.test(name):
+            path = odd / "images" / name
+            tree = one_pair(tmp_path / name, path, mask)
+            config = VocSegConfig(name="odd", splits=ONE)
+            data_dir = tmp_path / "data" / name
+            if name in IMAGES_REFUSED:
+                with pytest.raises(VocSegError, match=IMAGES_REFUSED[name]):
+                    build(data_dir, config, tree)
+                continue
+            builder = build(data_dir, config, tree)
+            (example,) = examples(builder, "train").values()
+            assert example["image"].shape == (48, 64, 3)
+            with Image.open(path) as source:
+                reference = np.asarray(source.convert("RGB")).astype(int)
+            if name != "i27_grey16.png":  # Pillow clips 16-bit grey
+                assert abs(example["image"].astype(int) - reference).mean() < 3
+
+
+@pytest.mark.parametrize(
+    ("image", "mask", "exif", "words"),
+    [
+        ("exif6.jpg", "exif6_mask_raw_orientation.png", "auto", None),
+        ("exif6.jpg", "exif6_mask_display_orientation.png", "auto", None),
+        ("exif6_square.jpg", "exif6_square_mask_display.png", "apply", None),
+        ("exif6_square.jpg", "exif6_square_mask_display.png", "auto", "EXIF orientation 6"),
+    ],
+)
+def test_a_turned_picture_goes_with_its_mask(real_data, tmp_path, image, mask, exif, words):
+    pairs = real_data / "odd" / "pairs"
+    tree = one_pair(tmp_path / "tree", pairs / image, pairs / mask)
+    config = VocSegConfig(name="odd", splits=ONE, exif=exif)
+    if words:
+        with pytest.raises(VocSegError, match=words):
+            build(tmp_path / "data", config, tree)
+        return
+    (example,) = examples(build(tmp_path / "data", config, tree), "train").values()
+    assert example["image"].shape[:2] == example["segmentation_mask"].shape[:2]
+    assert (example["segmentation_mask"][..., 0] == np.asarray(Image.open(pairs / mask))).all()
+
+
+def test_every_odd_list_gives_ids_or_an_error(real_data, subtests):
+    from voc_seg_tfrecord.formats.id_lists import parse_ids
+
+    for path in sorted((real_data / "odd" / "lists").glob("*.txt")):
+        with subtests.test(path.name):
+            try:
+                ids = parse_ids(path.read_bytes(), path, {"a", "b"})
+            except VocSegError:
+                assert path.stem in {"dup", "empty", "nul", "only_newline", "traversal"}
+            else:
+                assert ids
+                assert not any(pathlib.PurePosixPath(i).is_absolute() or ".." in i for i in ids)

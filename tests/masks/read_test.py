@@ -1,0 +1,116 @@
+import io
+import struct
+import zlib
+
+import numpy as np
+from PIL import Image, ImageFile
+import pytest
+from support.png_writer import write_png
+
+from voc_seg_tfrecord import VOID, voc_palette
+from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.masks.read import decode, read_mask
+from voc_seg_tfrecord.masks.rule import index_rule
+
+VOC = index_rule(21, official=True)
+ANY = index_rule(VOID, official=True)
+
+RNG = np.random.default_rng(7)
+
+
+def random_values(depth, size=(13, 21)):
+    values = RNG.integers(0, 1 << depth, size)
+    values[0, 0] = (1 << depth) - 1
+    return values
+
+
+def read(data, where, rule=ANY, size=None):
+    return read_mask(data, rule, where, size)
+
+
+def tf_decode(data):
+    import tensorflow as tf
+
+    return tf.io.decode_png(data, channels=1)[..., 0].numpy()
+
+
+@pytest.mark.parametrize("interlaced", [False, True])
+@pytest.mark.parametrize("depth", [1, 2, 4, 8])
+def test_palette_pngs_give_the_indices_that_pillow_gives(depth, interlaced):
+    values = random_values(depth)
+    source = write_png(
+        values, depth=depth, palette=voc_palette()[: 1 << depth], interlaced=interlaced
+    )
+    mask = read(source, "m.png")
+    assert (np.asarray(Image.open(io.BytesIO(source))) == values).all()
+    assert (tf_decode(mask.png) == values).all()
+    assert (np.asarray(Image.open(io.BytesIO(mask.png))) == values).all()
+    assert (decode(source, "m.png") == values).all()
+    assert mask.histogram == tuple(np.bincount(values.ravel(), minlength=256))
+
+
+def test_grey_masks_pass_untouched():
+    source = write_png(random_values(8), color=0)
+    assert read(source, "m.png").png is source
+
+
+def test_values_present_are_ascending_and_without_void():
+    values = np.array([[20, 3, 255], [0, 3, 20]])
+    mask = read(write_png(values, palette=voc_palette()), "m.png")
+    assert mask.present() == [0, 3, 20]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (write_png(random_values(1), depth=1, color=0), "1-bit grey PNG"),
+        (write_png(random_values(4), depth=4, color=0), "4-bit grey PNG"),
+        (write_png(random_values(16), depth=16, color=0), "16-bit grey PNG"),
+    ],
+)
+def test_grey_of_other_depths_is_refused(data, words):
+    with pytest.raises(MaskError, match=words):
+        read(data, "m.png")
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"), [("RGB", "rgb PNG"), ("RGBA", "rgba"), ("LA", r"grey\+alpha")]
+)
+def test_colours_and_alpha_are_refused(mode, words):
+    buffer = io.BytesIO()
+    Image.new(mode, (4, 4)).save(buffer, "PNG")
+    with pytest.raises(MaskError, match=rf"m\.png: 8-bit {words}"):
+        read(buffer.getvalue(), "m.png")
+
+
+def test_a_cut_off_mask_is_refused_even_if_pillow_was_told_to_be_lenient(monkeypatch):
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
+    data = write_png(random_values(8), palette=voc_palette())
+    with pytest.raises(MaskError, match="cut off"):
+        read(data[: len(data) // 2], "m.png")
+
+
+def test_a_decompression_bomb_is_stopped_at_its_header():
+    data = bytearray(write_png(np.zeros((2, 2), int), palette=voc_palette()))
+    data[16:24] = struct.pack(">II", 60000, 60000)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    with pytest.raises(MaskError, match="decompression bomb"):
+        read(bytes(data), "m.png")
+
+
+@pytest.mark.parametrize("value", [21, 254])
+def test_the_gate_names_an_unknown_value_and_its_pixels(value):
+    values = np.array([[0, 20, 255], [value, value, 1]])
+    with pytest.raises(MaskError, match=rf"(?s)value {value} on 2 pixels.*0 to 20, or 255"):
+        read(write_png(values, palette=voc_palette()), "m.png", VOC)
+
+
+def test_the_gate_lets_all_classes_and_void_pass():
+    values = np.array([[*range(21), 255]])
+    assert read(write_png(values, palette=voc_palette()), "m.png", VOC).histogram[255] == 1
+
+
+def test_another_size_than_the_images_is_refused_with_both():
+    mask = write_png(np.zeros((3, 4), int), color=0)
+    with pytest.raises(MaskError, match=r"(?s)mask of 4 x 3 pixels.*4 x 5"):
+        read(mask, "m.png", size=(5, 4))

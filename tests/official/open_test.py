@@ -1,0 +1,211 @@
+import functools
+import hashlib
+import http.server
+import pathlib
+import tarfile
+import threading
+import time
+
+import pytest
+from support.building import build, version_folders
+from support.paths import DUMMY_DATA
+from tensorflow_datasets.core.download import checksums
+from tensorflow_datasets.core.utils import Size
+
+import voc_seg_tfrecord
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.facts import official_splits, releases
+
+PART = VocSegConfig(name="part", release="2012", strict=False)
+NAME = "VOCtrainval.tar"
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves files; below /cut/ only the first half of them."""
+
+    def log_message(self, *args):
+        del args
+
+    def copyfile(self, source, outputfile):
+        if self.path.startswith("/cut/"):
+            data = source.read()
+            outputfile.write(data[: len(data) // 2])
+            self.close_connection = True
+        else:
+            super().copyfile(source, outputfile)
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A folder that an HTTP server on loopback serves, and its address."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    handler = functools.partial(Handler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def make_archive(path, top="VOCdevkit"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w") as tar:
+        tar.add(DUMMY_DATA / "VOCdevkit", top)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def archive(served, monkeypatch):
+    """Makes 2012's archive one of dummy_data at the addresses given; returns its bytes."""
+    folder, address = served
+    data = make_archive(folder / "good" / NAME)
+
+    def register(*folders, sha256=None, size=None):
+        urls = tuple(f if f.startswith("http") else f"{address}/{f}/{NAME}" for f in folders)
+        sha256 = sha256 or hashlib.sha256(data).hexdigest()
+        release = (releases.Archive(NAME, (sha256,), urls, ("train", "validation")),)
+        monkeypatch.setitem(releases.RELEASES, "2012", release)
+        info = checksums.UrlInfo(Size(size or len(data)), sha256, NAME)
+        monkeypatch.setattr(voc_seg_tfrecord.Builder, "url_infos", dict.fromkeys(urls, info))
+        return data
+
+    return register
+
+
+def put(folder, name, data):
+    path = folder / name / NAME
+    path.parent.mkdir()
+    path.write_bytes(data)
+
+
+def built(tmp_path, manual_dir=None):
+    builder = build(tmp_path / "data", PART, manual_dir)
+    return {name: split.num_examples for name, split in builder.info.splits.items()}
+
+
+def fails(tmp_path, manual_dir=None):
+    """Returns the one error of a build that has to fail within seconds."""
+    start = time.monotonic()
+    with pytest.raises(voc_seg_tfrecord.VocSegError) as caught:
+        build(tmp_path / "data", PART, manual_dir)
+    assert time.monotonic() - start < 20
+    assert version_folders(tmp_path / "data") == []
+    assert f"get {NAME} from" in str(caught.value)
+    return str(caught.value)
+
+
+BOTH = {"train": 3, "validation": 2}
+
+
+def test_a_good_archive_is_downloaded_and_kept(archive, served, tmp_path):
+    archive("good")
+    assert built(tmp_path) == BOTH
+    (served[0] / "good" / NAME).unlink()
+    (tmp_path / "data" / "voc_seg_tfrecord").rename(tmp_path / "gone")
+    assert built(tmp_path) == BOTH
+
+
+def test_an_archive_of_another_size_is_not_even_downloaded(archive, served, tmp_path):
+    data = archive("good", "large")
+    archive("large")
+    put(served[0], "large", data + b"x")
+    assert f"{len(data) + 1} bytes" in fails(tmp_path)
+
+
+def test_an_archive_with_another_hash_is_refused(archive, served, tmp_path):
+    data = archive("changed")
+    put(served[0], "changed", data[:-1] + b"x")
+    assert "has wrong checksum" in fails(tmp_path)
+
+
+def test_a_missing_archive_is_told_with_its_status(archive, tmp_path):
+    archive("nowhere")
+    assert f"/nowhere/{NAME}: HTTP 404" in fails(tmp_path)
+
+
+def test_a_page_in_place_of_the_archive_is_named(archive, served, tmp_path):
+    archive("page/index.html?")
+    put(served[0], "page", b"")
+    (served[0] / "page" / "index.html").write_text("<html>moved</html>")
+    assert "18 bytes (text/html)" in fails(tmp_path)
+
+
+def test_the_mirror_is_asked_when_the_first_address_is_down(archive, tmp_path):
+    archive(f"http://127.0.0.1:9/{NAME}", "good")
+    start = time.monotonic()
+    assert built(tmp_path) == BOTH
+    assert time.monotonic() - start < 20
+
+
+def test_a_connection_cut_half_way_is_told_and_the_mirror_asked(archive, served, tmp_path):
+    data = archive("cut")
+    put(served[0], "cut", data)
+    assert f"/cut/{NAME}: " in fails(tmp_path)
+    archive("cut", "good")
+    assert built(tmp_path) == BOTH
+
+
+def test_an_archive_in_the_manual_folder_is_used(archive, served, tmp_path):
+    archive()
+    assert built(tmp_path, served[0] / "good") == BOTH
+
+
+def test_an_archive_in_the_manual_folder_is_checked(archive, tmp_path):
+    data = archive()
+    put(tmp_path, "manual", data + b"x")
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"VOCtrainval\.tar: .* bytes, sha256"):
+        build(tmp_path / "data", PART, tmp_path / "manual")
+
+
+def test_an_archive_of_something_else_is_refused(archive, served, tmp_path):
+    data = make_archive(served[0] / "other" / NAME, "photos")
+    archive(sha256=hashlib.sha256(data).hexdigest())
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="an archive without VOC2012"):
+        build(tmp_path / "data", PART, served[0] / "other")
+
+
+def test_a_tree_wins_over_an_archive_beside_it(archive, devkit, tmp_path):
+    archive()
+    (devkit / NAME).write_bytes(b"not even looked at")
+    assert built(tmp_path, devkit) == BOTH | {"test": 1}
+
+
+@pytest.mark.parametrize("year", ["2008", "2009", "2011"])
+def test_a_year_that_cannot_be_registered_says_what_to_put_where(year, tmp_path):
+    with pytest.raises(voc_seg_tfrecord.VocSegError) as caught:
+        build(tmp_path / "data", year)
+    (archive,) = releases.RELEASES[year]
+    assert f"get {archive.filename} from" in str(caught.value)
+    assert archive.sha256s[0] in str(caught.value)
+
+
+def test_trainval_and_test_of_2007_may_lie_in_two_places(devkit, root, tmp_path, monkeypatch):
+    old = root.rename(root.parent / "VOC2007")
+    test = tmp_path / "test" / "VOCdevkit" / "VOC2007"
+    (test / "ImageSets").mkdir(parents=True)
+    for name in ("JPEGImages", "SegmentationClass", "SegmentationObject", "Annotations"):
+        (test / name).symlink_to(old / name)
+    lists = test / "ImageSets" / "Segmentation"
+    lists.mkdir()
+    (old / "ImageSets/Segmentation/test.txt").rename(lists / "test.txt")
+    with tarfile.open(devkit / "VOCtest.tar", "w", dereference=True) as tar:
+        tar.add(test.parent, "VOCdevkit")
+    sha256 = hashlib.sha256((devkit / "VOCtest.tar").read_bytes()).hexdigest()
+    trainval, _ = releases.RELEASES["2007"]
+    both = (trainval, releases.Archive("VOCtest.tar", (sha256,), (), ("test",)))
+    monkeypatch.setitem(releases.RELEASES, "2007", both)
+    config = VocSegConfig(name="strict_2007", release="2007")
+    monkeypatch.setattr(official_splits, "check_ids", lambda *_: None)
+    builder = build(tmp_path / "data", config, devkit)
+    assert {s: i.num_examples for s, i in builder.info.splits.items()} == BOTH | {"test": 1}
+
+
+def test_own_data_needs_a_manual_folder(tmp_path):
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="no --manual_dir"):
+        build(tmp_path / "data", VocSegConfig(name="mine"))
+
+
+def test_two_trees_in_the_manual_folder_are_named(devkit, root, tmp_path):
+    (root.parent / "VOC2007" / "JPEGImages").mkdir(parents=True)
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"2 trees: .*VOC2007, .*VOC2012"):
+        build(tmp_path / "data", VocSegConfig(name="mine"), pathlib.Path(devkit))

@@ -1,0 +1,80 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support import make_sbd
+
+from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
+from voc_seg_tfrecord.facts import releases, tables
+from voc_seg_tfrecord.official import sbd
+
+MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    folder = tmp_path / "benchmark_RELEASE" / "dataset"
+    make_sbd.write(folder, {"2008_000001": MASK}, {"2008_000001": "train.txt"})
+    return folder
+
+
+def read(folder, kind):
+    path = folder / kind / "2008_000001.mat"
+    return sbd.read_mask(path.read_bytes(), path)
+
+
+def test_class_indices_are_read(dataset):
+    mask = read(dataset, "cls")
+    assert mask.dtype == np.uint8
+    assert mask.tolist() == MASK.tolist()
+
+
+def test_object_numbers_are_read(dataset):
+    assert read(dataset, "inst").tolist() == [[0, 2, 2], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("below", ["benchmark_RELEASE/dataset", "benchmark_RELEASE", ""])
+def test_the_folder_is_found_from_any_level(dataset, tmp_path, below):
+    assert sbd.find(sbd.epath.Path(tmp_path / below)) == dataset
+
+
+def test_an_archive_without_sbd_is_named(tmp_path):
+    with pytest.raises(SourceError, match=r"x\.tgz: an archive without SBD"):
+        sbd.find_unpacked(sbd.epath.Path("x.tgz"), sbd.epath.Path(tmp_path))
+
+
+def test_a_damaged_file_is_named(dataset):
+    path = dataset / "cls" / "2008_000001.mat"
+    with pytest.raises(MaskError, match=r"2008_000001\.mat: not readable"):
+        sbd.read_mask(path.read_bytes()[:150], path)
+
+
+def test_values_that_are_no_bytes_are_refused(tmp_path):
+    path = tmp_path / "a.mat"
+    make_sbd.io.savemat(path, {"GTcls": {"Segmentation": MASK.astype(float) / 2}})
+    with pytest.raises(MaskError, match="values from 0"):
+        sbd.read_mask(path.read_bytes(), path)
+
+
+def test_without_scipy_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(ConfigError, match=r"pip install 'voc_seg_tfrecord\[sbd\]'"):
+        sbd.read_mask(b"", "a.mat")
+
+
+def test_the_module_does_not_import_scipy():
+    code = "import sys; from voc_seg_tfrecord import sources; print('scipy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_the_crafted_files_are_read_as_their_structure_says(real_data):
+    folder = real_data / "odd" / "sbd_mat_crafted" / "dataset"
+    path = folder / "cls" / "2008_000002.mat"
+    assert sorted(np.unique(sbd.read_mask(path.read_bytes(), path))) == [0, 1, 15, 20]
+
+
+def test_sbds_archive_is_registered_for_download():
+    rows = (tables.folder("checksums") / "checksums.tsv").read_text().splitlines()
+    registered = {url: sha256 for url, _, sha256, _ in (row.split("\t") for row in rows)}
+    assert [registered[url] for url in releases.SBD.urls] == list(releases.SBD.sha256s)

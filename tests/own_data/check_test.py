@@ -1,0 +1,108 @@
+import json
+
+from PIL import Image
+import pytest
+from support import exports
+from support.png_writer import write_png
+
+from voc_seg_tfrecord.commands import cli
+
+
+@pytest.fixture
+def export(tmp_path):
+    exports.cvat(tmp_path / "export")
+    return tmp_path / "export"
+
+
+def check(root, capsys, *words):
+    status = cli.main(["check", str(root), "--json", *words])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def kinds(report):
+    return {finding["kind"]: finding["count"] for finding in report["findings"]}
+
+
+def test_a_good_tree_passes_and_its_classes_are_counted(export, capsys):
+    status, report = check(export, capsys)
+    assert status == 0
+    assert report["ok"]
+    assert kinds(report) == {"no mask": 1}
+    assert [row["images"] for row in report["classes"]] == [3, 3, 3, 0]
+    assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
+
+
+def test_every_problem_is_found_in_one_go(export, capsys):
+    masks, images = export / "SegmentationClass", export / "JPEGImages"
+    Image.new("RGB", (5, 5)).save(masks / "000032.png")
+    (images / "photo.v1.2.jpeg").write_bytes((images / "photo.v1.2.jpeg").read_bytes()[:-9])
+    (masks / "extra.png").write_bytes(write_png(exports.truth("a"), color=0))
+    exports.put_image(export, "JPEGImages/unlisted.jpg")
+    exports.put(export, "ImageSets/Segmentation/train.txt", "gone\nunlisted\n")
+    status, report = check(export, capsys)
+    assert status == 1
+    assert kinds(report) == {
+        "size of mask and image differ": 1,
+        "damaged file": 1,
+        "missing in JPEGImages": 1,
+        "mask in no split": 1,
+        "no mask": 2,
+    }
+    text = json.dumps(report)
+    assert "extra.png is in no split" in text
+    assert "JPEGImages/gone: no such file" in text
+    assert "mask of 5 x 5 pixels" in text
+    assert "JPEG cut off" in text
+
+
+def test_the_same_image_in_two_splits_is_told(export, capsys):
+    images, masks = export / "JPEGImages", export / "SegmentationClass"
+    name = "photo.v1.2 copy"
+    (images / f"{name}.jpeg").write_bytes((images / "photo.v1.2.jpeg").read_bytes())
+    (masks / f"{name}.png").write_bytes((masks / "photo.v1.2.png").read_bytes())
+    exports.put(export, "ImageSets/Segmentation/val.txt", f"{name}\n")
+    _, report = check(export, capsys)
+    assert kinds(report)["same image in two splits"] == 1
+    assert kinds(report)["near-duplicate ids in two splits"] == 1
+
+
+def test_a_tree_with_overlapping_lists_is_still_read(export, capsys):
+    exports.put(export, "ImageSets/Segmentation/val.txt", "000032\n")
+    status, report = check(export, capsys)
+    assert status == 1
+    assert kinds(report)["id list"] == 1
+    assert report["examined"] == 3
+
+
+def test_a_tree_without_class_names_is_still_read(tmp_path, capsys):
+    exports.mmsegmentation(tmp_path)
+    status, report = check(tmp_path, capsys)
+    assert status == 1
+    assert kinds(report)["no class names"] == 1
+    assert report["examined"] == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
+def test_no_file_stops_the_check(export, capsys, content):
+    for path in [*export.rglob("*.png"), *export.rglob("*.jpg"), *export.rglob("*.JPG")]:
+        path.write_bytes(content)
+    status, report = check(export, capsys)
+    assert status == 1
+    assert report["examined"] == 3
+
+
+def test_the_page_for_people_names_kind_count_and_effect(export, capsys):
+    assert cli.main(["check", str(export)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 x no mask (the build: left out)" in printed
+    assert "a build would go through" in printed
+
+
+def test_a_wrong_call_exits_with_2(export, capsys):
+    assert cli.main(["check", str(export), "--values", "1=x"]) == 2
+    assert "--values: 'x'" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_exits_with_1(tmp_path, capsys):
+    assert cli.main(["check", str(tmp_path / "nowhere")]) == 1
+    assert "no such folder" in capsys.readouterr().out

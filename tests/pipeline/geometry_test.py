@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from support.painting import assert_together, padded_sides, padding, painted
+import tensorflow as tf
+
+from voc_seg_tfrecord import pipeline
+from voc_seg_tfrecord.errors import ConfigError
+
+SIZES = [(1, 1), (1, 40), (40, 1), (31, 64), (112, 174), (174, 500), (500, 375)]
+SEEDS = [(n, 7) for n in range(6)]
+
+
+def to_size(function):
+    return lambda example, seed: function(example, 64, seed=seed)
+
+
+MOVES = {
+    "center_crop_or_pad": lambda example, _: pipeline.center_crop_or_pad(example, 64),
+    "center_crop_or_pad, not square": lambda e, _: pipeline.center_crop_or_pad(e, (50, 81)),
+    "random_crop_or_pad": to_size(pipeline.random_crop_or_pad),
+    "random_flip": lambda example, seed: pipeline.random_flip(example, seed=seed),
+    "random_scaled_crop, scale 1": lambda example, seed: pipeline.random_scaled_crop(
+        example, 64, seed=seed, scales=(1, 1)
+    ),
+}
+RESIZES = {
+    "resize": lambda example, _: pipeline.resize(example, (57, 90)),
+    "random_scale": lambda example, seed: pipeline.random_scale(example, seed=seed),
+    "random_scaled_crop": to_size(pipeline.random_scaled_crop),
+    "random_scaled_crop, any scale": lambda example, seed: pipeline.random_scaled_crop(
+        example, (64, 41), seed=seed, step=0
+    ),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("move", MOVES)
+def test_image_and_masks_stay_together_to_the_pixel(move, size):
+    for seed in SEEDS:
+        assert_together(MOVES[move](tensors(painted(*size)), seed))
+
+
+@pytest.mark.parametrize("size", [size for size in SIZES if max(size) <= 250])
+@pytest.mark.parametrize("resize", RESIZES)
+def test_image_and_masks_stay_together_when_they_are_resized(resize, size):
+    for seed in SEEDS:
+        assert_together(RESIZES[resize](tensors(painted(*size)), seed), tolerance=1)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_pictures_have_the_size_that_was_asked_for_and_it_is_static(size):
+    def shapes(function, wanted):
+        dataset = tf.data.Dataset.from_tensors(tensors(painted(*size))).map(function)
+        image, mask = (dataset.element_spec[n].shape for n in ("image", "segmentation_mask"))
+        assert (image, mask) == ((*wanted, 3), (*wanted, 1))
+        (example,) = dataset
+        assert example["image"].shape == image
+        assert example["instance_mask"].shape == mask
+
+    shapes(lambda e: pipeline.center_crop_or_pad(e, 64), (64, 64))
+    shapes(lambda e: pipeline.resize(e, (9, 21)), (9, 21))
+    shapes(lambda e: pipeline.random_crop_or_pad(e, (9, 700), seed=(1, 2)), (9, 700))
+    shapes(lambda e: pipeline.random_scaled_crop(e, 64, seed=(1, 2)), (64, 64))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_middle_stays_in_the_middle(size):
+    example = pipeline.center_crop_or_pad(tensors(painted(*size)), 64)
+    expected = tf.image.resize_with_crop_or_pad(painted(*size)["image"], 64, 64)
+    assert np.array_equal(example["image"], expected)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("target", [(57, 90), (1, 1), (300, 7)])
+def test_resized_pixels_are_those_of_tensorflow(size, target):
+    source = painted(*size)
+    example = pipeline.resize(tensors(source), target)
+    bilinear = tf.round(tf.image.resize(source["image"], target))
+    nearest = tf.image.resize(source["segmentation_mask"], target, "nearest")
+    assert np.array_equal(example["image"], bilinear)
+    assert np.array_equal(example["segmentation_mask"], nearest)
+
+
+def test_nothing_of_a_smaller_picture_is_lost_by_padding():
+    for seed in SEEDS:
+        example = pipeline.random_crop_or_pad(tensors(painted(20, 30)), 64, seed=seed)
+        assert (~padding(example)).sum() == 20 * 30
+        rows = example["segmentation_mask"][..., 0].numpy()[~padding(example)]
+        assert np.array_equal(rows.reshape(20, 30), painted(20, 30)["segmentation_mask"][..., 0])
+
+
+def test_random_places_reach_every_border():
+    examples = [
+        pipeline.random_crop_or_pad(tensors(painted(5, 3)), 4, seed=(n, 0)) for n in range(60)
+    ]
+    places = {(int(e["segmentation_mask"].numpy().min()), padded_sides(e)) for e in examples}
+    assert places == {(row, side) for row in (0, 1) for side in ("left", "right")}
+
+
+def test_every_scale_of_the_steps_occurs_and_no_other():
+    sizes = {
+        pipeline.random_scale(tensors(painted(40, 80)), seed=(n, 0))["image"].shape[:2]
+        for n in range(100)
+    }
+    assert sizes == {(10 * n, 20 * n) for n in range(2, 9)}
+
+
+def test_a_scaled_crop_shows_the_picture_at_its_scale():
+    for seed in SEEDS:
+        example = pipeline.random_scaled_crop(
+            tensors(painted(200, 240)), 64, seed=seed, scales=(2, 2), flip=False
+        )
+        rows = example["segmentation_mask"][:, 0, 0].numpy().astype(int)
+        assert rows[-1] - rows[0] == 31  # 64 rows show 32
+        assert not padding(example).any()
+
+
+def test_half_of_all_flips_flip():
+    flipped = sum(
+        int(pipeline.random_flip(tensors(painted(1, 2)), seed=(n, 0))["image"][0, 0, 1] == 1)
+        for n in range(200)
+    )
+    assert 70 < flipped < 130
+
+
+def test_flips_do_not_go_with_places():
+    both = set()
+    for n in range(60):
+        flipped = pipeline.random_flip(tensors(painted(2, 2)), seed=(n, 0))
+        placed = pipeline.random_crop_or_pad(tensors(painted(2, 2)), 1, seed=(n, 0))
+        both.add((int(flipped["image"][0, 0, 1]), int(placed["image"][0, 0, 0])))
+    assert len(both) == 4
+
+
+def test_the_size_in_the_record_is_kept_and_what_is_no_longer_true_left_out():
+    source = tensors(painted(40, 50))
+    for move in [*MOVES.values(), *RESIZES.values()]:
+        example = move(source, (1, 2))
+        assert (example["image/height"], example["image/width"]) == (40, 50)
+        assert example["image/filename"] == b"painted.jpg"
+        assert "labels" not in example
+    assert "labels" in source
+
+
+def test_images_that_were_made_floats_are_not_rounded():
+    example = tensors(painted(9, 9))
+    example["image"] = tf.cast(example["image"], tf.float32) / 255
+    resized = pipeline.resize(example, 5)["image"]
+    assert resized.dtype == tf.float32
+    assert 0 < float(tf.reduce_max(resized)) < 9 / 255
+
+
+def test_a_batch_is_refused_with_what_to_do():
+    batch = {"image": tf.zeros([2, 4, 4, 3], tf.uint8)}
+    with pytest.raises(ConfigError, match=r"(?s)image: a tensor of rank 4.*before batching"):
+        pipeline.center_crop_or_pad(batch, 3)
+
+
+@pytest.mark.parametrize("size", [0, (3, -1)])
+def test_an_impossible_size_is_refused(size):
+    with pytest.raises(ConfigError, match="size: "):
+        pipeline.center_crop_or_pad(tensors(painted(4, 4)), size)
+
+
+@pytest.mark.parametrize("scales", [(0, 1), (2, 1)])
+def test_impossible_scales_are_refused(scales):
+    with pytest.raises(ConfigError, match="scales, step"):
+        pipeline.random_scale(tensors(painted(4, 4)), seed=(1, 2), scales=scales)
+
+
+def tensors(example):
+    return {name: tf.constant(value) for name, value in example.items()}
