@@ -1,9 +1,19 @@
 import subprocess
 import sys
 
+import pytest
+
 import voc_seg_tfrecord
 
 HEAVY = ("tensorflow", "apache_beam", "scipy", "keras", "requests")
+MODULES = {
+    "arrays": "center_crop_or_pad",
+    "leaks": "shared",
+    "pipeline": "training_batches",
+    "splits": "only",
+    "stats": "compute",
+    "verify": "verify",
+}
 
 
 def run(code):
@@ -22,5 +32,41 @@ def test_importing_registers_the_dataset_and_loads_nothing_heavy():
     assert run(code).splitlines() == ["[]", "True"]
 
 
-def test_every_public_name_is_there():
+def test_listing_the_names_loads_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from voc_seg_tfrecord import *\n"
+        "import voc_seg_tfrecord; dir(voc_seg_tfrecord)\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])\n"
+    )
+    assert run(code) == "[]"
+
+
+def test_a_fresh_process_can_import_every_public_module_from_the_package():
+    names = ", ".join(MODULES)
+    code = f"from voc_seg_tfrecord import {names}\nprint(*(m.__name__ for m in ({names})))"
+    assert run(code).split() == [
+        "voc_seg_tfrecord.arrays",
+        "voc_seg_tfrecord.audit.leaks",
+        "voc_seg_tfrecord.pipeline",
+        "voc_seg_tfrecord.splits",
+        "voc_seg_tfrecord.stats",
+        "voc_seg_tfrecord.audit.verify",
+    ]
+
+
+@pytest.mark.parametrize(("module", "function"), MODULES.items())
+def test_every_public_module_has_its_function_and_is_listed(module, function):
+    assert callable(getattr(getattr(voc_seg_tfrecord, module), function))
+    assert module in dir(voc_seg_tfrecord)
+
+
+def test_every_public_name_is_there_and_listed():
     assert all(hasattr(voc_seg_tfrecord, name) for name in voc_seg_tfrecord.__all__)
+    assert set(voc_seg_tfrecord.__all__) <= set(dir(voc_seg_tfrecord))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    name = "verifies"
+    with pytest.raises(AttributeError, match="'voc_seg_tfrecord' has no attribute 'verifies'"):
+        getattr(voc_seg_tfrecord, name)

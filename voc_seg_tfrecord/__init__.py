@@ -2,8 +2,12 @@
 
 Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecord')` and
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
-imported.
+imported. The public modules `arrays`, `leaks`, `pipeline`, `splits`, `stats` and `verify` are
+imported when they are first asked for.
 """
+
+import importlib
+from types import ModuleType
 
 from voc_seg_tfrecord.build_from.memory import from_arrays
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
@@ -22,3 +26,23 @@ __all__ = [
     "from_arrays",
     "voc_palette",
 ]
+
+# Imported late, as some of them import TensorFlow. Not in `__all__`: `import *` would load them.
+_MODULES = {
+    "arrays": "arrays",
+    "leaks": "audit.leaks",
+    "pipeline": "pipeline",
+    "splits": "splits",
+    "stats": "stats",
+    "verify": "audit.verify",
+}
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
