@@ -56,7 +56,7 @@ def test_the_example_that_is_given_is_not_changed():
     assert_same(example, painted(9, 9))
 
 
-def test_an_example_without_pictures_is_refused():
+def test_an_example_without_images_is_refused():
     with pytest.raises(ConfigError, match="expected: one of image"):
         arrays.center_crop_or_pad({"labels": np.array([1])}, 4)
 

@@ -2,8 +2,8 @@
 
 The counterpart of `voc_seg_tfrecord.pipeline` for what `tfds.data_source` gives: to be
 mapped in Grain, or called in a PyTorch `Dataset`. Image and masks move together, padding is
-0 in images and 255, void, in masks; `labels` and `objects`, which describe the whole
-picture, are left out; all else passes through.
+0 in images and 255, void, in masks. `labels` and `objects` describe the complete image, so they
+are left out. All other features are returned unchanged.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def center_crop_or_pad(example: Mapping[str, Any], size: int) -> dict[str, Any]:
       size: height and width of the result.
 
     Returns:
-      The example with pictures `[size, size, channels]`, the same pixels that
+      The example with image and masks `[size, size, channels]`, the same pixels that
       `pipeline.center_crop_or_pad` gives.
     """
     height, width = _size(example)
@@ -33,15 +33,15 @@ def center_crop_or_pad(example: Mapping[str, Any], size: int) -> dict[str, Any]:
 def random_crop_or_pad(
     example: Mapping[str, Any], size: int, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Cuts out at random where the picture is larger, lays it at random where smaller.
+    """Crops at random where the image is larger, pads at random where it is smaller.
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
       size: height and width of the result.
-      rng: Grain's `random_map` gives one an example.
+      rng: the random generator; Grain's `random_map` gives one per example.
 
     Returns:
-      The example with pictures `[size, size, channels]`.
+      The example with image and masks `[size, size, channels]`.
     """
     height, width = _size(example)
     row, column = rng.integers(0, [abs(height - size), abs(width - size)], endpoint=True)
@@ -49,14 +49,14 @@ def random_crop_or_pad(
 
 
 def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """Swaps left and right in one of two cases.
+    """Swaps left and right with probability 0.5.
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
-      rng: Grain's `random_map` gives one an example.
+      rng: the random generator; Grain's `random_map` gives one per example.
 
     Returns:
-      The example with pictures of the same size.
+      The example with image and masks of the same size.
     """
     step = -1 if rng.random() < 0.5 else 1
     return {
@@ -66,7 +66,7 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
 
 
 def _crop_or_pad(example: Mapping[str, Any], size: int, row: int, column: int) -> dict[str, Any]:
-    """Cuts at `row`, `column` along the axes that are too long, pads by them along others."""
+    """Crops at `row`, `column` along the axes that are too long, pads by them along the others."""
     moved = _without_whole(example)
     for name, fill in FILL.items():
         if name in moved:

@@ -1,6 +1,6 @@
-"""The id lists that papers name, and parts of a dataset that are made by such a list.
+"""The id lists that papers name, and the parts of a dataset that such a list selects.
 
-A list never becomes records of its own: `only` takes its examples out of what is built.
+A list never becomes records of its own: `only` selects its examples from a built dataset.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -107,7 +107,7 @@ def load(builder: Any, split: str, wanted: Collection[str], **read: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Part(Sequence):
-    """Some examples of a data source, in its order; a data source itself.
+    """Some examples of a data source, in its order. It is a data source itself.
 
     Attributes:
       source: the data source.
@@ -138,7 +138,7 @@ def _divide(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
     """Returns what is in the list and what is not."""
     if _is_tf_data(dataset):
         return _divide_tf_data(dataset, wanted)
-    # The records themselves are asked: nothing is decoded but their names.
+    # Read from the records themselves: only the file names are decoded.
     raw = dataset.data_source
     found = [records.parse(raw[index]).id for index in range(len(raw))]
     chosen = set(wanted)
@@ -147,8 +147,8 @@ def _divide(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
         raise ConfigError(
             repr(dataset),
             found=f"{len(lacking)} of {len(chosen)} ids are not in it, such as {lacking[0]}",
-            expected="a split that holds the whole list",
-            remedy="read the split that the list is made for",
+            expected="a split that holds the complete list",
+            remedy="read the split that the list was made for",
         )
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
 

@@ -28,12 +28,12 @@ def test_background_is_black_and_not_laid_over_whichever_class_it_is():
     assert tuple(pixels[200, 600]) == (100, 100, 100)
 
 
-def test_the_command_saves_a_picture(tmp_path, capsys):
+def test_the_command_saves_an_image(tmp_path, capsys):
     build(tmp_path, "sample")
     out = tmp_path / "sheet.png"
     words = ["preview", "voc_seg_tfrecord/sample", "--data_dir", str(tmp_path), "--out", str(out)]
     assert cli.main([*words, "--split", "train"]) == 0
     assert "3 examples of train" in capsys.readouterr().out
-    with Image.open(out) as picture:
-        assert picture.size[1] > 600
+    with Image.open(out) as image:
+        assert image.size[1] > 600
     assert cli.main([*words, "--split", "nothing"]) == 2

@@ -31,7 +31,7 @@ def singles(batch):
 
 
 @pytest.mark.parametrize("multiple", [1, 32])
-def test_pictures_of_any_size_batch_with_void_around_them_and_their_true_sizes(multiple):
+def test_images_of_any_size_batch_with_void_around_them_and_their_true_sizes(multiple):
     (batch,) = pipeline.padded_batch(dataset(SIZES), 8, multiple=multiple)
     assert batch["image"].shape == ((5, 70, 90, 3) if multiple == 1 else (5, 96, 96, 3))
     for example, size in zip(singles(batch), SIZES, strict=True):
@@ -69,7 +69,7 @@ def test_sizes_are_grouped_without_decoding_and_nothing_is_lost():
     sizes = [(375, 500), (500, 375)] * 6 + [(333, 500)] * 3
     encoded = tf.data.Dataset.from_tensor_slices(
         {
-            "image": [b"not a picture at all"] * len(sizes),
+            "image": [b"not an image at all"] * len(sizes),
             "image/height": np.int32([height for height, _ in sizes]),
             "image/width": np.int32([width for _, width in sizes]),
         }

@@ -29,7 +29,7 @@ def sample(tmp_path_factory):
 
 
 def decoded_and_encoded(builder):
-    """Yields each of train's examples as `tfds.load` gives it, and with encoded pictures."""
+    """Yields each of train's examples as `tfds.load` gives it, and with encoded images."""
     skip = {name: tfds.decode.SkipDecoding() for name in PICTURES}
     return zip(
         builder.as_dataset(split="train"),
@@ -59,7 +59,7 @@ def test_decoding_later_gives_the_pixels_that_tfds_gives(sample):
             assert np.array_equal(pipeline.decode(later)[name], decoded[name])
 
 
-def test_pictures_that_are_decoded_stay_as_they_are(sample):
+def test_images_that_are_decoded_stay_as_they_are(sample):
     for decoded, _ in decoded_and_encoded(sample):
         assert_same(
             {k: v for k, v in pipeline.decode(decoded).items() if k != "objects"},
@@ -68,7 +68,7 @@ def test_pictures_that_are_decoded_stay_as_they_are(sample):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_gives_the_same_of_encoded_pictures_as_of_decoded_ones(sample, name):
+def test_every_function_gives_the_same_of_encoded_images_as_of_decoded_ones(sample, name):
     for decoded, later in decoded_and_encoded(sample):
         assert_same(FUNCTIONS[name](later), FUNCTIONS[name](decoded))
 
@@ -113,7 +113,7 @@ def test_scaled_down_image_and_mask_show_the_same_blocks(size, ratio):
         assert example["image"].shape[:2] == [-(-side // ratio) for side in size]
         assert example["segmentation_mask"].shape[:2] == example["image"].shape[:2]
         apart = example["image"].numpy() / 3.0 - example["segmentation_mask"].numpy()
-        # The middle of a block lies between its pixels; the last block may be cut off.
+        # The middle of a block lies between its pixels; the last block may be incomplete.
         assert abs(apart).max() <= ratio / 2 + tolerance / 3
 
 
@@ -122,16 +122,16 @@ def test_other_ratios_are_refused():
         pipeline.decode({"image": tf.constant(jpeg(noise(8, 8, 3)))}, ratio=3)
 
 
-def test_a_decoded_picture_cannot_be_scaled_by_the_decoder():
+def test_a_decoded_image_cannot_be_scaled_by_the_decoder():
     with pytest.raises(ConfigError, match=r"(?s)2 for image, which is decoded.*resize"):
         pipeline.decode({"image": tf.constant(noise(8, 8, 3))}, ratio=2)
 
 
-def test_encoded_pictures_without_their_size_are_refused():
+def test_encoded_images_without_their_size_are_refused():
     with pytest.raises(ConfigError, match="expected: image/height and image/width"):
         pipeline.center_crop_or_pad({"image": tf.constant(jpeg(noise(8, 8, 3)))}, 4)
 
 
-def test_an_example_without_pictures_is_refused():
+def test_an_example_without_images_is_refused():
     with pytest.raises(ConfigError, match="expected: one of image, segmentation_mask"):
         pipeline.decode({"labels": tf.constant([1])})

@@ -48,7 +48,7 @@ def test_image_and_masks_stay_together_when_they_are_resized(resize, size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_pictures_have_the_size_that_was_asked_for_and_it_is_static(size):
+def test_images_have_the_size_requested_and_it_is_static(size):
     def shapes(function, wanted):
         dataset = tf.data.Dataset.from_tensors(tensors(painted(*size))).map(function)
         image, mask = (dataset.element_spec[n].shape for n in ("image", "segmentation_mask"))
@@ -81,7 +81,7 @@ def test_resized_pixels_are_those_of_tensorflow(size, target):
     assert np.array_equal(example["segmentation_mask"], nearest)
 
 
-def test_nothing_of_a_smaller_picture_is_lost_by_padding():
+def test_nothing_of_a_smaller_image_is_lost_by_padding():
     for seed in SEEDS:
         example = pipeline.random_crop_or_pad(tensors(painted(20, 30)), 64, seed=seed)
         assert (~padding(example)).sum() == 20 * 30
@@ -105,7 +105,7 @@ def test_every_scale_of_the_steps_occurs_and_no_other():
     assert sizes == {(10 * n, 20 * n) for n in range(2, 9)}
 
 
-def test_a_scaled_crop_shows_the_picture_at_its_scale():
+def test_a_scaled_crop_shows_the_image_at_its_scale():
     for seed in SEEDS:
         example = pipeline.random_scaled_crop(
             tensors(painted(200, 240)), 64, seed=seed, scales=(2, 2), flip=False

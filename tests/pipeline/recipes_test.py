@@ -185,7 +185,7 @@ def test_only_what_is_asked_for_is_read(small):
     assert set(example) == {"segmentation_mask", "image/filename", "seed"}
 
 
-def test_reading_leaves_pictures_encoded_and_the_order_as_it_is(small):
+def test_reading_leaves_images_encoded_and_the_order_as_it_is(small):
     dataset = pipeline.read(small, "train")
     assert dataset.element_spec["image"].dtype == tf.string
     assert dataset.cardinality() == COUNT
@@ -221,7 +221,7 @@ def test_padding_never_becomes_background(small):
         e["image/filename"].numpy(): int((e["segmentation_mask"].numpy() == 0).sum())
         for e in small.as_dataset(split="train")
     }
-    # Both larger than every picture, so that nothing is cut off and every pixel is counted.
+    # Both larger than every image, so that nothing is cut off and every pixel is counted.
     for batch in pipeline.evaluation_batches(small, "train", batch_size=5, size=(41, 60)):
         for name, mask in zip(
             batch["image/filename"].numpy(), batch["segmentation_mask"].numpy(), strict=True
@@ -243,12 +243,12 @@ def test_keras_layers_after_it_keep_image_and_mask_aligned():
     stacked = tf.concat([batch["image"], *(batch[name] for name in names)], axis=-1)
     flipped = tf.cast(layer(stacked, training=True), tf.uint8)
     assert not np.array_equal(flipped, stacked)
-    for picture in flipped:
+    for image in flipped:
         assert_together(
             {
-                "image": picture[..., :3],
-                "segmentation_mask": picture[..., 3:4],
-                "instance_mask": picture[..., 4:],
+                "image": image[..., :3],
+                "segmentation_mask": image[..., 3:4],
+                "instance_mask": image[..., 4:],
             }
         )
 

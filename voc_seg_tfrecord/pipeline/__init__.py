@@ -5,17 +5,17 @@ the feature names of the dataset:
 
 - `image` uint8 `[H, W, 3]`, `segmentation_mask` and `instance_mask` uint8 `[H, W, 1]` always
   move together. The image is resized bilinearly, masks take the nearest pixel. Padding is 0
-  in images and 255, void, in masks. A picture that is not decoded yet (a string, as
+  in images and 255, void, in masks. An image or mask that is not decoded yet (a string, as
   `tfds.decode.SkipDecoding` leaves it) is decoded on the way, and only the part that is
   needed.
-- `image/height` and `image/width` are always those of the picture in the record, whatever
+- `image/height` and `image/width` are always those of the image in the record, whatever
   was done to it since.
-- `labels` and `objects` describe the whole picture, so functions that change what is seen
+- `labels` and `objects` describe the complete image, so functions that change what is seen
   leave them out.
-- whatever else there is passes through.
+- all other features are returned unchanged.
 
-All randomness comes from a seed an example (see `example_seed`), so that neither threads
-nor restarts change it. `training_batches` and `evaluation_batches` put the usual together.
+All randomness comes from one seed per example (see `example_seed`), so that neither threads
+nor restarts change it. `training_batches` and `evaluation_batches` combine the usual steps.
 
 Importing this loads TensorFlow.
 """

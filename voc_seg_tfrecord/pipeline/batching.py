@@ -1,4 +1,4 @@
-"""Batches of pictures of different size."""
+"""Batches of images and masks of different sizes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from voc_seg_tfrecord.pipeline import contents
 from voc_seg_tfrecord.pipeline.contents import Example
 
 ABSENT_LABEL = -1
-"""What fills up `labels` in a batch."""
+"""Pads `labels` in a batch."""
 
 
 def padded_batch(
@@ -21,23 +21,24 @@ def padded_batch(
     multiple: int = 1,
     drop_remainder: bool = False,
 ) -> tf.data.Dataset:
-    """Batches decoded pictures of any size, padded below and to the right.
+    """Batches decoded images and masks of any size, padded at the bottom and the right.
 
     Args:
       dataset: of decoded examples, without `objects`.
-      batch_size: how many make a batch.
-      multiple: height and width of a batch are those of its largest picture, rounded up to
-        a multiple of this: many networks need 16 or 32, and compilers fewer shapes.
-      drop_remainder: whether to leave out a last batch that is not full.
+      batch_size: examples per batch.
+      multiple: height and width of a batch are those of its largest image, rounded up to
+        a multiple of this (1). Many networks need 16 or 32, and it gives compilers fewer
+        shapes.
+      drop_remainder: whether to drop a last batch that is not full.
 
     Returns:
       A dataset of batches: image uint8 `[B, H, W, 3]`, 0 in padding; masks uint8
       `[B, H, W, 1]`, 255 in padding; `labels`, if there, int64 `[B, N]`, -1 in padding.
-      If pictures are as they were in the record, `image/height` and `image/width`, int32
-      `[B]`, tell which part of each is the picture.
+      If images were not cropped, resized or padded, `image/height` and `image/width`, int32
+      `[B]`, say which part of each is the image.
 
     Raises:
-      ConfigError: if pictures are not decoded, or there are `objects`.
+      ConfigError: if images or masks are not decoded, or there are `objects`.
     """
     spec = dataset.element_spec
     encoded = [n for n in contents.names(spec) if contents.is_encoded(spec[n])]
@@ -45,7 +46,7 @@ def padded_batch(
         raise ConfigError(
             "padded_batch",
             found=f"{' and '.join(encoded)} not decoded" if encoded else "objects",
-            expected="decoded pictures, and no feature that is a table",
+            expected="decoded images and masks, and no feature that is a table",
             remedy="map `pipeline.decode` before" if encoded else "drop `objects` before",
         )
     fills = {**FILL, "labels": ABSENT_LABEL}
@@ -57,10 +58,10 @@ def padded_batch(
 
 
 def group_by_size(dataset: tf.data.Dataset, batch_size: int, *, step: int = 64) -> tf.data.Dataset:
-    """Brings examples of about the same size together, so that batches need little padding.
+    """Groups examples of about the same size, so that batches need little padding.
 
-    Looks at `image/height` and `image/width` only: put it before decoding, when an example
-    is small, and `padded_batch` with the same batch size after it.
+    Uses only `image/height` and `image/width`. Call it before decoding, while examples are
+    small, and `padded_batch` with the same batch size after it.
 
     Args:
       dataset: of examples, decoded or not.

@@ -1,4 +1,4 @@
-"""What an example holds: which pictures, decoded or not, and of what size."""
+"""What an example holds: which images and masks, decoded or not, and their size."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -12,16 +12,16 @@ Example: TypeAlias = dict[str, Any]
 """Feature names and tensors."""
 
 
-def is_encoded(picture: tf.Tensor) -> bool:
-    """Says whether a picture is still the bytes of its file."""
-    return picture.dtype == tf.string
+def is_encoded(image: tf.Tensor) -> bool:
+    """Says whether an image or mask is still the bytes of its file."""
+    return image.dtype == tf.string
 
 
 def names(example: Mapping[str, Any]) -> list[str]:
-    """Returns the names of the pictures in an example.
+    """Returns the names of the image and masks in an example.
 
     Raises:
-      ConfigError: if there is none, or they are those of a batch.
+      ConfigError: if the example has none of them, or is a batch.
     """
     found = [name for name in FILL if name in example]
     if not found:
@@ -41,13 +41,13 @@ def names(example: Mapping[str, Any]) -> list[str]:
 
 
 def size(example: Mapping[str, Any]) -> tf.Tensor:
-    """Returns height and width of the pictures as they are now, int32 `[2]`.
+    """Returns the current height and width of image and masks, int32 `[2]`.
 
-    Nothing is decoded for it: for pictures that are still encoded they are `image/height`
-    and `image/width`.
+    Nothing is decoded: while they are still encoded, the size is `image/height` and
+    `image/width`.
 
     Raises:
-      ConfigError: if the pictures are encoded and the example does not say their size.
+      ConfigError: if they are encoded and the example does not give their size.
     """
     first = example[names(example)[0]]
     if not is_encoded(first):
@@ -55,8 +55,8 @@ def size(example: Mapping[str, Any]) -> tf.Tensor:
     if HEIGHT not in example or WIDTH not in example:
         raise ConfigError(
             "example",
-            found=f"pictures that are not decoded, and features {sorted(example)}",
-            expected=f"{HEIGHT} and {WIDTH} with them",
+            found=f"images that are not decoded, and features {sorted(example)}",
+            expected=f"{HEIGHT} and {WIDTH} among the features",
             remedy="keep both features, or decode before",
         )
     return tf.cast(tf.stack([example[HEIGHT], example[WIDTH]]), tf.int32)

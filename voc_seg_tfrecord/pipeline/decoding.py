@@ -1,8 +1,8 @@
-"""Decoding, as little of a picture as is needed.
+"""Decoding only the part of an image that is needed.
 
 The entropy-coded stream of a JPEG has to be read up to the last row that is wanted, but the
 transform, the chroma upsampling and the colour conversion can be left out for what lies
-beside and above it. PNG knows nothing of the kind: a mask is decoded whole and cut.
+beside and above it. PNG offers nothing like this: a mask is decoded completely and then cropped.
 """
 
 from collections.abc import Mapping
@@ -16,20 +16,21 @@ from voc_seg_tfrecord.pipeline import contents
 from voc_seg_tfrecord.pipeline.contents import Example
 
 RATIOS = (1, 2, 4, 8)
-"""What a JPEG decoder can scale down by."""
+"""The factors by which a JPEG decoder can scale down."""
 
 _MARGIN = 2  # columns; half of the colour samples lie at most two pixels apart
 
 
 def decode(example: Mapping[str, Any], *, ratio: int = 1) -> Example:
-    """Decodes the pictures of an example that are not decoded yet.
+    """Decodes the image and masks of an example that are not decoded yet.
 
     Args:
-      example: pictures are scalar strings, or decoded already: those stay as they are.
+      example: image and masks are scalar strings; those that are decoded already stay
+        unchanged.
       ratio: 1, 2, 4 or 8: by how much to scale down. The JPEG decoder does it, which is
         about the mean of each block of pixels (median PSNR on 106 VOC photos 43, 44 and 46
         dB; `resize`, which does not smooth, has 58, 29 and 26); masks take a pixel near the
-        middle of the block. Height and width become those of the picture divided by it,
+        middle of the block. Height and width become those of the image divided by it,
         rounded up.
 
     Returns:
@@ -37,7 +38,7 @@ def decode(example: Mapping[str, Any], *, ratio: int = 1) -> Example:
       pixels are those that `tfds.load` gives.
 
     Raises:
-      ConfigError: if the ratio is another, or not 1 for a picture that is decoded already.
+      ConfigError: if the ratio is another, or not 1 for an image that is decoded already.
     """
     if ratio not in RATIOS:
         raise ConfigError("ratio", found=str(ratio), expected="1, 2, 4 or 8")
@@ -49,22 +50,22 @@ def decode(example: Mapping[str, Any], *, ratio: int = 1) -> Example:
             raise ConfigError(
                 "ratio",
                 found=f"{ratio} for {name}, which is decoded",
-                expected="pictures that are not decoded",
+                expected="images and masks that are not decoded",
                 remedy="load with tfds.decode.SkipDecoding(), or resize",
             )
     return decoded
 
 
 def decode_window(data: tf.Tensor, name: str, window: tf.Tensor) -> tf.Tensor:
-    """Decodes a part of a picture.
+    """Decodes a part of an image or mask.
 
     Args:
       data: a scalar string, the file's bytes.
-      name: the feature it is.
-      window: int32 `[4]`, top, left, height and width, inside the picture.
+      name: the name of its feature.
+      window: int32 `[4]`, top, left, height and width, inside the image.
 
     Returns:
-      uint8 `[height, width, channels]`: what cutting the decoded picture gives.
+      uint8 `[height, width, channels]`: the same pixels as cropping the decoded image.
     """
     if name != IMAGE:
         return cut(tf.io.decode_png(data, channels=1), window)
@@ -75,10 +76,10 @@ def decode_window(data: tf.Tensor, name: str, window: tf.Tensor) -> tf.Tensor:
     )
 
 
-def cut(picture: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Cuts a window out of a decoded picture."""
+def cut(image: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Crops a decoded image or mask to a window."""
     begin = tf.concat([window[:2], [0]], axis=0)
-    return tf.slice(picture, begin, tf.concat([window[2:], [-1]], axis=0))
+    return tf.slice(image, begin, tf.concat([window[2:], [-1]], axis=0))
 
 
 def _decoded(data: tf.Tensor, name: str, ratio: int) -> tf.Tensor:
@@ -95,11 +96,11 @@ def _decoded(data: tf.Tensor, name: str, ratio: int) -> tf.Tensor:
 
 
 def _decode_jpeg_window(data: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Decodes a little more to the sides than is wanted, and cuts that off.
+    """Decodes a few columns more on both sides than are wanted, and drops them.
 
     Colour is interpolated from neighbours where a JPEG has less of it than pixels, and
     `decode_and_crop_jpeg` does not look beyond its window: its outermost columns would not
-    be those of the whole picture.
+    be those of the complete image.
     """
     top, left, height, width = tf.unstack(window)
     begin = tf.maximum(left - _MARGIN, 0)
@@ -115,7 +116,7 @@ def _decode_any(data: tf.Tensor) -> tf.Tensor:
 
 
 def _every(mask: tf.Tensor, ratio: int) -> tf.Tensor:
-    """Takes the pixel after the middle of each block; the last block may be cut off."""
+    """Takes the pixel after the middle of each block; the last block may be incomplete."""
     for axis in (0, 1):
         length = tf.shape(mask)[axis]
         middles = tf.range((length + ratio - 1) // ratio) * ratio + ratio // 2

@@ -1,4 +1,4 @@
-"""Crops, padding, sizes and flips, of image and masks as one.
+"""Crops, padding, sizes and flips, the same for image and masks.
 
 Every function here takes one example, decoded or not, and works as the package's docstring
 says. A size is one number for a square, or height and width. Wherever the size of the
@@ -32,11 +32,11 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
 
     Args:
       example: image and masks.
-      size: of the result.
+      size: size of the result.
 
     Returns:
-      The example with pictures of that size. Where a number of rows or columns is odd, the
-      one more is cut off or added below or to the right.
+      The example with image and masks of that size. Where the number of rows or columns to
+      crop or pad is odd, the extra one is at the bottom or at the right.
     """
     canvas = _pair("size", size)
     room = tf.abs(contents.size(example) - canvas)
@@ -44,15 +44,15 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
 
 
 def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tensor) -> Example:
-    """Cuts out at random where the picture is larger, lays it at random where smaller.
+    """Crops at random where the image is larger, pads at random where it is smaller.
 
     Args:
       example: image and masks.
-      size: of the result.
-      seed: integer `[2]`, such as `example_seed` makes.
+      size: size of the result.
+      seed: integer `[2]`, such as `example_seed` returns.
 
     Returns:
-      The example with pictures of that size.
+      The example with image and masks of that size.
     """
     canvas = _pair("size", size)
     room = tf.abs(contents.size(example) - canvas)
@@ -60,28 +60,28 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
 
 
 def resize(example: Mapping[str, Any], size: Size) -> Example:
-    """Resizes, whatever that does to the shape of things.
+    """Resizes without keeping the aspect ratio.
 
     Args:
       example: image and masks.
-      size: of the result.
+      size: size of the result.
 
     Returns:
-      The example with pictures of that size. Neither smooths before it scales down: see
+      The example with image and masks of that size. Neither smooths before it scales down: see
       `decode(ratio=)` for that.
     """
     return Window(size=tf.constant(_pair("size", size))).apply(example)
 
 
 def random_flip(example: Mapping[str, Any], *, seed: tf.Tensor) -> Example:
-    """Swaps left and right in one of two cases.
+    """Swaps left and right with probability 0.5.
 
     Args:
       example: image and masks.
-      seed: integer `[2]`, such as `example_seed` makes.
+      seed: integer `[2]`, such as `example_seed` returns.
 
     Returns:
-      The example with pictures of the same size.
+      The example with image and masks of the same size.
     """
     return Window(flip=_coin(seed)).apply(example)
 
@@ -93,16 +93,16 @@ def random_scale(
     scales: tuple[float, float] = DEEPLAB_SCALES,
     step: float = 0.25,
 ) -> Example:
-    """Resizes the whole picture by a random factor.
+    """Resizes the complete image by a random factor.
 
     Args:
       example: image and masks.
-      seed: integer `[2]`, such as `example_seed` makes.
-      scales: the smallest and the largest factor.
-      step: from one factor to the next; 0 for any number between.
+      seed: integer `[2]`, such as `example_seed` returns.
+      scales: the smallest and the largest factor (0.5 and 2).
+      step: difference between neighbouring factors (0.25); 0 allows any number between.
 
     Returns:
-      The example with pictures of the new size, at least 1 x 1. Before a crop use
+      The example with image and masks of the new size, at least 1 x 1. Before a crop use
       `random_scaled_crop`: it resizes only what is kept.
     """
     scale = _scale(seed, scales, step)
@@ -120,19 +120,19 @@ def random_scaled_crop(
 ) -> Example:
     """Random scale, then random crop or pad, then random flip, as DeepLab trains.
 
-    Only what the crop will show is decoded and resized. That the crop comes first rounds
-    its edges to whole pixels of the unscaled picture, and nothing else.
+    Only what the crop will show is decoded and resized. Cropping before resizing rounds
+    the crop's edges to full pixels of the unscaled image, and changes nothing else.
 
     Args:
       example: image and masks.
-      size: of the result.
-      seed: integer `[2]`, such as `example_seed` makes.
-      scales: the smallest and the largest factor.
-      step: from one factor to the next; 0 for any number between.
-      flip: whether to flip one of two.
+      size: size of the result.
+      seed: integer `[2]`, such as `example_seed` returns.
+      scales: the smallest and the largest factor (0.5 and 2).
+      step: difference between neighbouring factors (0.25); 0 allows any number between.
+      flip: whether to flip with probability 0.5.
 
     Returns:
-      The example with pictures of that size.
+      The example with image and masks of that size.
     """
     canvas = tf.constant(_pair("size", size))
     current = contents.size(example)
@@ -153,7 +153,7 @@ def random_scaled_crop(
 
 
 def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], place: tf.Tensor) -> Example:
-    """Cuts at `place` along the axes that are too long, pads by it along the others."""
+    """Crops at `place` along the axes that are too long, pads by it along the others."""
     current = contents.size(example)
     larger = current > canvas
     cut = tf.concat([tf.where(larger, place, 0), tf.minimum(current, canvas)], axis=0)

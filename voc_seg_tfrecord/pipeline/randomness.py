@@ -1,4 +1,4 @@
-"""Random numbers that belong to an example, not to a thread, a worker or a run."""
+"""Random numbers that depend on the example, not on a thread, a worker or a run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,9 +20,9 @@ def example_seed(example: Mapping[str, Any], *, seed: int, epoch: int | tf.Tenso
     It depends on nothing else: not on order, batch, number of threads, shards or hosts.
 
     Args:
-      example: its `image/filename`, scalar string, tells it from others.
-      seed: of the run, 0 to 2**31 - 1.
-      epoch: how often the example was seen before.
+      example: its `image/filename`, scalar string, identifies it.
+      seed: the run's seed, 0 to 2**31 - 1.
+      epoch: how often the example was seen before (0).
 
     Returns:
       int64 `[2]`, for the `seed` argument of this package's functions and of
@@ -52,7 +52,7 @@ def shuffle_seed(seed: int, epoch: tf.Tensor) -> tf.Tensor:
 
 
 def uniform(seed: tf.Tensor, purpose: str, count: int) -> list[tf.Tensor]:
-    """Draws numbers for one purpose, so that flips do not go with crops.
+    """Draws numbers for one purpose, so that flips are independent of crops.
 
     Args:
       seed: integer `[2]`.
@@ -68,6 +68,6 @@ def uniform(seed: tf.Tensor, purpose: str, count: int) -> list[tf.Tensor]:
 
 
 def up_to(fraction: tf.Tensor, largest: tf.Tensor) -> tf.Tensor:
-    """Turns a uniform number into an int32 of 0 to `largest`, each as likely."""
+    """Turns a uniform number into an int32 of 0 to `largest`, each equally likely."""
     drawn = tf.cast(fraction * tf.cast(largest + 1, tf.float32), tf.int32)
     return tf.minimum(drawn, largest)  # float32 may round up

@@ -9,7 +9,7 @@ from voc_seg_tfrecord.pipeline import randomness, records
 from voc_seg_tfrecord.pipeline.contents import Example
 
 FEATURES = ("image", "segmentation_mask", "image/filename", "image/height", "image/width")
-"""Features that are read if nothing else is said: those whose batches need no more care."""
+"""Features that are read by default: those that need no special care when they are batched."""
 
 
 def read(
@@ -27,18 +27,19 @@ def read(
     Args:
       builder: of the built dataset, from `tfds.builder`.
       split: as everywhere in TFDS: `train`, `train+validation`, `train[:80%]`.
-      features: which to read; what is not named costs nothing. `image/filename` is always
-        read: it is what makes an example's seed.
-      seed: of order and of the examples' seeds, 0 to 2**31 - 1.
-      shuffle: how many examples the shuffle buffer holds; 0 keeps the records' order, which
-        is TFDS's hash order. Shuffled are the encoded examples: a thousand take about 0.1 GB.
-      epochs: how often the split is gone through, every time in another order and with
-        other seeds; None never ends.
-      first_epoch: where to begin. A run that stopped after epoch 3 goes on with 4, as if it
-        had never stopped.
+      features: which to read; the others cost nothing. `image/filename` is always read,
+        because an example's seed is made from it.
+      seed: seed for the order and for the examples' seeds, 0 to 2**31 - 1 (0).
+      shuffle: how many examples the shuffle buffer holds; 0, the default, keeps the records'
+        order, which is TFDS's hash order. The buffer holds encoded examples: a thousand take
+        about 0.1 GB.
+      epochs: how often the split is read, each time in another order and with other seeds
+        (1); None never ends.
+      first_epoch: number of the first epoch (0). A run that stopped after epoch 3 continues
+        with 4, as if it had never stopped.
 
     Returns:
-      A dataset of examples whose pictures are scalar strings, with `seed`, int64 `[2]`.
+      A dataset of examples whose image and masks are scalar strings, with `seed`, int64 `[2]`.
 
     Raises:
       ConfigError: if the split is empty, or has no such feature.
@@ -65,7 +66,7 @@ def epoch_stream(
     first_epoch: int = 0,
     take: int | None = None,
 ) -> tf.data.Dataset:
-    """Streams `(epoch, record)`; see `read`. `take` is how many of each epoch, None all."""
+    """Streams `(epoch, record)`; see `read`. `take` limits each epoch; None takes all."""
     randomness.check_seed(seed)
     total = records.count(builder, split)
     in_order = records.records(builder, split)

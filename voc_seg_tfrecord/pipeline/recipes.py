@@ -1,4 +1,4 @@
-"""The usual put together: batches to train on and batches to evaluate on."""
+"""The usual steps combined: batches to train on and batches to evaluate on."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ from voc_seg_tfrecord.pipeline.decoding import decode
 from voc_seg_tfrecord.pipeline.geometry import Size
 
 AHEAD = 2
-"""Batches that are ready before they are asked for."""
+"""How many batches are prepared before they are requested."""
 
 
 def training_batches(
@@ -31,26 +31,28 @@ def training_batches(
     first_epoch: int = 0,
     features: Sequence[str] = reading.FEATURES,
 ) -> tf.data.Dataset:
-    """Shuffles, scales, crops and flips at random, and batches: full batches only.
+    """Shuffles, scales, crops and flips at random, and gives full batches only.
 
-    An epoch is `num_examples // batch_size` batches, so Keras's `steps_per_epoch` is that;
-    what does not fill a batch is left out, in every epoch something else. Only of a split
-    smaller than one batch, batches reach over epochs.
+    An epoch is `num_examples // batch_size` batches, which is what Keras's `steps_per_epoch`
+    has to be. Examples that do not fill a batch are dropped, in every epoch other ones. If a
+    split is smaller than one batch, a batch takes examples of more than one epoch.
 
     Args:
       builder: of the built dataset, from `tfds.builder`.
       split: as everywhere in TFDS.
-      size: of the crops, one number for a square, or height and width.
-      batch_size: how many make a batch.
-      seed: 0 to 2**31 - 1. The same seed gives the same batches, whatever the number of
+      size: size of the crops, one number for a square, or height and width.
+      batch_size: examples per batch.
+      seed: 0 to 2**31 - 1 (0). The same seed gives the same batches, whatever the number of
         threads and in whatever process.
-      scales: the smallest and the largest random scale; (1, 1) for none.
-      step: from one scale to the next; 0 for any number between.
-      flip: whether to swap left and right in one of two.
-      shuffle: how many examples the shuffle buffer holds; 0 does not shuffle.
-      epochs: None never ends, which is what Keras needs to see other batches each epoch.
-      first_epoch: where to begin; see `read`.
-      features: which to have; `instance_mask` is decoded only if it is among them.
+      scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
+      step: difference between neighbouring scales (0.25); 0 allows any number between.
+      flip: whether to swap left and right with probability 0.5 (True).
+      shuffle: how many examples the shuffle buffer holds (1024); 0 does not shuffle.
+      epochs: number of epochs; None, the default, never ends, which Keras needs to see
+        other batches in each epoch.
+      first_epoch: number of the first epoch (0); see `read`.
+      features: which features a batch has; `instance_mask` is decoded only if it is one of
+        them.
 
     Returns:
       A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8
@@ -58,7 +60,7 @@ def training_batches(
 
     Raises:
       ConfigError: if the split is empty or has no such feature, or the call would give no
-        batch at all.
+        batch.
     """
     total = records.count(builder, split)
     if epochs is not None and epochs * total < batch_size:
@@ -66,7 +68,7 @@ def training_batches(
             "batch_size",
             found=f"{batch_size}, of {epochs * total} examples in all",
             expected="at least one full batch",
-            remedy="take smaller batches or more epochs",
+            remedy="use smaller batches or more epochs",
         )
     stream = reading.epoch_stream(
         builder,
@@ -102,18 +104,18 @@ def evaluation_batches(
     size: Size | None = None,
     features: Sequence[str] = reading.FEATURES,
 ) -> tf.data.Dataset:
-    """Batches every example once, in the records' order, nothing random.
+    """Batches every example once, in the records' order, with nothing random.
 
     Args:
       builder: of the built dataset, from `tfds.builder`.
       split: as everywhere in TFDS.
-      batch_size: how many make a batch; the last one may be smaller.
-      size: pictures are cropped or padded to it around their middle; None keeps all of each
-        picture and pads to the largest in the batch.
-      features: which to have.
+      batch_size: examples per batch; the last batch may be smaller.
+      size: images and masks are center-cropped or padded to it; None, the default, keeps
+        complete images and pads to the largest in the batch.
+      features: which features a batch has.
 
     Returns:
-      A dataset of batches, as `training_batches` gives or as `padded_batch` does.
+      A dataset of batches, as of `training_batches`, or of `padded_batch` if `size` is None.
 
     Raises:
       ConfigError: if the split is empty or has no such feature.

@@ -1,8 +1,8 @@
-"""The records of a built dataset as they lie in its files, and what parses them.
+"""The records of a built dataset as its files hold them, and how they are parsed.
 
-`tfds.load` parses in one stage and leaves decoding to the next, and every stage that hands
-over costs: parsing where the decoding is done saves an eighth of the time (benchmarks/read.py).
-What is read, and in which order, is what `tfds.load` reads.
+`tfds.load` parses in one stage and decodes in the next, and handing examples over takes time:
+parsing and decoding in one stage saves an eighth (benchmarks/read.py). The records and their
+order are those of `tfds.load`.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import FILENAME, FILL
 from voc_seg_tfrecord.pipeline.contents import Example
 
-# As TFDS reads: so many files in turns, so many records of each, so many bytes at once.
+# As TFDS reads: number of files in turn, records of each, bytes read at once.
 _CYCLE, _BLOCK, _BUFFER = 16, 16, 8 << 20
 
 
@@ -38,7 +38,7 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
     """Reads serialized examples, in the order of `tfds.load`.
 
     Raises:
-      ConfigError: if the dataset is in no format that `tf.data` reads.
+      ConfigError: if `tf.data` cannot read the dataset's file format.
     """
     file_format = builder.info.file_format
     if file_format != tfds.core.FileFormat.TFRECORD:
@@ -68,7 +68,7 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
 def parser(
     builder: tfds.core.DatasetBuilder, features: Iterable[str]
 ) -> Callable[[tf.Tensor], Example]:
-    """Returns what makes an example of a record: named features only, pictures as bytes.
+    """Returns a function from a record to its example: named features, images still encoded.
 
     Raises:
       ConfigError: if the dataset has no such feature.

@@ -1,4 +1,4 @@
-"""What losses want of a mask. For one example or a batch, after all geometry."""
+"""What losses need from a mask, for one example or a batch. Call them after all geometry."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,10 +14,10 @@ SAMPLE_WEIGHT = "sample_weight"
 
 
 def sample_weights(example: Mapping[str, Any]) -> Example:
-    """Adds `sample_weight`: 0 on void, and so in padding, 1 elsewhere.
+    """Adds `sample_weight`: 0 for void, which includes padding, and 1 elsewhere.
 
     Keras takes it as the third of `(image, segmentation_mask, sample_weight)`. A loss that
-    looks up the class of each pixel still meets 255 there: give it `ignore_class=255`.
+    looks up the class of each pixel still finds 255 there: give it `ignore_class=255`.
 
     Args:
       example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
@@ -30,11 +30,11 @@ def sample_weights(example: Mapping[str, Any]) -> Example:
 
 
 def one_hot(example: Mapping[str, Any], num_classes: int) -> Example:
-    """Turns the mask into one channel a class; void has none and is 0 in all of them.
+    """Turns the mask into one channel per class; void is 0 in all of them.
 
     Args:
       example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
-      num_classes: background included, void not; 21 for VOC.
+      num_classes: number of classes with background and without void; 21 for VOC.
 
     Returns:
       The example with `segmentation_mask` as float32 `[..., H, W, num_classes]`. Categorical

@@ -1,7 +1,7 @@
-"""A window: which part of a picture is kept, how large, and where in the result it lies.
+"""A window: which part of an image is kept, its new size, and its place in the result.
 
-Everything geometric is a window. It is planned from sizes alone, before a pixel is decoded,
-and then laid on the image and on each mask alike: that is what keeps them together.
+Every geometric operation is a window. It is planned from sizes alone, before a pixel is decoded,
+and then applied to the image and to each mask, which keeps them aligned.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from voc_seg_tfrecord.pipeline.contents import Example
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Window:
-    """What is done to every picture of an example, in this order.
+    """What is done to the image and each mask of an example, in this order.
 
     Attributes:
-      cut: int32 `[4]`, top, left, height and width of what is cut out; None keeps all.
-      size: int32 `[2]`, height and width that the cut is resized to; None keeps its own.
+      cut: int32 `[4]`, top, left, height and width of the crop; None keeps all.
+      size: int32 `[2]`, height and width that the crop is resized to; None does not resize.
       flip: scalar bool, whether left and right are swapped; None does not.
-      before: int32 `[2]`, rows above and columns to the left that are padding.
+      before: int32 `[2]`, rows of padding above and columns of padding to the left.
       canvas: height and width of the result, the rest of it padding; None adds none.
     """
 
@@ -34,18 +34,18 @@ class Window:
     canvas: tuple[int, int] | None = None
 
     def apply(self, example: Mapping[str, Any]) -> Example:
-        """Lays the window on each picture; leaves out what is true of whole ones only."""
+        """Applies the window; leaves out features that describe only the complete image."""
         moved = {k: v for k, v in example.items() if k not in OF_THE_WHOLE}
         for name in contents.names(example):
-            picture = self._cut_out(example[name], name)
+            image = self._cut_out(example[name], name)
             if self.size is not None:
                 resized = _bilinear if name == IMAGE else _nearest
-                picture = resized(picture, self.size)
+                image = resized(image, self.size)
             if self.flip is not None:
-                picture = _flipped(picture, self.flip)
+                image = _flipped(image, self.flip)
             if self.canvas is not None:
-                picture = self._padded(picture, FILL[name])
-            moved[name] = tf.ensure_shape(picture, [*self._known(), CHANNELS[name]])
+                image = self._padded(image, FILL[name])
+            moved[name] = tf.ensure_shape(image, [*self._known(), CHANNELS[name]])
         return moved
 
     def _known(self) -> tuple[int | None, int | None]:
@@ -53,17 +53,17 @@ class Window:
         size = None if self.size is None else tf.get_static_value(self.size)
         return self.canvas or ((None, None) if size is None else tuple(size.tolist()))
 
-    def _cut_out(self, picture: tf.Tensor, name: str) -> tf.Tensor:
-        if contents.is_encoded(picture):
+    def _cut_out(self, image: tf.Tensor, name: str) -> tf.Tensor:
+        if contents.is_encoded(image):
             if self.cut is None:
-                return decoding.decode({name: picture})[name]
-            return decoding.decode_window(picture, name, self.cut)
-        return picture if self.cut is None else decoding.cut(picture, self.cut)
+                return decoding.decode({name: image})[name]
+            return decoding.decode_window(image, name, self.cut)
+        return image if self.cut is None else decoding.cut(image, self.cut)
 
-    def _padded(self, picture: tf.Tensor, fill: int) -> tf.Tensor:
-        after = tf.constant(self.canvas) - self.before - tf.shape(picture)[:2]
+    def _padded(self, image: tf.Tensor, fill: int) -> tf.Tensor:
+        after = tf.constant(self.canvas) - self.before - tf.shape(image)[:2]
         paddings = tf.pad(tf.stack([self.before, after], axis=1), [[0, 1], [0, 0]])
-        return tf.pad(picture, paddings, constant_values=tf.cast(fill, picture.dtype))
+        return tf.pad(image, paddings, constant_values=tf.cast(fill, image.dtype))
 
 
 def _bilinear(image: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
@@ -74,8 +74,8 @@ def _bilinear(image: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 def _nearest(mask: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     """Resizes a mask `[H, W, 1]` to the pixels that `tf.image.resize` would take.
 
-    Whole rows are copied, then, turned over, whole columns: on a CPU that takes a quarter
-    of the time of `tf.image.resize(method="nearest")`, which goes pixel by pixel.
+    Complete rows are copied and then, transposed, complete columns: on a CPU that takes a
+    quarter of the time of `tf.image.resize(method="nearest")`, which copies single pixels.
     """
     rows, columns = (_sources(tf.shape(mask)[axis], size[axis]) for axis in (0, 1))
     turned = tf.gather(tf.transpose(mask[..., 0]), columns)
@@ -89,5 +89,5 @@ def _sources(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
     return tf.minimum(tf.cast(middles, tf.int32), length - 1)
 
 
-def _flipped(picture: tf.Tensor, flip: tf.Tensor) -> tf.Tensor:
-    return tf.cond(flip, lambda: tf.reverse(picture, axis=[1]), lambda: picture)
+def _flipped(image: tf.Tensor, flip: tf.Tensor) -> tf.Tensor:
+    return tf.cond(flip, lambda: tf.reverse(image, axis=[1]), lambda: image)
