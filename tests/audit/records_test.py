@@ -34,7 +34,7 @@ def test_records_come_in_their_order_in_any_file_format(sample, tmp_path):
 def test_a_shard_that_is_missing_is_named(copy):
     (path,) = copy.info.splits["train"].filepaths
     path.unlink()
-    with pytest.raises(RecordError, match=r"00000-of-00001: no such file\n.*a whole shard of 3"):
+    with pytest.raises(RecordError, match=r"00000-of-00001: no such file\n.*a complete shard of 3"):
         ids(copy)
 
 

@@ -72,10 +72,10 @@ def test_a_dropped_record_is_named(doctored):
     ]
 
 
-def test_a_doubled_record_is_named(doctored):
+def test_a_duplicate_record_is_named(doctored):
     assert found(doctored(doctoring.double)) == [
         "train: 4 records, the dataset's info says 3",
-        f"train {FIRST}: doubled: more than one record has this id",
+        f"train {FIRST}: duplicate: more than one record has this id",
     ]
 
 
@@ -131,7 +131,7 @@ def test_the_same_pixels_compressed_in_another_way_are_equal(doctored):
 def test_a_record_that_the_source_does_not_list_is_named(sample, root):
     path = root / "ImageSets" / "Segmentation" / "train.txt"
     path.write_text(path.read_text().replace(f"{FIRST}\n", ""))
-    assert found(sample, root) == [f"train {FIRST}: unexpected: the source's list does not have it"]
+    assert found(sample, root) == [f"train {FIRST}: unexpected: the source's list does not name it"]
 
 
 def test_a_damaged_shard_is_named_and_the_rest_still_verified(sample, tmp_path):

@@ -102,9 +102,9 @@ def test_gzip_files_are_read_and_damaged_ones_named(tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda data: data[:-100], r"a\.tfrecord, record 2: cut off or damaged"),
-        (lambda data: data[:4000] + b"?" + data[4001:], r"a\.tfrecord, record \d: cut off or"),
-        (lambda _: b"not a record file at all, but some text", "record 0: cut off or damaged"),
+        (lambda data: data[:-100], r"a\.tfrecord, record 2: truncated or damaged"),
+        (lambda data: data[:4000] + b"?" + data[4001:], r"a\.tfrecord, record \d: truncated or"),
+        (lambda _: b"not a record file at all, but some text", "record 0: truncated or damaged"),
         (lambda _: b"", "no record"),
         (lambda _: gzip.compress(b""), "no record"),
     ],
@@ -130,7 +130,9 @@ def test_an_unknown_layout_is_told_with_its_features_and_can_be_described(tmp_pa
     ((image, mask),) = handwritten.pairs(1)
     record = {"pic": image.tobytes(), "seg": mask.tobytes(), "h": 30, "w": 40, "id": b"x.png"}
     path = handwritten.write(tmp_path / "a.tfrecord", [record])
-    with pytest.raises(VocSegError, match="features h, id, pic, seg, w, which is no known"):
+    with pytest.raises(
+        VocSegError, match="features h, id, pic, seg, w, which match no known layout"
+    ):
         bring(path, tmp_path)
     keys = {"image": "pic", "mask": "seg", "height": "h", "width": "w", "filename": "id"}
     found = examples(bring(path, tmp_path, keys=keys), "train")

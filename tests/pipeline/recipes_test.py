@@ -221,7 +221,7 @@ def test_padding_never_becomes_background(small):
         e["image/filename"].numpy(): int((e["segmentation_mask"].numpy() == 0).sum())
         for e in small.as_dataset(split="train")
     }
-    # Both larger than every image, so that nothing is cut off and every pixel is counted.
+    # Both larger than every image, so that nothing is cropped and every pixel is counted.
     for batch in pipeline.evaluation_batches(small, "train", batch_size=5, size=(41, 60)):
         for name, mask in zip(
             batch["image/filename"].numpy(), batch["segmentation_mask"].numpy(), strict=True

@@ -1,4 +1,4 @@
-"""Datasets that are built already, found as TFDS names them or by their folder."""
+"""Opens built datasets by their TFDS name or by their folder."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ _NEEDED = ("image", "image/filename", "image/height", "image/width", "segmentati
 
 
 def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.DatasetBuilder:
-    """Opens a built dataset. Neither its config nor its source is needed.
+    """Opens a built dataset. Its config and its source are not needed.
 
     Args:
-      name: such as `voc_seg_tfrecord/2012`, with a version or without, or the path of a
+      name: such as `voc_seg_tfrecord/2012`, with or without a version, or the path of a
         version folder.
-      data_dir: where datasets are; TFDS's default if not given.
+      data_dir: the folder of all datasets; TFDS's default if not given.
 
     Returns:
       A builder that can only read.
@@ -34,9 +34,9 @@ def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.D
         place = data_dir or "TFDS's data_dir"
         raise ConfigError(
             name,
-            found=f"no such dataset in {place}, nor a version folder of that path",
+            found=f"no such dataset in {place}, and no version folder at this path",
             expected="a built dataset such as voc_seg_tfrecord/2012",
-            remedy="build it with `tfds build`, or say where it is with --data_dir",
+            remedy="build it with `tfds build`, or name your datasets' folder with --data_dir",
         ) from None
 
 
@@ -47,10 +47,10 @@ def split_name(name: str) -> tuple[str, list[str]]:
 
 
 def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> list[str]:
-    """Returns the wanted splits, all where none is named.
+    """Returns the wanted splits; all splits if none is named.
 
     Raises:
-      ConfigError: naming one that the dataset does not have.
+      ConfigError: naming the first split that the dataset does not have.
     """
     for split in wanted:
         if split not in builder.info.splits:
@@ -66,7 +66,7 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = _N
     """Checks that a dataset has this package's features.
 
     Raises:
-      ConfigError: naming those that it lacks.
+      ConfigError: naming the missing features.
     """
     lacking = [name for name in needed if name not in builder.info.features]
     if lacking:

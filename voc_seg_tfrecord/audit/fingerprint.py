@@ -1,7 +1,7 @@
 """A dataset's fingerprint: hashes of its ids, image bytes and masks, for a paper's appendix.
 
-It depends on the examples alone: number of shards, file format, order of the records and the
-engine that wrote them leave it as it is, and so does the compression of the masks.
+It depends only on the examples. The number of shards, the file format, the order of the records,
+the engine that wrote them and the compression of the masks do not change it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,13 +16,13 @@ from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 @dataclasses.dataclass(frozen=True)
 class Digests:
-    """Of one example.
+    """The digests of one example.
 
     Attributes:
       image: sha256 of id, a zero byte and the image file's bytes.
       mask: sha256 of id, a zero byte, height and width as uint32 little-endian, and the
         mask's pixels as uint8 row by row.
-      instances: likewise, empty where there is no instance mask.
+      instances: the same for the instance mask; empty where there is none.
     """
 
     image: bytes
@@ -32,14 +32,14 @@ class Digests:
 
 @dataclasses.dataclass(frozen=True)
 class Fingerprint:
-    """Of one split, or of several together.
+    """The fingerprint of one split.
 
     Attributes:
       examples: how many there are.
-      ids: sha256 of the sorted ids, one a line, LF after each.
+      ids: sha256 of the sorted ids, one per line, LF after each.
       images: sha256 of the images' 32-byte digests in ascending order of id.
-      masks: likewise of the masks.
-      instances: likewise of the instance masks, empty where there are none.
+      masks: the same for the masks.
+      instances: the same for the instance masks; empty where there are none.
     """
 
     examples: int
@@ -74,10 +74,10 @@ def of_split(digests: Mapping[str, Digests]) -> Fingerprint:
 
 
 def of_dataset(splits: Mapping[str, Fingerprint]) -> str:
-    """Returns the one sha256 that stands for a whole dataset.
+    """Returns one sha256 for a complete dataset.
 
-    It is that of a line a split, in ascending order of its name: name, examples, ids, images,
-    masks, instances, with a blank between each, LF after each line.
+    It hashes one line per split, in ascending order of the splits' names. A line holds name,
+    examples, ids, images, masks and instances, separated by single blanks, and ends with LF.
     """
     lines = (
         f"{name} {' '.join(map(str, dataclasses.astuple(splits[name])))}\n"

@@ -1,4 +1,4 @@
-"""What two datasets, splits or id lists share, by id and by the bytes of the images."""
+"""Finds what two datasets, splits or id lists share, by id and by the bytes of the images."""
 
 from collections.abc import Iterable, Mapping
 import dataclasses
@@ -27,8 +27,8 @@ class Side:
 
     Attributes:
       name: for the report.
-      role: `TRAIN`, `EVALUATION`, or empty where the name does not tell.
-      images: sha256 of the image file's bytes by id; empty where only the id is known.
+      role: `TRAIN`, `EVALUATION`, or empty if the name does not say.
+      images: sha256 of the image file's bytes by id; empty if only the id is known.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Shared:
     Attributes:
       first: one side.
       second: the other.
-      ids: ids that both have, as VOC2012 names them, ascending.
-      images: pairs of ids, first's and second's, whose images are the same bytes.
-      unlike: those of `ids` whose images have other bytes in the two.
-      examples: how many examples of the second are in the first: by their bytes; or by
-        their id, if bytes of both are not known or the id is VOC's, which stands for one
-        photo however it was encoded.
+      ids: ids that both sides have, in VOC2012's form, ascending.
+      images: pairs of ids, one of each side, whose image files have the same bytes.
+      unlike: those of `ids` whose image files differ between the sides.
+      examples: how many examples of the second side are in the first. They are compared by
+        the images' bytes. The id decides if the bytes of one side are not known, or if it is
+        an id of VOC, which names one photo however it was encoded.
     """
 
     first: Side
@@ -60,17 +60,17 @@ class Shared:
 
     @property
     def is_leak(self) -> bool:
-        """Whether training and evaluation data meet."""
+        """Whether training and evaluation data share examples."""
         return bool(self.examples) and {self.first.role, self.second.role} == {TRAIN, EVALUATION}
 
 
 def canonical(image_id: str) -> str:
-    """Returns VOC2012's name of an image: VOC2007's `000032` is `2007_000032` there."""
+    """Returns VOC2012's id of an image: VOC2007's `000032` is `2007_000032` in VOC2012."""
     return f"2007_{image_id}" if _VOC_2007_ID.fullmatch(image_id) else image_id
 
 
 def role_of(name: str) -> str:
-    """Returns what a split or list of this name is used for, empty where it does not tell."""
+    """Returns what a split or list of this name is used for; empty if the name does not say."""
     lowered = name.lower()
     if lowered.startswith("train"):
         return TRAIN
@@ -78,17 +78,17 @@ def role_of(name: str) -> str:
 
 
 def named_list(name: str) -> Side:
-    """Returns one of the lists that the package carries."""
+    """Returns one of the lists that come with the package."""
     return Side(name, named_lists.named()[name].role, dict.fromkeys(named_lists.ids(name), ""))
 
 
 def list_file(path: epath.PathLike, name: str = "", role: str = "") -> Side:
-    """Returns a text file of ids, one a line.
+    """Returns the side of a text file with one id per line.
 
     Args:
       path: the file.
       name: for the report; by default the path.
-      role: by default what the file's name tells.
+      role: by default what the file's name says.
     """
     path = epath.Path(path)
     ids = parse_ids(path.read_bytes(), path, ())
@@ -98,7 +98,7 @@ def list_file(path: epath.PathLike, name: str = "", role: str = "") -> Side:
 def dataset(
     builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
 ) -> list[Side]:
-    """Returns splits of a built dataset, a side each; reads all their records once."""
+    """Returns one side per split of a built dataset; reads all their records once."""
     check_features(builder, ("image", "image/filename"))
     sides = []
     for split in splits:
@@ -115,7 +115,7 @@ def shared(first: Side, second: Side) -> Shared:
     unlike = [i for i in ids if ours[i] and theirs[i] and ours[i] != theirs[i]]
     of_hash = {sha256: i for i, sha256 in first.images.items() if sha256}
     images = sorted((of_hash[h], i) for i, h in second.images.items() if h in of_hash)
-    # Any two folders may have a `0001`; a name such as 2008_000123 is one photo only.
+    # Any two folders may have a `0001`; a name such as 2008_000123 always names the same photo.
     chance = {i for i in unlike if not _VOC_ID.fullmatch(i)} | {
         i for i in unlike if _renamed(i, first, second)
     }
@@ -124,9 +124,10 @@ def shared(first: Side, second: Side) -> Shared:
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:
-    """Compares each of some sides with each of others, those that share something first.
+    """Compares each side of one group with each side of another.
 
-    A split is not compared with itself, and no two splits are compared twice.
+    Leaks come first, then those that share most. A split is not compared with itself, and no
+    two splits are compared twice.
     """
     done: set[frozenset[str]] = set()
     found = []

@@ -1,4 +1,4 @@
-"""Pictures of a built dataset: each example's image, mask and both, with a legend."""
+"""Draws examples of a built dataset: image, mask, overlay and a legend."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.labels import VOID, background_index, voc_palette
 
-_CELL = 240  # pixels of a picture's longer side
+_CELL = 240  # pixels of an image's longer side
 _GAP = 8
 _TEXT = 16
 _PAPER = (32, 32, 32)
@@ -16,7 +16,7 @@ _INK = (240, 240, 240)
 
 
 def sheet(examples: Iterable[dict[str, Any]], class_names: Sequence[str]) -> Image.Image:
-    """Draws examples one below the other: image, mask, overlay, names of the classes.
+    """Draws one row per example: image, mask, overlay and the names of its classes.
 
     Args:
       examples: with `image`, uint8 `[H, W, 3]`; `segmentation_mask`, uint8 `[H, W, 1]`; and
@@ -24,8 +24,8 @@ def sheet(examples: Iterable[dict[str, Any]], class_names: Sequence[str]) -> Ima
       class_names: in mask order.
 
     Returns:
-      An RGB picture. Masks have VOC's colours, void among them; background is black
-      whichever class it is.
+      An RGB image. Masks and void have VOC's colours; background is black, whichever class
+      index it has.
     """
     background = background_index(class_names)
     palette = voc_palette().copy()
@@ -51,15 +51,15 @@ def _row(
     image = example["image"]
     colors = palette[mask]
     overlay = np.where(mask[..., None] == background, image, image // 2 + colors // 2)
-    pictures = [_fit(picture) for picture in (image, colors, overlay)]
-    width = len(pictures) * (_CELL + _GAP) + _GAP
+    cells = [_fit(pixels) for pixels in (image, colors, overlay)]
+    width = len(cells) * (_CELL + _GAP) + _GAP
     legend = _legend(mask, class_names, palette)
-    height = _GAP + _TEXT + max(max(p.height for p in pictures), len(legend) * _TEXT) + _GAP
+    height = _GAP + _TEXT + max(max(cell.height for cell in cells), len(legend) * _TEXT) + _GAP
     row = Image.new("RGB", (width + 200, height), _PAPER)
     pen = ImageDraw.Draw(row)
     pen.text((_GAP, _GAP - 2), example["image/filename"].decode(), _INK)
-    for number, picture in enumerate(pictures):
-        row.paste(picture, (_GAP + number * (_CELL + _GAP), _GAP + _TEXT))
+    for number, cell in enumerate(cells):
+        row.paste(cell, (_GAP + number * (_CELL + _GAP), _GAP + _TEXT))
     for number, (color, text) in enumerate(legend):
         top = _GAP + _TEXT + number * _TEXT
         pen.rectangle((width, top + 2, width + 12, top + 12), color)
@@ -79,8 +79,8 @@ def _legend(
     return lines
 
 
-def _fit(picture: np.ndarray) -> Image.Image:
-    image = Image.fromarray(picture.astype(np.uint8))
+def _fit(pixels: np.ndarray) -> Image.Image:
+    image = Image.fromarray(pixels.astype(np.uint8))
     scale = _CELL / max(image.size)
     size = [max(1, round(side * scale)) for side in image.size]
     return image.resize(size, Image.Resampling.NEAREST)

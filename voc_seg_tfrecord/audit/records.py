@@ -1,4 +1,4 @@
-"""The records of a built dataset, each read once and with nothing decoded that need not be."""
+"""Reads the records of a built dataset once, and decodes only what is needed."""
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
@@ -27,20 +27,20 @@ class Record:
     """One record's features, still encoded.
 
     Attributes:
-      id: the image id, its file's name without the ending.
-      features: a `tf.train.Feature` a name.
+      id: the image id, which is the file's name without the suffix.
+      features: one `tf.train.Feature` per name.
     """
 
     id: str
     features: Mapping[str, Any]
 
     def bytes(self, name: str) -> bytes:
-        """Returns a feature of one string; empty where the record has none."""
+        """Returns a feature of one string; empty if the record has none."""
         values = self.features[name].bytes_list.value if name in self.features else ()
         return values[0] if values else b""
 
     def ints(self, name: str) -> tuple[int, ...]:
-        """Returns a feature of integers."""
+        """Returns a feature of integers; empty if the record has none."""
         return tuple(self.features[name].int64_list.value) if name in self.features else ()
 
     @property
@@ -50,10 +50,10 @@ class Record:
 
 
 def parse(serialized: bytes) -> Record:
-    """Returns the record that a serialized `tf.train.Example` is.
+    """Returns the record of a serialized `tf.train.Example`.
 
     Raises:
-      RecordError: if it is none, or has no file name.
+      RecordError: if it is not a `tf.train.Example`, or has no file name.
     """
     from google.protobuf import message
     from tensorflow_datasets.proto import tf_example_pb2
@@ -68,7 +68,7 @@ def parse(serialized: bytes) -> Record:
         raise RecordError(
             "a record",
             found="no `image/filename`",
-            expected="a record of this package",
+            expected="a record that voc_seg_tfrecord built",
             remedy="build the dataset again",
         )
     return dataclasses.replace(record, id=image_id(filename))
@@ -86,7 +86,7 @@ def scan(
     Args:
       builder: of a built dataset.
       split: a split's name.
-      function: called once a record, in any thread.
+      function: called once per record, in any thread.
       progress: whether to show a bar on standard error.
 
     Yields:
@@ -106,9 +106,9 @@ def serialized(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[bytes]
     """Returns a split's records as they are stored, shard after shard, in any file format.
 
     Raises:
-      RecordError: naming a shard that is missing, cut off or damaged.
+      RecordError: naming a shard that is missing, truncated or damaged.
     """
-    import tensorflow as tf  # at the call, so that its start counts for no record
+    import tensorflow as tf  # here, so that importing it delays no record
 
     info = builder.info.splits[split]
     failures = (tf.errors.OpError, OSError, RuntimeError, ValueError, IndexError)
@@ -127,7 +127,7 @@ def serialized(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[bytes]
 
 
 def pixels(data: bytes, where: object) -> np.ndarray:
-    """Decodes a stored mask just as TensorFlow would, uint8 `[H, W]`.
+    """Decodes a stored mask as TensorFlow does, uint8 `[H, W]`.
 
     Raises:
       RecordError: if it is not an 8-bit greyscale PNG, the only kind that all decoders read
@@ -144,12 +144,13 @@ def pixels(data: bytes, where: object) -> np.ndarray:
     try:
         return np.asarray(Image.open(io.BytesIO(data), formats=("PNG",)))
     except (OSError, ValueError, SyntaxError) as error:
-        raise RecordError(where, found=str(error), expected="a whole PNG") from None
+        raise RecordError(where, found=str(error), expected="a complete PNG") from None
 
 
 def histogram(mask: np.ndarray) -> np.ndarray:
     """Returns how many pixels of a mask, uint8 `[H, W]`, have each value, int64 `[256]`."""
-    return np.array(Image.fromarray(mask).histogram(), np.int64)  # several times np.bincount's pace
+    # Several times as fast as np.bincount.
+    return np.array(Image.fromarray(mask).histogram(), np.int64)
 
 
 def image_size(data: bytes, where: object) -> tuple[int, int]:
@@ -176,6 +177,6 @@ def _unreadable(path: epath.Path, found: str, length: int) -> RecordError:
     return RecordError(
         path,
         found=found,
-        expected=f"a whole shard of {length} records",
+        expected=f"a complete shard of {length} records",
         remedy="copy the shard again, or build the dataset again",
     )

@@ -1,4 +1,4 @@
-"""A built dataset against its source tree, or against the pinned facts."""
+"""Compares a built dataset with its source tree and with the pinned facts."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -19,7 +19,7 @@ _MANY = 10
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """Something that is not as it must be, in one record or, without an id, in a split."""
+    """Something that is wrong in one record, or in a split if `id` is empty."""
 
     split: str
     id: str
@@ -31,12 +31,12 @@ class Fault:
 
 @dataclasses.dataclass(frozen=True)
 class SplitReport:
-    """What was found out about one split.
+    """What verifying found in one split.
 
     Attributes:
       fingerprint: of its examples.
       faults: in order of id.
-      known: what the hashes are known as, by the field of the fingerprint.
+      known: which published list or masks a hash belongs to, by field of the fingerprint.
     """
 
     fingerprint: fingerprint.Fingerprint
@@ -46,11 +46,11 @@ class SplitReport:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What was found out about a dataset.
+    """What verifying found in a dataset.
 
     Attributes:
-      splits: a report a split.
-      fingerprint: sha256 of the whole dataset.
+      splits: one report per split.
+      fingerprint: sha256 of the complete dataset.
     """
 
     splits: Mapping[str, SplitReport]
@@ -71,29 +71,29 @@ def verify(
 ) -> Report:
     """Reads every record once and says what is wrong with it.
 
-    Each record is checked in itself: mask values, labels and sizes. With a source, it is also
-    compared with what its files have to become, and the ids with the tree's lists. An
-    official config's counts, ids and masks are compared with `checksums/splits.tsv`.
+    Each record's mask values, labels and sizes are checked. With a source, each record is also
+    compared with the record that its files give, and the ids with the tree's lists. Counts,
+    ids and masks of an official config are compared with `checksums/splits.tsv`.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
       source: the folder that the dataset was built from, unpacked.
       config: the config that it was built with, if its metadata does not hold it.
-      progress: whether to show a bar a split on standard error.
+      progress: whether to show one progress bar per split on standard error.
 
     Returns:
-      The report; nothing is wrong if it has no faults.
+      The report. The dataset is right if it has no faults.
 
     Raises:
-      ConfigError: if the dataset or the source is none that can be verified.
+      ConfigError: if the dataset or the source cannot be verified.
     """
     check_features(builder)
     found = source_records.find(builder, source, config) if source else None
     reports = {
         split: _verify_split(builder, split, found, progress) for split in builder.info.splits
     }
-    whole = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
-    return Report(reports, whole)
+    total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
+    return Report(reports, total)
 
 
 def _verify_split(
@@ -108,7 +108,7 @@ def _verify_split(
             count += 1
             problems = found.problems
             if found.id in digests:
-                problems = ("doubled: more than one record has this id", *problems)
+                problems = ("duplicate: more than one record has this id", *problems)
             faults += [Fault(split, found.id, problem) for problem in problems]
             digests[found.id] = found.digests
     except VocSegError as error:
@@ -119,15 +119,15 @@ def _verify_split(
     if count != builder.info.splits[split].num_examples:
         said = builder.info.splits[split].num_examples
         faults.insert(0, Fault(split, "", f"{count} records, the dataset's info says {said}"))
-    whole = fingerprint.of_split(digests)
-    wrong, known = _compare_with_facts(builder.info.config_name, split, whole, set(digests))
-    return SplitReport(whole, (*faults, *wrong), known)
+    total = fingerprint.of_split(digests)
+    wrong, known = _compare_with_facts(builder.info.config_name, split, total, set(digests))
+    return SplitReport(total, (*faults, *wrong), known)
 
 
 def _compare_with_facts(
     config: str | None, split: str, found: fingerprint.Fingerprint, ids: set[str]
 ) -> tuple[list[Fault], dict[str, str]]:
-    """Returns what contradicts the pinned facts, and what agrees with them by field."""
+    """Returns the faults against the pinned facts, and what agrees with them by field."""
     known = {}
     if name := named_lists.identify(found.ids):
         known["ids"] = f"the list {name}"

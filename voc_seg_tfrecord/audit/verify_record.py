@@ -1,4 +1,4 @@
-"""One record of a built dataset: digested, checked in itself and against its files."""
+"""Checks one record of a built dataset: in itself, and against the files it was made from."""
 
 from collections.abc import Iterator, Mapping
 import dataclasses
@@ -16,7 +16,7 @@ _MASKS = ("segmentation_mask", "instance_mask")
 
 @dataclasses.dataclass(frozen=True)
 class Examined:
-    """What was found out about one record: its digests and what is wrong with it."""
+    """What verifying found in one record: its digests and its problems."""
 
     id: str
     digests: fingerprint.Digests
@@ -26,12 +26,12 @@ class Examined:
 def examine(
     class_names: tuple[str, ...], split: str, source: Originals | None, record: Record
 ) -> Examined:
-    """Digests one record and gathers what is wrong with it.
+    """Hashes one record and collects its problems.
 
     Args:
       class_names: the dataset's classes, in mask order.
       split: the record's split.
-      source: what the dataset was made from; None where it is not at hand.
+      source: what the dataset was made from; None if it is not available.
       record: the record.
     """
     problems = []
@@ -60,7 +60,7 @@ def examine(
 def _inner_problems(
     record: Record, arrays: Mapping[str, np.ndarray], class_names: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yields where a record contradicts itself."""
+    """Yields what is inconsistent within a record."""
     try:
         size = records.image_size(record.bytes("image"), "image")
     except VocSegError as error:
@@ -86,14 +86,14 @@ def _inner_problems(
 def _outer_problems(
     record: Record, arrays: Mapping[str, np.ndarray], source: Originals, split: str
 ) -> Iterator[str]:
-    """Yields where a record is not what its files have to become."""
+    """Yields where a record differs from the record that its files give."""
     try:
         original = source.record(split, record.id)
     except VocSegError as error:
         yield f"its source cannot be used: {error}"
         return
     if original is None:
-        yield "unexpected: the source's list does not have it"
+        yield "unexpected: the source's list does not name it"
         return
     for name in sorted({*record.features, *original.features}):
         if record.features[name] == original.features[name]:

@@ -1,7 +1,7 @@
-"""One module a command of `voc-seg-tfrecord`; `cli` puts them together.
+"""One module per command of `voc-seg-tfrecord`; `cli` lists and runs them.
 
-Each has `SUMMARY`, a line; `add_arguments(parser)`; and `run(args)`, which prints to standard
-output and returns the exit status: 0 fine, 1 the data is wrong. A call that is wrong raises
-`ConfigError`, data that cannot be read any other `VocSegError`; `cli` prints either and exits
-with 2 or 1.
+Each module has `SUMMARY`, one line for the help page; `add_arguments(parser)`; and `run(args)`,
+which prints to standard output and returns the exit status: 0 if all is right, 1 if the data is
+wrong. A wrong call raises `ConfigError`, and data that cannot be read raises another
+`VocSegError`. `cli` prints the error and exits with 2 or 1.
 """

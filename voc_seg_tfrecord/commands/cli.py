@@ -11,7 +11,8 @@ from absl import logging
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
 COMMANDS = ("check", "build", "verify", "stats", "leaks", "preview", "export", "import_")
-"""Modules of `voc_seg_tfrecord.commands`, in the order of the help page."""
+"""Modules of `voc_seg_tfrecord.commands`, in the order in which the help page lists them:
+from a folder to a dataset, then what can be done with a dataset."""
 
 _FINE, _WRONG_DATA, _WRONG_CALL = 0, 1, 2
 
@@ -20,16 +21,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Args:
-      argv: the words of the call; by default those of this process.
+      argv: the command line's arguments; by default those of this process.
 
     Returns:
-      The exit status: 0 fine, 1 the data is wrong, 2 the call is wrong.
+      The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong.
     """
-    # Start-up notes of TensorFlow and TFDS would bury the answer. TensorFlow's are silenced
-    # before anything imports it.
+    # Start-up messages of TensorFlow and TFDS would hide the answer. TensorFlow's have to be
+    # turned off before it is imported.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.set_verbosity(logging.ERROR)
-    args = _parser().parse_args(argv)  # exits with 2 by itself
+    args = _parser().parse_args(argv)  # exits with 2 if an argument is wrong
     try:
         return args.run(args)
     except ConfigError as error:
@@ -44,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="voc-seg-tfrecord",
         description="Pascal-VOC-layout segmentation data in TensorFlow Datasets. "
-        "Adds to `tfds build`, does not replace it.",
+        "Adds to `tfds build` and does not replace it.",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in COMMANDS:

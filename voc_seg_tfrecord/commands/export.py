@@ -7,7 +7,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.interop.export import export
 
-SUMMARY = "a built dataset as plain TFRecords or as a VOC tree"
+SUMMARY = "write a built dataset as plain TFRecords or as a VOC tree"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,11 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--layout",
         required=True,
         choices=["raw", "deeplab", "voc"],
-        help="raw: pixels in image_raw and label_raw; deeplab: image/encoded and so on; voc: "
-        "JPEGImages, SegmentationClass, ImageSets",
+        help="what to write. raw: TFRecords with pixels in image_raw and label_raw; deeplab: "
+        "TFRecords with DeepLab's features, image/encoded and others; voc: a tree with "
+        "JPEGImages, SegmentationClass and ImageSets",
     )
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="a new folder")
-    parser.add_argument("--num_shards", type=int, default=1, help="TFRecord files a split (1)")
+    parser.add_argument(
+        "--out", required=True, metavar="FOLDER", help="folder to write; must be new or empty"
+    )
+    parser.add_argument("--num_shards", type=int, default=1, help="TFRecord files per split (1)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Builds a dataset from TFRecords that were written by hand, as tutorials do.
 
-Known layouts are recognised by their features; others are described with --keys. With
---dry_run any TFRecord file is shown: features, types, sizes, counts and the first records.
+Known layouts are recognised by their features. Describe others with --keys. With --dry_run
+the command only shows a file's features, types, sizes, counts and first records.
 """
 
 import argparse
@@ -18,31 +18,37 @@ from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.interop.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.interop.items import make_items, scan_records
 
-SUMMARY = "hand-written TFRecords to a dataset"
+SUMMARY = "build a dataset from hand-written TFRecords"
 
 _SHOWN = 3  # records of a file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files, folders or patterns")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="TFRecord file, folder or pattern")
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME")
-    parser.add_argument("--class_names", help="in the order of their indices, with commas; or voc")
     parser.add_argument(
-        "--splits", help="ratios such as train=0.6,test=0.4; by default the files' names tell"
+        "--class_names",
+        help="class names in the order of their indices, separated by commas; or voc",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the ratios' assignment")
+    parser.add_argument(
+        "--splits",
+        help="ratios such as train=0.6,test=0.4; by default the split in the files' names",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed for assigning ids to splits by ratio (0)"
+    )
     parser.add_argument(
         "--keys",
         help="which feature holds what, such as image=img,mask=seg,height=h,width=w; also "
-        "channels, shape, filename, label",
+        "channels, shape, filename and label; by default detected",
     )
     parser.add_argument(
-        "--repair", action="store_true", help="map luminances of VOC's palette back to classes"
+        "--repair", action="store_true", help="map grey values of VOC's palette back to classes"
     )
-    parser.add_argument("--dry_run", action="store_true", help="only show what is there")
+    parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
-    parser.add_argument("--overwrite", action="store_true", help="build anew what is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace a built dataset")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         return _show(args, keys)
     for option in ("name", "class_names"):
         if not getattr(args, option):
-            raise ConfigError(f"--{option}", found="nothing", expected=f"--{option} with a value")
+            raise ConfigError(f"--{option}", found="no value", expected=f"--{option} with a value")
     ratios = None
     if args.splits:
         ratios = {n: arguments.ratio(r) for n, r in arguments.pairs("--splits", args.splits)}

@@ -1,5 +1,7 @@
-"""Find what two datasets, splits or id lists share: ids, with VOC2007's renaming in VOC2012
-known, and images, by their bytes. Exits with 1 when a train split meets an evaluation split.
+"""Finds images that two datasets, splits or id lists share, by their ids and by their bytes.
+
+VOC2012 has renamed the images of VOC2007, which is taken into account. Exits with 1 if a
+training split and an evaluation split share images.
 """
 
 import argparse
@@ -7,6 +9,7 @@ import argparse
 from etils import epath
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts import named_lists
 
@@ -17,20 +20,20 @@ _SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Adds this command's arguments."""
     lists = ", ".join([*named_lists.named(), *_SBD_LISTS])
     parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
-    parser.add_argument("b", metavar="B", help="likewise")
-    parser.add_argument("--data_dir", help="where datasets are, as everywhere in TFDS")
+    parser.add_argument("b", metavar="B", help="the other side, named in the same way")
+    arguments.add_dataset(parser)
     parser.add_argument(
-        "--sbd", metavar="FOLDER", help="SBD's folder dataset, for sbd_train and sbd_val"
+        "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Compares, prints what is shared, and says whether it is a leak."""
     from voc_seg_tfrecord.audit import leaks
 
     quoted = _quoted(args)

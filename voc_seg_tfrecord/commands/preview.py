@@ -1,4 +1,4 @@
-"""Draws examples of a built dataset: image, mask, both, and a legend."""
+"""Draws examples of a built dataset: image, mask, overlay and legend."""
 
 import argparse
 
@@ -9,15 +9,17 @@ from voc_seg_tfrecord.audit.preview import sheet
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 
-SUMMARY = "a picture of images, masks, both, and a legend"
+SUMMARY = "draw images, masks, overlays and a legend"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
-    parser.add_argument("--out", required=True, metavar="FILE", help="the picture, such as a.png")
-    parser.add_argument("--split", help="the first one by default; slices such as train[20:26] too")
-    parser.add_argument("--num", type=int, default=6, help="how many examples (6)")
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="image file to write, such as a.png"
+    )
+    parser.add_argument("--split", help="split or slice, such as train[20:26] (the first split)")
+    parser.add_argument("--num", type=int, default=6, help="number of examples (6)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,6 +1,8 @@
-"""Count a built dataset: pixels, images and objects of each class, void, class weights and
-image sizes. Official splits are compared with the published tables. DATASET@SPLIT counts one
-split, DATASET@SPLIT+SPLIT two and their sum.
+"""Counts pixels, images and objects of each class in a built dataset.
+
+Also shows void, class weights and image sizes, and compares official splits with the published
+tables. DATASET@SPLIT counts one split, DATASET@SPLIT+SPLIT two splits and their sum. Exits with 1
+if a figure differs from the published one.
 """
 
 import argparse
@@ -18,15 +20,15 @@ _COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
-    form.add_argument("--csv", action="store_true", help="print a row a split and class as CSV")
+    form.add_argument("--csv", action="store_true", help="print one row per split and class as CSV")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Counts and prints."""
     from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.stats import published
 
@@ -78,7 +80,7 @@ def _print(builder, found, compared) -> None:
         for side, (low, *_, high) in of_split.size_percentiles().items():
             print(f"  {side}s from {low} to {high}, median {of_split.size_percentiles()[side][2]}")
         sizes = (f"{w} x {h} ({count})" for h, w, count in of_split.most_common_sizes())
-        print(f"  commonest sizes, width x height: {', '.join(sizes)}")
+        print(f"  most common sizes, width x height: {', '.join(sizes)}")
         if comparison := compared[split]:
             different = comparison.differences + comparison.doubtful
             agree = comparison.compared - len(different)

@@ -1,6 +1,7 @@
-"""Verify a built dataset: every record against its source tree, or against the pinned facts of
-official releases. Prints the dataset's fingerprint, which is the same for any number of shards,
-file format or engine.
+"""Verifies every record of a built dataset, and compares it with its source or the pinned facts.
+
+Prints the dataset's fingerprint, which does not depend on the number of shards, the file format or
+the engine. Exits with 1 if there are faults.
 """
 
 import argparse
@@ -19,21 +20,23 @@ _SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
     parser.add_argument(
-        "--source", metavar="ROOT", help="the folder it was built from (its --manual_dir, unpacked)"
+        "--source",
+        metavar="ROOT",
+        help="folder that it was built from (its --manual_dir, unpacked)",
     )
     parser.add_argument(
         "--config",
         metavar="JSON",
-        help="the --config it was built with, if it does not hold it itself",
+        help="config that the dataset was built with; needed only if its metadata does not hold it",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Verifies and prints the report."""
     from voc_seg_tfrecord.audit import verify
 
     builder = open_built(args.dataset, args.data_dir)
@@ -54,7 +57,9 @@ def _config(text: str | None):
         if isinstance(error, VocSegError):
             raise
         raise ConfigError(
-            f"--config {text}", found=str(error), expected="a config in JSON"
+            f"--config {text}",
+            found=str(error),
+            expected='a config in JSON, such as {"name": "cracks"}',
         ) from None
 
 

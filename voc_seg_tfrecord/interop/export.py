@@ -1,4 +1,4 @@
-"""From a built dataset to what other code reads: plain TFRecords, or a VOC tree."""
+"""Writes a built dataset in layouts that other code reads: plain TFRecords, or a VOC tree."""
 
 from collections.abc import Iterator
 import io
@@ -32,22 +32,25 @@ def export(
 
     Args:
       builder: of the built dataset.
-      out: a folder that is not there yet, or empty.
+      out: a folder that does not exist yet, or is empty.
       layout: `raw`: TFRecords of `image_raw` and `label_raw` (uint8 pixels), `height`,
         `width`, `name`; `deeplab`: TFRecords with DeepLab's features, the image's own bytes;
         `voc`: JPEGImages (the images' own bytes), palette masks, lists, `class_names.txt`.
-      num_shards: TFRecord files a split.
+      num_shards: TFRecord files per split (1).
 
     Returns:
       How many examples of each split were written.
 
     Raises:
-      ConfigError: if the folder holds something, or the dataset has no masks.
+      ConfigError: if the folder is not empty, or the dataset has no masks.
     """
     folder = epath.Path(out).expanduser()
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
-            folder, found="a folder that is not empty", expected="a new folder", remedy="name one"
+            folder,
+            found="a folder that is not empty",
+            expected="a new folder",
+            remedy="name a new or empty folder",
         )
     if "segmentation_mask" not in builder.info.features:
         raise ConfigError(
@@ -56,7 +59,7 @@ def export(
             expected="a segmentation dataset",
             remedy="read it with tfds.load",
         )
-    # A name that does not look whole, until it is.
+    # The final name appears only when the export is complete.
     incomplete = folder.parent / f"incomplete.{folder.name}"
     incomplete.mkdir(parents=True, exist_ok=False)
     try:

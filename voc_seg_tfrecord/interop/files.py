@@ -1,4 +1,4 @@
-"""TFRecord files that other code wrote: found, unpacked, read record by record."""
+"""Finds, unpacks and reads TFRecord files that other code wrote."""
 
 from collections.abc import Iterator, Sequence
 import gzip
@@ -10,18 +10,18 @@ from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.errors import RecordError, SourceError
 
-_FRAME = 12  # bytes before a record's data: its length and that one's checksum
-_OVERHEAD = 16  # the same and the data's checksum behind it
+_FRAME = 12  # bytes before a record's data: its length and the length's checksum
+_OVERHEAD = 16  # the frame, and the checksum after the data
 
 Value = bytes | int | float
 Record = dict[str, list[Value]]
 
 
 def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
-    """Returns the files that names, folders and patterns stand for, sorted.
+    """Returns the files that names, folders and patterns match, sorted.
 
     Raises:
-      SourceError: if one of them stands for no file.
+      SourceError: if a name matches no file.
     """
     files: list[epath.Path] = []
     for name in names:
@@ -43,14 +43,14 @@ def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
 
 
 def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
-    """Returns an uncompressed copy of a gzip-compressed file; other files as they are.
+    """Returns an uncompressed copy of a gzip file; the path itself for other files.
 
     Args:
       path: the file.
-      folder: where copies are put.
+      folder: the folder for copies.
 
     Raises:
-      RecordError: if the compressed file is cut off or damaged.
+      RecordError: if the compressed file is truncated or damaged.
     """
     with path.open("rb") as file:
         if file.read(2) != b"\x1f\x8b":
@@ -63,21 +63,21 @@ def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
         raise RecordError(
             path,
             found=f"a gzip file that is damaged: {error}",
-            expected="a whole file",
+            expected="a complete gzip file",
             remedy="copy it again",
         ) from None
     return copy
 
 
 def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:
-    """Yields the place and the bytes of each record of an uncompressed file.
+    """Yields the offset and the bytes of each record of an uncompressed file.
 
     Args:
       path: the file.
-      where: the name for errors.
+      where: the file's name in errors.
 
     Yields:
-      The offset of the record's data in the file, and the data, its checksum compared.
+      The offset of the record's data in the file, and the data, whose checksum was verified.
 
     Raises:
       RecordError: naming the file and the number, from 0, of the first damaged record.
@@ -94,7 +94,7 @@ def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]
         except tf.errors.DataLossError as error:
             raise RecordError(
                 f"{where}, record {number}",
-                found=f"cut off or damaged at byte {offset - _FRAME}: "
+                found=f"truncated or damaged at byte {offset - _FRAME}: "
                 f"{str(error.message).partition(' [Op')[0]}",
                 expected="a TFRecord file whose checksums match",
                 remedy="copy the file again; the records before this one can be saved with "
@@ -109,7 +109,7 @@ def parse(serialized: bytes, where: object) -> Record:
     """Returns the features of a serialized `tf.train.Example`.
 
     Raises:
-      RecordError: if it is none.
+      RecordError: if it is not a `tf.train.Example` with features.
     """
     from google.protobuf.message import DecodeError
 
@@ -120,7 +120,7 @@ def parse(serialized: bytes, where: object) -> Record:
     if not example.features.feature:
         raise RecordError(
             where,
-            found=f"{len(serialized)} bytes that are no tf.train.Example",
+            found=f"{len(serialized)} bytes that are not a tf.train.Example",
             expected="a serialized tf.train.Example",
             remedy="import only files written with tf.io.TFRecordWriter of examples",
         )

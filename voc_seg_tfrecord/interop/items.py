@@ -1,4 +1,4 @@
-"""Hand-written records as items of a source: each is found once, and read from its place."""
+"""Hand-written records as items of a source. Each is found once and read by its offset."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,14 +27,14 @@ _SPLIT_WORDS |= {"validation": "validation", "test": "test", "eval": "validation
 
 @dataclasses.dataclass(frozen=True)
 class RecordItem:
-    """One record's place in its file.
+    """The position of one record in its file.
 
     Attributes:
       id: the example's key.
       filename: the image's name.
       path: the uncompressed file.
-      offset: where in it the record's data starts.
-      length: of the data, in bytes.
+      offset: where the record's data starts, in bytes.
+      length: length of the data, in bytes.
       layout: which feature holds what.
       where: file and number of the record, for errors.
     """
@@ -48,7 +48,7 @@ class RecordItem:
     where: str
 
     def read(self) -> RawExample:
-        """Reads the record again from its place."""
+        """Reads the record again by its offset."""
         with epath.Path(self.path).open("rb") as file:
             file.seek(self.offset)
             record = parse(file.read(self.length), self.where)
@@ -108,11 +108,11 @@ def scan_records(
 
     Args:
       files: files, folders or patterns.
-      folder: where copies of compressed files are put; they have to outlive the items.
-      keys: which feature holds what, where the layout is not known.
+      folder: the folder for copies of compressed files; it has to exist as long as the items.
+      keys: which feature holds what, for a layout that is not known.
 
     Returns:
-      The scan. Records that cannot be used are among its problems.
+      The scan. Its problems include the records that cannot be used.
 
     Raises:
       RecordError: if a file is damaged, or its layout is not known.
@@ -137,14 +137,14 @@ def scan_records(
         raise RecordError(
             ", ".join(map(str, files)),
             found="no record",
-            expected="one at least",
-            remedy="check that the files were written to their end",
+            expected="at least one record",
+            remedy="check that the files were written completely",
         )
     return scan
 
 
 def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
-    """Returns the records by the split that their files' names tell; all `train` if none."""
+    """Returns the records by split, as their files' names say; `train` if a name does not say."""
     names = Counter(name for found in scan.records.values() for *_, name in found)
     unique = all(name and count == 1 for name, count in names.items())
     splits: dict[str, list[RecordItem]] = {}
@@ -176,15 +176,20 @@ def _layout(
     if detected is None:
         raise RecordError(
             where,
-            found=f"features {', '.join(sorted(record))}, which is no known layout",
-            expected="; ".join(f"{n}: {_needed(known)}" for n, known in layouts.KNOWN.items()),
+            found=f"features {', '.join(sorted(record))}, which match no known layout",
+            expected="the features of one of these layouts:" + _known_layouts(),
             remedy="say which feature holds what, such as --keys image=img,mask=seg",
         )
     return detected
 
 
-def _needed(layout: RecordLayout) -> str:
-    return ", ".join(key for key in dataclasses.astuple(layout) if key)
+def _known_layouts() -> str:
+    """Returns the known layouts and their features, one per line, each after a line break."""
+    needed = {
+        name: ", ".join(key for key in dataclasses.astuple(layout) if key)
+        for name, layout in layouts.KNOWN.items()
+    }
+    return "".join(f"\n    {name}: {keys}" for name, keys in needed.items())
 
 
 def _check(record: Mapping[str, Any], scan: Scan, where: str) -> None:

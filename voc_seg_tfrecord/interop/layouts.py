@@ -1,4 +1,4 @@
-"""The ways in which tutorials and code bases lay out hand-written records."""
+"""The feature layouts of hand-written records in tutorials and code bases."""
 
 from collections.abc import Collection
 import dataclasses
@@ -11,22 +11,22 @@ from voc_seg_tfrecord.interop.files import Record, Value
 _ENCODED = (b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"RIFF", b"II*\0", b"MM\0*")
 
 NAMES = ("name", "filename", "image/filename", "file_name", "image_name")
-"""Features by which records say the name of their image."""
+"""Features that hold the name of a record's image."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RecordLayout:
-    """Which feature of a record holds what; empty where none does.
+    """Which feature of a record holds what; an empty name means no feature.
 
     Attributes:
-      image: raw pixels, an encoded file or a serialised tensor, as the bytes tell.
-      mask: the same, of one channel of class indices.
+      image: raw pixels, an encoded file or a serialised tensor; the bytes show which.
+      mask: the same, with one channel of class indices.
       height: in pixels; needed for raw pixels, if there is no `shape`.
-      width: likewise.
-      channels: likewise; told by the number of bytes if empty.
-      shape: height, width and channels in one.
+      width: in pixels, the same.
+      channels: number of channels; derived from the number of bytes if empty.
+      shape: height, width and channels in one feature.
       filename: the image's name.
-      label: class index of the whole image.
+      label: class index of the complete image.
     """
 
     image: str
@@ -55,13 +55,13 @@ KNOWN = {
     "shape with a label": RecordLayout("data", "", shape="shape", label="label"),
     "shape with a label, image": RecordLayout("image", "", shape="shape", label="label"),
 }
-"""Layouts by a name for people, in the order in which they are tried."""
+"""Layouts by a readable name, in the order in which they are tried."""
 
 _OPTIONAL = {"channels", "filename"}
 
 
 def detect(keys: Collection[str]) -> tuple[str, RecordLayout] | None:
-    """Returns the name and the layout of records with these features, None if not known."""
+    """Returns the name and the layout of records with these features; None if not known."""
     for name, layout in KNOWN.items():
         needed = {f: k for f, k in dataclasses.asdict(layout).items() if k and f not in _OPTIONAL}
         if set(needed.values()) <= set(keys):
@@ -71,10 +71,10 @@ def detect(keys: Collection[str]) -> tuple[str, RecordLayout] | None:
 
 
 def text(record: Record, key: str, where: object) -> str:
-    """Returns a feature of text, empty where the layout has none.
+    """Returns a feature of text; empty if the layout names no feature.
 
     Raises:
-      RecordError: if the record has it not, or it is no text.
+      RecordError: if the record does not have it, or it is not text.
     """
     value = _one(record, key, where) if key else b""
     try:
@@ -82,21 +82,21 @@ def text(record: Record, key: str, where: object) -> str:
     except UnicodeDecodeError:
         raise RecordError(
             where,
-            found=f"feature {key!r} that is no UTF-8 text",
+            found=f"feature {key!r} that is not UTF-8 text",
             expected="the name of an image",
             remedy="say which feature holds the name with --keys filename=KEY",
         ) from None
 
 
 def integer(record: Record, key: str, where: object) -> int:
-    """Returns a feature of one whole number.
+    """Returns a feature of one integer.
 
     Raises:
-      RecordError: if the record has it not, or it is none.
+      RecordError: if the record does not have it, or it is not an integer.
     """
     value = _one(record, key, where)
     if not isinstance(value, int):
-        raise RecordError(where, found=f"feature {key!r}: {value!r:.40}", expected="a whole number")
+        raise RecordError(where, found=f"feature {key!r}: {value!r:.40}", expected="one integer")
     return value
 
 
@@ -162,7 +162,7 @@ def _raw(data: bytes, shape: tuple[int, int, int]) -> np.ndarray:
 
 
 def _tensor(data: bytes) -> np.ndarray | None:
-    """Returns the uint8 array of a serialised tensor, None where the bytes are none."""
+    """Returns the uint8 array of a serialised tensor; None if the bytes are not one."""
     import tensorflow as tf
 
     for dtype in (tf.uint8, tf.int32, tf.int64):

@@ -1,8 +1,7 @@
-"""Statistics of a built dataset: pixels, images and objects a class, weights, image sizes."""
+"""Counts pixels, images and objects of each class in the records of a built dataset."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 import dataclasses
-from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -10,122 +9,8 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.dataset import check_features, class_names
 from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.labels import VOID
-
-_PERCENTILES = (0, 25, 50, 75, 100)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Stats:
-    """Of one split, or of several added up. A C-class dataset has arrays of C entries.
-
-    Attributes:
-      class_names: the classes, in mask order.
-      ids: the image ids, in the order of the records.
-      pixels: how many pixels each class has, int64 `[C]`.
-      images: how many images each class is in, int64 `[C]`.
-      image_pixels: how many pixels that are not void those images have, int64 `[C]`.
-      objects: how many objects each class has, int64 `[C]`; None without instance masks.
-      void: how many pixels are void.
-      sizes: height and width of each image, int64 `[N, 2]`.
-    """
-
-    class_names: tuple[str, ...]
-    ids: tuple[str, ...]
-    pixels: np.ndarray
-    images: np.ndarray
-    image_pixels: np.ndarray
-    objects: np.ndarray | None
-    void: int
-    sizes: np.ndarray
-
-    def __add__(self, other: "Stats") -> "Stats":
-        both = self.objects is not None and other.objects is not None
-        return Stats(
-            self.class_names,
-            self.ids + other.ids,
-            self.pixels + other.pixels,
-            self.images + other.images,
-            self.image_pixels + other.image_pixels,
-            self.objects + other.objects if both else None,
-            self.void + other.void,
-            np.concatenate([self.sizes, other.sizes]),
-        )
-
-    @property
-    def share(self) -> np.ndarray:
-        """Each class's share of the pixels that are not void, float64 `[C]`."""
-        return self.pixels / max(1, self.pixels.sum())
-
-    @property
-    def void_share(self) -> float:
-        """The share of void among all pixels."""
-        return self.void / max(1, self.void + int(self.pixels.sum()))
-
-    @property
-    def ids_sha256(self) -> str:
-        """The sha256 of the sorted ids, one a line, LF after each."""
-        return id_list_sha256(self.ids)
-
-    def median_frequency_weights(self) -> np.ndarray:
-        """Returns median(f) / f a class, float32 `[C]`; 0 for a class that never occurs.
-
-        f is the class's pixels divided by all pixels, void left out, of the images it is in.
-
-        References:
-          Eigen and Fergus, Predicting Depth, Surface Normals and Semantic Labels with a
-          Common Multi-Scale Convolutional Architecture, ICCV 2015, section 6.2.
-        """
-        present = self.pixels > 0
-        frequency = self.pixels[present] / self.image_pixels[present]
-        weights = np.zeros(len(self.pixels), np.float32)
-        if present.any():
-            weights[present] = np.median(frequency) / frequency
-        return weights
-
-    def inverse_log_weights(self, offset: float = 1.02) -> np.ndarray:
-        """Returns 1 / ln(offset + share) a class, float32 `[C]`.
-
-        References:
-          Paszke et al., ENet, arXiv:1606.02147, section 5.2.
-        """
-        return (1 / np.log(offset + self.share)).astype(np.float32)
-
-    def size_percentiles(self) -> dict[str, list[int]]:
-        """Returns the 0th, 25th, 50th, 75th and 100th percentile of heights and widths."""
-        heights, widths = np.percentile(self.sizes, _PERCENTILES, axis=0, method="lower").T
-        return {"height": heights.astype(int).tolist(), "width": widths.astype(int).tolist()}
-
-    def most_common_sizes(self, count: int = 5) -> list[tuple[int, int, int]]:
-        """Returns the commonest sizes as (height, width, images), the commonest first."""
-        sizes, images = np.unique(self.sizes, axis=0, return_counts=True)
-        order = np.argsort(-images, kind="stable")[:count]
-        return [(*map(int, sizes[i]), int(images[i])) for i in order]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns what JSON can hold."""
-        median, inverse = self.median_frequency_weights(), self.inverse_log_weights()
-        classes = {
-            name: {
-                "index": index,
-                "pixels": int(self.pixels[index]),
-                "share": float(self.share[index]),
-                "images": int(self.images[index]),
-                "objects": None if self.objects is None else int(self.objects[index]),
-                "median_frequency_weight": float(median[index]),
-                "inverse_log_weight": float(inverse[index]),
-            }
-            for index, name in enumerate(self.class_names)
-        }
-        return {
-            "examples": len(self.ids),
-            "ids_sha256": self.ids_sha256,
-            "classes": classes,
-            "void": {"pixels": self.void, "share": self.void_share},
-            "size_percentiles": self.size_percentiles(),
-            "most_common_sizes": self.most_common_sizes(),
-        }
+from voc_seg_tfrecord.stats.figures import Stats
 
 
 def compute(
@@ -134,18 +19,18 @@ def compute(
     *,
     progress: bool = False,
 ) -> dict[str, Stats]:
-    """Reads each record of some splits once and counts.
+    """Reads each record of the splits once and counts.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
-      splits: names of splits; all by default.
-      progress: whether to show a bar a split on standard error.
+      splits: names of splits (all).
+      progress: whether to show one progress bar per split on standard error.
 
     Returns:
-      Statistics a split. Those of train and validation together are their sum.
+      One `Stats` per split. Add two for the statistics of both splits together.
 
     Raises:
-      ConfigError: if the dataset is none of this package.
+      ConfigError: if voc_seg_tfrecord did not build the dataset.
       RecordError: if a record cannot be read.
     """
     check_features(builder)
@@ -165,7 +50,7 @@ class _Counts:
 
 
 def _count(record: Record) -> _Counts:
-    """Counts one record's pixels and objects a mask value, int64 `[256]` each."""
+    """Counts one record's pixels and objects per mask value, int64 `[256]` each."""
     where = f"{record.id}, segmentation_mask"
     mask = records.pixels(record.bytes("segmentation_mask"), where)
     objects = None
@@ -180,11 +65,11 @@ def count_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
 
     Args:
       mask: class indices, uint8 `[H, W]`.
-      instances: object numbers, uint8 `[H, W]`; 0 and 255 are no objects.
+      instances: object numbers, uint8 `[H, W]`; 0 and 255 are not objects.
 
     Returns:
-      Objects a mask value, int64 `[256]`. An object is of the class that most of its pixels
-      have, void left out; one whose pixels are all void is not counted.
+      Objects per mask value, int64 `[256]`. An object has the class that most of its pixels
+      have, void left out; an object whose pixels are all void is not counted.
     """
     # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
     pairs = (instances.astype(np.uint16) << 8 | mask).ravel()
@@ -222,11 +107,3 @@ def _gather(class_names: tuple[str, ...], counted: Iterable[_Counts]) -> Stats:
         int(pixels[VOID]),
         np.array(sizes, np.int64).reshape(-1, 2),
     )
-
-
-def total(stats: Mapping[str, Stats]) -> Stats:
-    """Returns the sum of several splits' statistics."""
-    first, *others = stats.values()
-    for other in others:
-        first += other
-    return first

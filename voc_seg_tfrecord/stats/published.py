@@ -1,4 +1,4 @@
-"""Published tables of pixels, images and objects, to compare a dataset's statistics with."""
+"""Compares a dataset's statistics with published tables of pixels, images and objects."""
 
 from collections.abc import Iterable, Iterator
 import csv
@@ -6,12 +6,12 @@ import dataclasses
 import functools
 
 from voc_seg_tfrecord.facts import named_lists, tables
-from voc_seg_tfrecord.stats.counts import Stats
+from voc_seg_tfrecord.stats.figures import Stats
 
-# What is counted, the figure found and the published one.
+# What is counted, the figure that was found, and the published figure.
 Figure = tuple[str, int, int]
 
-# The list, the table's year and the table's name of the split.
+# For each id list: the table's year and the split's name in the table.
 _TABLES = {
     "voc2012_train": ("2012", "train"),
     "voc2012_val": ("2012", "val"),
@@ -26,19 +26,19 @@ _TABLES = {
     "voc2007_trainval_in_2012": ("2007", "trainval"),
     "voc2007_test_in_2012": ("2007", "test"),
 }
-# VOC2012's own page counts boxes; a dataset made of the masks must equal the count of the masks.
+# VOC2012's own page counts boxes; statistics of masks must equal the counts of the masks.
 _COUNTED_IN_MASKS = {"2012": "masks_", "2007": ""}
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A split beside the published tables.
+    """A split compared with the published tables.
 
     Attributes:
-      name: the named list that the split's ids are.
+      name: the named list that has the split's ids.
       compared: how many figures were compared.
-      differences: each figure that differs, in words.
-      doubtful: likewise of tables that do not say whether they count masks or boxes.
+      differences: one sentence per figure that differs.
+      doubtful: the same for tables that do not say whether they count masks or boxes.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Comparison:
 
 
 def compare(stats: Stats) -> Comparison | None:
-    """Compares statistics with the published ones of the same ids.
+    """Compares statistics with the published statistics of the same ids.
 
     Args:
-      stats: of a split, or of a sum of splits.
+      stats: statistics of a split, or of a sum of splits.
 
     Returns:
-      The comparison; None if no table is of these ids.
+      The comparison; None if no table has these ids.
     """
     name = named_lists.identify(stats.ids_sha256)
     if name not in _TABLES or len(set(stats.ids)) != len(stats.ids):
