@@ -64,7 +64,7 @@ class Stats:
         return id_list_sha256(self.ids)
 
     def median_frequency_weights(self) -> np.ndarray:
-        """Returns the weight median(f) / f of each class, float32 `[C]`; 0 for a class that never occurs.
+        """Returns median(f) / f for each class, float32 `[C]`; 0 for a class that never occurs.
 
         f is the number of the class's pixels, divided by the number of all pixels without void in
         the images that the class is in.
