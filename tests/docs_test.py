@@ -1,0 +1,110 @@
+import itertools
+import pathlib
+import re
+import shutil
+
+import pytest
+from support import pages, pages_data
+from support.building import build
+from support.paths import REPOSITORY
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.facts import named_lists
+
+# One word is no reason.
+REASON = re.compile(r"\S+( \S+){2,}")
+EVERY_PAGE = [
+    path
+    for path in sorted(REPOSITORY.rglob("*.md"))
+    if not any(part.startswith(".") for part in path.relative_to(REPOSITORY).parts)
+]
+
+
+def page_name(page):
+    return str(page.relative_to(REPOSITORY))
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """A folder of datasets that holds the sample."""
+    data_dir = tmp_path_factory.mktemp("sample")
+    build(data_dir, "sample")
+    return data_dir
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """What the paths of the pages stand for; no dataset is built yet."""
+    world = pages.World(tmp_path / "checkout", tmp_path / "data", tmp_path / "datasets")
+    world.folder.mkdir()
+    for name in ("voc_seg_tfrecord", "checksums", "dummy_data", "examples", "benchmarks", "docs"):
+        (world.folder / name).symlink_to(REPOSITORY / name)
+    pages_data.write(world.data)
+    monkeypatch.chdir(world.folder)
+    monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(world.data_dir))
+    return world
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=page_name)
+def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(page, world, sample):
+    found = pages.fences(page)
+    if "--config sample" not in page.read_text():  # else the page builds it
+        shutil.copytree(sample, world.data_dir)
+    skipped = []
+    for fence, following in itertools.zip_longest(found, found[1:]):
+        if fence.language == "text" or "not run" in fence.marks:
+            continue
+        if pages.missing(fence):
+            skipped.append(f"line {fence.line} needs {pages.missing(fence)}")
+            continue
+        printed = world.run(fence)
+        shown = following.text if following and following.language == "text" else ""
+        assert pages.same(printed, shown), f"line {fence.line} prints:\n{printed}"
+    if skipped:
+        pytest.skip(f"all else ran; {'; '.join(skipped)}")
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=page_name)
+def test_every_fence_says_its_language_and_if_it_is_not_run_the_reason(page):
+    for fence in pages.fences(page):
+        assert fence.language in ("bash", "python", "text"), f"line {fence.line}"
+        assert set(fence.text.split()) != {"..."}, f"line {fence.line}"
+        assert REASON.match(fence.marks.get("not run", "it is run here")), f"line {fence.line}"
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=page_name)
+def test_every_relative_link_leads_to_a_file_and_a_heading(page):
+    for target in re.findall(r"\]\((?!https?:)([^)\s]*)\)", page.read_text()):
+        name, _, anchor = target.partition("#")
+        path = page.parent / name if name else page
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path), target
+
+
+def anchors(page: pathlib.Path) -> set[str]:
+    """Returns the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_is_short_and_leads_to_every_page():
+    text = (REPOSITORY / "README.md").read_text()
+    assert len(text.splitlines()) < 200
+    assert all(f"(docs/{page.name})" in text for page in pages.PAGES[1:])
+
+
+def test_the_table_of_named_lists_is_that_of_the_package():
+    text = (REPOSITORY / "docs" / "benchmark-splits.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\d+) \| `([0-9a-f]{16})` \| (.*) \|$", text, re.M)
+    known = [
+        (e.name, e.role, str(e.examples), e.sha256[:16], e.source)
+        for e in named_lists.named().values()
+    ]
+    assert rows == known
+
+
+def test_three_dots_on_a_line_stand_for_lines_left_out_and_for_nothing_else():
+    assert pages.same("a\nb\nc\n", "a\n...\nc\n")
+    assert pages.same("a\nc\n", "a\n...\nc\n")
+    assert not pages.same("a\nb\nd\n", "a\n...\nc\n")
+    assert not pages.same("a\nb\n", "a\n")

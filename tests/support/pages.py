@@ -1,0 +1,140 @@
+"""Reads the pages of the documentation and runs what they show.
+
+The convention, for README.md and docs/*.md:
+
+1. Every fence is `bash`, `python` or `text`. A `bash` or `python` fence is run, in the order
+   of the page. All fences of a page share one folder and one Python session.
+2. A `text` fence after it holds all that it prints to standard output. A line `...` stands for
+   any number of lines that are left out.
+3. A comment before a fence may say more: `<!-- not run: reason -->`; `<!-- exits: 1 -->`, the
+   exit status of the last command; `<!-- needs: torch -->`, a module without which the fence is
+   skipped.
+4. Paths of the pages stand for folders of the test: see `World`.
+"""
+
+import contextlib
+import dataclasses
+import importlib.util
+import io
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+from support.paths import REPOSITORY
+
+from voc_seg_tfrecord.commands import cli
+
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+
+# What the first two commands of the README do before the part that the tests run.
+_INSTALL = re.compile(r"python3 -m venv \.venv && \.venv/bin/pip install [^&]* && \.venv/bin/")
+_MARK = re.compile(r"<!-- (?:(not run|exits|needs): (.+)|\w+) -->")
+
+
+@dataclasses.dataclass(frozen=True)
+class Fence:
+    """A fenced block: where it stands, its language, its text, and what comments say of it."""
+
+    line: int
+    language: str
+    text: str
+    marks: dict[str, str]
+
+
+def fences(page: pathlib.Path) -> list[Fence]:
+    """Returns the fences of a page, in its order."""
+    found, marks, opened = [], {}, None
+    for number, line in enumerate(page.read_text().splitlines(keepends=True), start=1):
+        if opened is None and line.startswith("```"):
+            opened, text = (number, line[3:].strip()), ""
+        elif opened is not None and line.startswith("```"):
+            found.append(Fence(*opened, text, marks))
+            marks, opened = {}, None
+        elif opened is not None:
+            text += line
+        elif mark := _MARK.fullmatch(line.strip()):
+            marks = marks | ({mark[1]: mark[2]} if mark[1] else {})
+        elif line.strip():
+            marks = {}
+    return found
+
+
+@dataclasses.dataclass
+class World:
+    """What the paths of the pages stand for, and the Python session of one page.
+
+    Attributes:
+      folder: where commands run; it looks like a checkout.
+      data: `/data` of the pages.
+      data_dir: `/tmp/tensorflow_datasets` of the pages.
+    """
+
+    folder: pathlib.Path
+    data: pathlib.Path
+    data_dir: pathlib.Path
+    session: dict = dataclasses.field(default_factory=dict)
+
+    def run(self, fence: Fence) -> str:
+        """Runs a fence; returns what it printed, with the paths of the page."""
+        text = _INSTALL.sub("", fence.text)
+        text = re.sub(r"(?<![\w.])/data\b", str(self.data), text)
+        text = text.replace("/tmp/tensorflow_datasets", str(self.data_dir))
+        printed = io.StringIO()
+        if fence.language == "python":
+            with contextlib.redirect_stdout(printed):
+                exec(compile(text, f"line {fence.line}", "exec"), self.session)
+        else:
+            status = 0
+            for command in _commands(text):
+                assert status == 0, f"a command exits with {status}"
+                status = self._command(command, printed)
+            assert status == int(fence.marks.get("exits", 0))
+        shown = printed.getvalue()
+        for ours, theirs in (
+            (self.data_dir, "/tmp/tensorflow_datasets"),
+            (self.data, "/data"),
+            (self.folder, "."),
+        ):
+            shown = shown.replace(str(ours), theirs)
+        return shown
+
+    def _command(self, command: str, printed: io.StringIO) -> int:
+        words = shlex.split(command, comments=True)
+        if words[0] == "voc-seg-tfrecord":  # here, as TensorFlow takes seconds to start
+            with contextlib.redirect_stdout(printed):
+                return cli.main(words[1:])
+        environment = os.environ | {
+            "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(REPOSITORY),
+            "TFDS_DATA_DIR": str(self.data_dir),
+        }
+        result = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode in (0, 1), result.stderr
+        printed.write(result.stdout)
+        return result.returncode
+
+
+def _commands(text: str) -> list[str]:
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def missing(fence: Fence) -> str:
+    """Returns the module that a fence needs and that is not installed; empty if there is none."""
+    name = fence.marks.get("needs", "")
+    return name if name and importlib.util.find_spec(name) is None else ""
+
+
+def same(printed: str, shown: str) -> bool:
+    """Says whether a page shows what was printed; `...` stands for lines that are left out."""
+    parts = re.split(r"^\.\.\.\n", shown, flags=re.M)
+    return re.fullmatch(r"(?:.*\n)*?".join(map(re.escape, parts)), printed) is not None
