@@ -223,7 +223,7 @@ def test_the_lists_of_another_year_are_named(devkit, tmp_path, monkeypatch):
         table["2007", "train"], examples=3, ids_sha256=ours
     )
     monkeypatch.setattr(pinned, "splits", lambda: table)
-    with pytest.raises(voc_seg_tfrecord.VocSegError, match="this is the list train of VOC2007"):
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="This is the list train of VOC2007"):
         build(tmp_path / "data", "2012", devkit)
 
 

@@ -20,8 +20,8 @@ class NamedList:
       role: what papers use it for, `train` or `evaluation`.
       images: whose images it lists.
       examples: how many ids it has.
-      sha256: of the sorted ids, one a line, LF after each.
-      made_from: the files it is made from.
+      sha256: hash of the sorted ids, one per line, with LF after each.
+      made_from: the files of `facts/ids` that it is made from, joined by ` + `.
       source: where the list was taken from.
     """
 
@@ -37,11 +37,9 @@ class NamedList:
 @functools.cache
 def named() -> dict[str, NamedList]:
     """Returns what is known of each named list, by name."""
-    text = (tables.folder("facts") / "lists.tsv").read_text()
-    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return {
-        name: NamedList(name, role, images, int(examples), *others)
-        for name, role, images, examples, *others in rows
+        row["name"]: NamedList(**{**row, "examples": int(row["examples"])})
+        for row in tables.read(tables.folder("facts") / "lists.tsv")
     }
 
 
@@ -80,7 +78,7 @@ def identify(sha256: str) -> str:
 
 
 def _part(made_from: str) -> Iterable[str]:
-    """Returns the ids of a file of the folder ids, `2007_:` before it renames them."""
+    """Returns the ids of a file of the folder `ids`. A `2007_:` before its name renames them."""
     prefix, _, name = made_from.rpartition(":")
     text = (tables.folder("facts") / "ids" / f"{name}.txt").read_text()
     return (f"{_IN_2012 if prefix else ''}{line}" for line in text.split())
@@ -88,7 +86,14 @@ def _part(made_from: str) -> Iterable[str]:
 
 @dataclasses.dataclass(frozen=True)
 class PublishedLeak:
-    """How many ids two lists share, one of which the package does not have."""
+    """How many ids two lists share, where the package has only one of the lists.
+
+    Attributes:
+      first: the name of one list.
+      second: the name of the other.
+      ids: how many ids are in both.
+      source: where this was published.
+    """
 
     first: str
     second: str
@@ -98,6 +103,5 @@ class PublishedLeak:
 
 def published_leaks() -> list[PublishedLeak]:
     """Returns the rows of `facts/leaks.tsv`."""
-    text = (tables.folder("facts") / "leaks.tsv").read_text()
-    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
-    return [PublishedLeak(first, second, int(ids), source) for first, second, ids, source in rows]
+    rows = tables.read(tables.folder("facts") / "leaks.tsv")
+    return [PublishedLeak(**{**row, "ids": int(row["ids"])}) for row in rows]

@@ -11,7 +11,15 @@ from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """One official split; a hash that no source gives is empty."""
+    """One official split.
+
+    Attributes:
+      config: the official config's name, such as `2012`.
+      name: TFDS's name of the split, such as `validation`.
+      examples: how many ids it has.
+      ids_sha256: hash of the sorted ids, empty if no source gives it.
+      masks_sha256: hash of the masks, empty if no source gives it.
+    """
 
     config: str
     name: str
@@ -27,14 +35,11 @@ def splits() -> dict[tuple[str, str], Split]:
     References:
       The header of `checksums/splits.tsv` names the sources.
     """
-    table = {}
-    for line in (tables.folder("checksums") / "splits.tsv").read_text().splitlines():
-        if line and not line.startswith("#"):
-            config, name, examples, ids, masks = (
-                "" if cell == "?" else cell for cell in line.split("\t")
-            )
-            table[config, name] = Split(config, name, int(examples), ids, masks)
-    return table
+    rows = tables.read(tables.folder("checksums") / "splits.tsv")
+    return {
+        (row["config"], row["name"]): Split(**{**row, "examples": int(row["examples"])})
+        for row in rows
+    }
 
 
 def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> None:
@@ -47,21 +52,22 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
       where: the list, for the error.
 
     Raises:
-      ListError: if count or hash differ, naming both and the list it really is, if known.
+      ListError: if the count or the hash differs. It names both, and the list that this
+        really is, if that is known.
     """
     expected = splits()[config, split]
     found = id_list_sha256(ids)
     if len(ids) == expected.examples and expected.ids_sha256 in ("", found):
         return
     known = next((s for s in splits().values() if s.ids_sha256 == found), None)
-    really = f"; this is the list {known.name} of VOC{known.config}" if known else ""
+    really = f". This is the list {known.name} of VOC{known.config}" if known else ""
     sha256 = f", sha256 {expected.ids_sha256}" if expected.ids_sha256 else ""
     raise ListError(
         where,
         found=f"{len(ids)} ids, sha256 {found}{really}",
         expected=f"the official list {split} of VOC{config}: {expected.examples} ids{sha256}",
         remedy=(
-            "use the official release, or build this tree as a part of it with an own name: "
+            "use the official release, or build this tree as a part of it under another name: "
             f'--config \'{{"name": "part", "release": "{config}", "strict": false}}\''
         ),
     )

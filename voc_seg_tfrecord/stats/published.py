@@ -1,7 +1,6 @@
 """Compares a dataset's statistics with published tables of pixels, images and objects."""
 
 from collections.abc import Iterable, Iterator
-import csv
 import dataclasses
 import functools
 
@@ -90,6 +89,5 @@ def _image_and_object_figures(stats: Stats, year: str, split: str) -> Iterator[F
 
 
 @functools.cache
-def _table(name: str) -> tuple[dict[str, str], ...]:
-    text = (tables.folder("facts") / f"{name}.tsv").read_text()
-    return tuple(csv.DictReader(text.splitlines(), delimiter="\t"))
+def _table(name: str) -> list[dict[str, str]]:
+    return tables.read(tables.folder("facts") / "published" / f"{name}.tsv")
