@@ -5,7 +5,6 @@ import pytest
 
 from voc_seg_tfrecord import VocSegConfig, configs
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.facts import releases, tables
 
 
 def test_2012_is_the_first_config_and_every_release_has_one():
@@ -47,18 +46,6 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
         VocSegConfig(name="mine", **fields)
 
 
-def test_every_address_is_registered_with_the_archives_hash():
-    rows = (tables.folder("checksums") / "checksums.tsv").read_text().splitlines()
-    registered = {url: (sha, name) for url, _, sha, name in (row.split("\t") for row in rows)}
-    for archives in releases.RELEASES.values():
-        for archive in archives:
-            for url in archive.urls:
-                sha256, filename = registered[url]
-                assert sha256 in archive.sha256s
-                assert filename == archive.filename
-                assert url.endswith(filename)
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -74,3 +61,16 @@ def test_a_config_comes_back_from_its_json(fields):
     assert dataclasses.asdict(VocSegConfig(**json.loads(config.to_json()))) == dataclasses.asdict(
         config
     )
+
+
+@pytest.mark.parametrize("config", configs.BUILDER_CONFIGS, ids=lambda config: config.name)
+def test_a_config_of_the_package_comes_back_from_its_json(config):
+    again = VocSegConfig(**json.loads(config.to_json()))
+    assert dataclasses.asdict(again) == dataclasses.asdict(config)
+
+
+def test_the_sample_alone_has_its_tree_in_the_package_and_its_json_does_not_say_so():
+    packaged = [c for c in configs.BUILDER_CONFIGS if c.packaged_tree]
+    assert [c.name for c in packaged] == ["sample"]
+    assert not VocSegConfig(**json.loads(packaged[0].to_json())).packaged_tree
+    assert dataclasses.replace(packaged[0], name="copy").packaged_tree == "dummy_data"

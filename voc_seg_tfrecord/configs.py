@@ -10,14 +10,12 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.make import ExampleSpec
-from voc_seg_tfrecord.facts.releases import AUGMENTED, RELEASES, VOC_SPLITS
+from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
-
-SAMPLE = "sample"
-"""The config that is built from the package's own dummy_data."""
+from voc_seg_tfrecord.trees.pair import Parts
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -26,7 +24,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     Attributes:
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
-      release: year of the release that the tree is, `2007` to `2012`; empty for own data.
+      release: name of the release that the tree is, such as `2007` or `2012_aug`; empty for
+        own data.
       strict: whether the id lists must be the release's official ones. Only a config with a
         release can be strict; `False` builds a part of it.
       class_names: class names in mask order, background among them. Defaults to VOC's 21.
@@ -34,9 +33,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
         folder (`{"train": "train/"}`), or a ratio for all of them (`{"train": 0.8,
         "validation": 0.2}`). By default the lists or folders that are there; `val` becomes
         `validation`.
-      instance_mask: whether to have `instance_mask`, from SegmentationObject. By default
-        only a release has it.
-      objects: whether to have `objects`, from Annotations. By default only a release has it.
+      instance_mask: whether to have `instance_mask`, from SegmentationObject. By default as
+        the release has it, and not for own data.
+      objects: whether to have `objects`, from Annotations. By default as the release has it,
+        and not for own data.
       layout: names of folders that are not VOC's; see `layout.Layout`.
       masks_by: `index` or `color`, where it is not to be found out; see `mask_survey`.
       values: class index by mask value, where it is not the value itself.
@@ -47,13 +47,14 @@ class VocSegConfig(tfds.core.BuilderConfig):
       task: `segmentation`, or `classification` for records and arrays that have one label an
         image and no mask.
       overlap: whether an id may be in several splits.
-      seed: of the assignment by ratios.
+      seed: seed of the assignment by ratios.
+      packaged_tree: the package's folder that holds the tree, for data that comes with it.
 
     Raises:
       ConfigError: if the fields do not go together.
     """
 
-    # The year of a release, whose archives, lists and features this has.
+    # The name of a release, whose archives, lists and features this has.
     release: str = ""
     # Whether lists must be official; None means yes for a release, no for own data.
     strict: bool | None = None
@@ -82,13 +83,20 @@ class VocSegConfig(tfds.core.BuilderConfig):
     overlap: bool = False
     # Seed of the ratios' assignment.
     seed: int = 0
+    # The package's folder that holds the tree, in place of --manual_dir. It is no field, and so
+    # not in the JSON: a dataset says what it was made of, not where that lay. It is no subclass
+    # either, because `tfds build --config` wants all configs of one class.
+    packaged_tree: dataclasses.InitVar[str] = ""
 
-    def __post_init__(self):
-        official = bool(self.release)
-        self.strict = official if self.strict is None else self.strict
-        self.instance_mask = official if self.instance_mask is None else self.instance_mask
-        # Trees with SBD's masks often come without Annotations.
-        self.objects = official and not self.augmented if self.objects is None else self.objects
+    def __post_init__(self, packaged_tree: str):
+        self.packaged_tree = packaged_tree
+        official = self.official
+        if self.strict is None:
+            self.strict = official is not None
+        if self.instance_mask is None:
+            self.instance_mask = official is not None and official.instances
+        if self.objects is None:
+            self.objects = official is not None and official.objects
         self.class_names = tuple(self.class_names)
         self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
         if self.values is not None:
@@ -128,17 +136,28 @@ class VocSegConfig(tfds.core.BuilderConfig):
         )
 
     @property
-    def augmented(self) -> bool:
-        """Whether this is VOC2012 with SBD's masks."""
-        return self.release == AUGMENTED
+    def official(self) -> Release | None:
+        """The release that the tree is; None for own data."""
+        return RELEASES.get(self.release)
 
     @property
     def split_lists(self) -> dict[str, str]:
-        """The splits that a release may have and the lists they are read from."""
-        if self.splits is not None:
-            return dict(self.splits)
-        held = {split for archive in RELEASES[self.release] for split in archive.splits}
-        return {split: name for split, name in VOC_SPLITS.items() if split in held}
+        """The splits that a release may have, and the list that each is read from."""
+        return dict(self.official.splits if self.splits is None else self.splits)
+
+    @property
+    def mask_sources(self) -> Mapping[str, str]:
+        """The values of the feature `mask_source` and their meaning; empty without it."""
+        return self.official.mask_sources if self.official else {}
+
+    @property
+    def parts(self) -> Parts:
+        """What examples need of a tree beside images and masks."""
+        return Parts(
+            instances=self.instance_mask,
+            annotations=self.objects,
+            background=self.missing_mask == "background" and self.official is None,
+        )
 
     def example_spec(self, rule: MaskRule) -> ExampleSpec:
         """Returns what examples are to hold, with masks read by a rule."""
@@ -149,7 +168,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             objects=self.objects,
             exif="ignore" if rule.official else self.exif,
             classification=self.task == "classification",
-            mask_source=self.augmented,
+            mask_source=bool(self.mask_sources),
         )
 
     def to_json(self) -> str:
@@ -185,26 +204,14 @@ def check_split_name(name: str, where: object) -> None:
         )
 
 
-def _official(year: str) -> VocSegConfig:
-    splits = "train, validation and test" if year == "2007" else "train and validation"
-    return VocSegConfig(
-        name=year,
-        release=year,
-        description=f"Pascal VOC{year}'s segmentation task: {splits}, 20 classes and background.",
-    )
-
-
 BUILDER_CONFIGS = [
-    _official("2012"),
-    *(_official(year) for year in ("2007", "2008", "2009", "2010", "2011")),
-    VocSegConfig(
-        name=AUGMENTED,
-        release=AUGMENTED,
-        description="VOC2012 with SBD's masks where VOC has none (trainaug): train 10582, "
-        "validation 1449.",
+    *(
+        VocSegConfig(name=row.name, release=row.name, description=row.description)
+        for row in RELEASES.values()
     ),
     VocSegConfig(
-        name=SAMPLE,
+        name="sample",
+        packaged_tree="dummy_data",
         instance_mask=True,
         objects=True,
         description="Six small drawn images in VOC's layout, to try things with no download.",

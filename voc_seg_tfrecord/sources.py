@@ -1,13 +1,11 @@
-"""Where a build's tree comes from: an unpacked one, an archive at hand, or a download."""
+"""What a config is built from: the files of every split, and how they are read."""
 
-from etils import epath
-import tensorflow_datasets as tfds
-
-from voc_seg_tfrecord.configs import SAMPLE, VocSegConfig
+from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.facts import official_splits, tables
 from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.official.archives import Fetcher
 from voc_seg_tfrecord.official.open import release_trees
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
@@ -20,16 +18,16 @@ MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 With none of them, releases whose archive is registered are downloaded."""
 
 
-def open_source(config: VocSegConfig, dl_manager: tfds.download.DownloadManager) -> Source:
+def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     """Finds the files of every split of a config, and checks its lists.
 
     Args:
       config: the config to build.
-      dl_manager: TFDS's, which knows the manual folder and downloads.
+      fetcher: knows the manual folder, downloads and unpacks.
 
     Returns:
-      The source. No image or mask has been decoded for it but those of own data, if what
-      its masks mean had to be found out.
+      The source. No image or mask has been decoded for it, except masks of own data if what
+      they mean had to be found out.
 
     Raises:
       SourceError: if a release is neither at hand nor can be downloaded.
@@ -37,29 +35,19 @@ def open_source(config: VocSegConfig, dl_manager: tfds.download.DownloadManager)
       ListError: if the lists of a strict config are not the official ones.
       SplitError: if files are missing.
     """
-    manual = manual_dir(dl_manager)
-    if config.name == SAMPLE:
-        manual = tables.folder("dummy_data")
-    elif not config.release and manual is None:
+    if config.official is not None:
+        return _official_source(config, fetcher)
+    folder = fetcher.manual_dir
+    if config.packaged_tree:
+        folder = tables.folder(config.packaged_tree)
+    if folder is None:
         raise LayoutError(
             f"config {config.name!r}",
             found="no --manual_dir, or an empty one",
             expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
             remedy="give the folder with --manual_dir",
         )
-    if not config.release:
-        return own_source(make_plan(open_tree(manual, config), config), config)
-    trees = release_trees(config, manual, dl_manager)
-    rule = index_rule(len(config.class_names), official=True)
-    splits = {}
-    for split, (tree, name) in trees.items():
-        ids = tree.read_ids(name)
-        if config.strict:
-            official_splits.check_ids(config.release, split, ids, tree.list_path(name))
-        splits[split] = tree.pairs(
-            split, ids, instances=config.instance_mask, annotations=config.objects
-        )
-    return Source(splits, config.example_spec(rule))
+    return own_source(make_plan(open_tree(folder, config), config), config)
 
 
 def own_source(decided: Plan, config: VocSegConfig) -> Source:
@@ -69,21 +57,17 @@ def own_source(decided: Plan, config: VocSegConfig) -> Source:
       SplitError: if files are missing.
     """
     splits = {
-        split: decided.tree.pairs(
-            split,
-            ids,
-            instances=config.instance_mask,
-            annotations=config.objects,
-            background=config.missing_mask == "background",
-        )
-        for split, ids in decided.splits.items()
+        split: decided.tree.pairs(split, ids, config.parts) for split, ids in decided.splits.items()
     }
     return Source(splits, config.example_spec(decided.rule))
 
 
-def manual_dir(dl_manager: tfds.download.DownloadManager) -> epath.Path | None:
-    """Returns the manual folder, None where it is missing or empty."""
-    try:
-        return epath.Path(dl_manager.manual_dir)
-    except AssertionError:  # what TFDS raises for both
-        return None
+def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
+    splits = {}
+    for split, (tree, name) in release_trees(config, fetcher).items():
+        ids = tree.read_ids(name)
+        if config.strict:
+            official_splits.check_ids(config.release, split, ids, tree.list_path(name))
+        splits[split] = tree.pairs(split, ids, config.parts)
+    rule = index_rule(len(config.class_names), official=True)
+    return Source(splits, config.example_spec(rule))

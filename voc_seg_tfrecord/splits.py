@@ -13,7 +13,8 @@ import numpy as np
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.named_lists import NamedList, identify, ids, named
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.official.sbd import read_ids
 
 __all__ = [
     "LABELS",
@@ -38,12 +39,13 @@ def val_outside_sbd_train(sbd: epath.PathLike) -> tuple[str, ...]:
     Args:
       sbd: SBD's folder `dataset`, with its own `train.txt`, or `train.txt` itself.
 
+    Raises:
+      SourceError: if the list is not there.
+
     References:
       Published count: 904, as SBD train holds 545 of VOC2012 val's 1449.
     """
-    path = epath.Path(sbd)
-    path = path if path.suffix == ".txt" else path / "train.txt"
-    in_sbd = set(parse_ids(path.read_bytes(), path, ()))
+    in_sbd = set(read_ids(sbd, "train"))
     return tuple(i for i in ids("voc2012_val") if i not in in_sbd)
 
 

@@ -1,4 +1,4 @@
-"""The TFDS builder: features and splits. Everything about pixels is in its neighbours."""
+"""The TFDS builder: features and splits. Other modules do everything about pixels."""
 
 from collections.abc import Iterable, Iterator
 import functools
@@ -17,8 +17,9 @@ from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.writer import StableExampleWriter
 from voc_seg_tfrecord.facts import tables
+from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
-from voc_seg_tfrecord.official.trainaug import SOURCES as MASK_SOURCES
+from voc_seg_tfrecord.official.downloads import TfdsFetcher
 from voc_seg_tfrecord.pool import ordered_map
 
 
@@ -68,9 +69,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 use_colormap=True,
                 doc=f"Object number a pixel, 0 is background, {VOID} is void.",
             )
-        if config.augmented:
+        if config.mask_sources:
             features["mask_source"] = tfds.features.ClassLabel(
-                names=list(MASK_SOURCES), doc="Who drew the mask: VOC2012 or SBD."
+                names=list(config.mask_sources),
+                doc=f"Who drew the mask: {' or '.join(config.mask_sources.values())}.",
             )
         if config.objects:
             features["objects"] = tfds.features.Sequence(
@@ -87,13 +89,13 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     def _dataset_info(self, features: dict[str, Any], target: str) -> tfds.core.DatasetInfo:
         config = self.builder_config
         metadata = self.get_metadata()
-        year = config.release[:4] or "2012"
-        keys = [f"pascal-voc-{year}"] + ["hariharan-2011-sbd"] * config.augmented
+        # Own data cites VOC2012 for its layout.
+        release = config.official or RELEASES[self.DEFAULT_BUILDER_CONFIG_NAME]
         return tfds.core.DatasetInfo(
             builder=self,
             description=metadata.description,
-            citation="\n\n".join(_citation(metadata.citation, key) for key in keys),
-            homepage=f"http://host.robots.ox.ac.uk/pascal/VOC/voc{year}/",
+            citation="\n\n".join(_citation(metadata.citation, key) for key in release.citations),
+            homepage=release.page,
             features=tfds.features.FeaturesDict(features),
             supervised_keys=("image", target),
             metadata=tfds.core.MetadataDict(
@@ -131,7 +133,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         self, dl_manager: tfds.download.DownloadManager
     ) -> dict[str, SplitGenerator]:
         """Finds every split's files and checks its list, all before the first record."""
-        source = self.source or sources.open_source(self.builder_config, dl_manager)
+        source = self.source or sources.open_source(self.builder_config, TfdsFetcher(dl_manager))
         return {
             split: self._generate_examples(split, items, source.spec)
             for split, items in source.splits.items()

@@ -1,3 +1,4 @@
+import dataclasses
 import functools
 import hashlib
 import http.server
@@ -54,6 +55,11 @@ def make_archive(path, top="VOCdevkit"):
     return path.read_bytes()
 
 
+def replace_archives(monkeypatch, name, *archives):
+    row = dataclasses.replace(releases.RELEASES[name], archives=archives)
+    monkeypatch.setitem(releases.RELEASES, name, row)
+
+
 @pytest.fixture
 def archive(served, monkeypatch):
     """Makes 2012's archive one of dummy_data at the addresses given; returns its bytes."""
@@ -63,8 +69,8 @@ def archive(served, monkeypatch):
     def register(*folders, sha256=None, size=None):
         urls = tuple(f if f.startswith("http") else f"{address}/{f}/{NAME}" for f in folders)
         sha256 = sha256 or hashlib.sha256(data).hexdigest()
-        release = (releases.Archive(NAME, (sha256,), urls, ("train", "validation")),)
-        monkeypatch.setitem(releases.RELEASES, "2012", release)
+        only = releases.Archive(NAME, (sha256,), urls, ("train", "validation"))
+        replace_archives(monkeypatch, "2012", only)
         info = checksums.UrlInfo(Size(size or len(data)), sha256, NAME)
         monkeypatch.setattr(voc_seg_tfrecord.Builder, "url_infos", dict.fromkeys(urls, info))
         return data
@@ -174,7 +180,7 @@ def test_a_tree_wins_over_an_archive_beside_it(archive, devkit, tmp_path):
 def test_a_year_that_cannot_be_registered_says_what_to_put_where(year, tmp_path):
     with pytest.raises(voc_seg_tfrecord.VocSegError) as caught:
         build(tmp_path / "data", year)
-    (archive,) = releases.RELEASES[year]
+    (archive,) = releases.RELEASES[year].archives
     assert f"get {archive.filename} from" in str(caught.value)
     assert archive.sha256s[0] in str(caught.value)
 
@@ -191,9 +197,9 @@ def test_trainval_and_test_of_2007_may_lie_in_two_places(devkit, root, tmp_path,
     with tarfile.open(devkit / "VOCtest.tar", "w", dereference=True) as tar:
         tar.add(test.parent, "VOCdevkit")
     sha256 = hashlib.sha256((devkit / "VOCtest.tar").read_bytes()).hexdigest()
-    trainval, _ = releases.RELEASES["2007"]
-    both = (trainval, releases.Archive("VOCtest.tar", (sha256,), (), ("test",)))
-    monkeypatch.setitem(releases.RELEASES, "2007", both)
+    trainval, _ = releases.RELEASES["2007"].archives
+    own = releases.Archive("VOCtest.tar", (sha256,), (), ("test",))
+    replace_archives(monkeypatch, "2007", trainval, own)
     config = VocSegConfig(name="strict_2007", release="2007")
     monkeypatch.setattr(official_splits, "check_ids", lambda *_: None)
     builder = build(tmp_path / "data", config, devkit)

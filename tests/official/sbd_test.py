@@ -6,7 +6,6 @@ import pytest
 from support import make_sbd
 
 from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
-from voc_seg_tfrecord.facts import releases, tables
 from voc_seg_tfrecord.official import sbd
 
 MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)
@@ -37,6 +36,16 @@ def test_object_numbers_are_read(dataset):
 @pytest.mark.parametrize("below", ["benchmark_RELEASE/dataset", "benchmark_RELEASE", ""])
 def test_the_folder_is_found_from_any_level(dataset, tmp_path, below):
     assert sbd.find(sbd.epath.Path(tmp_path / below)) == dataset
+
+
+def test_a_list_is_read_from_the_folder_from_above_it_and_from_the_file_itself(dataset, tmp_path):
+    for folder in (dataset, tmp_path, dataset / "train.txt"):
+        assert sbd.read_ids(folder, "train") == ["2008_000001"]
+
+
+def test_a_list_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(SourceError, match=r"(?s)val\.txt: no such file.*what to do"):
+        sbd.read_ids(tmp_path, "val")
 
 
 def test_an_archive_without_sbd_is_named(tmp_path):
@@ -72,9 +81,3 @@ def test_the_crafted_files_are_read_as_their_structure_says(real_data):
     folder = real_data / "odd" / "sbd_mat_crafted" / "dataset"
     path = folder / "cls" / "2008_000002.mat"
     assert sorted(np.unique(sbd.read_mask(path.read_bytes(), path))) == [0, 1, 15, 20]
-
-
-def test_sbds_archive_is_registered_for_download():
-    rows = (tables.folder("checksums") / "checksums.tsv").read_text().splitlines()
-    registered = {url: sha256 for url, _, sha256, _ in (row.split("\t") for row in rows)}
-    assert [registered[url] for url in releases.SBD.urls] == list(releases.SBD.sha256s)

@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import io
 import pickle
@@ -15,9 +16,10 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.errors import ListError, SourceError, SplitError
 from voc_seg_tfrecord.facts import named_lists, releases
-from voc_seg_tfrecord.official import open as official_open
-from voc_seg_tfrecord.official import trainaug
-from voc_seg_tfrecord.official.trainaug import AugmentedTree
+from voc_seg_tfrecord.official import trainaug_tree
+from voc_seg_tfrecord.official.trainaug_tree import TrainaugTree
+from voc_seg_tfrecord.trees.pair import Parts
+from voc_seg_tfrecord.trees.tree import VocTree
 
 # VOC2012 train of the drawn tree is 2007_000001, 2008_000002 and 2009_000003, val is
 # 2010_000004 and 2011_000005. SBD has one of each and two that only it labels.
@@ -31,8 +33,8 @@ SBD_MASK = np.kron(np.array([[0, 15], [12, 0]]), np.ones((20, 25))).astype(np.ui
 def drawn_ids_are_vocs(monkeypatch):
     """Lets the lists know the drawn images, one of which bears the name of one of SBD's."""
     drawn = {path.stem for path in (VOC2012 / "SegmentationClass").iterdir()}
-    official, known = trainaug._known()
-    monkeypatch.setattr(trainaug, "_known", lambda: (official | drawn, known))
+    official, known = trainaug_tree._known()
+    monkeypatch.setattr(trainaug_tree, "_known", lambda: (official | drawn, known))
 
 
 @pytest.fixture
@@ -117,8 +119,16 @@ def test_either_source_can_be_verified(source, request, tmp_path):
 
 @pytest.mark.usefixtures("of_pngs")
 def test_both_sources_have_the_same_ids(of_sbd, root):
-    by_mat = AugmentedTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
-    assert by_mat.read_ids("train") == sorted(AugmentedTree(root).read_ids("train"))
+    by_mat = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
+    assert by_mat.read_ids("train") == sorted(TrainaugTree(root).read_ids("train"))
+
+
+def replace_sbd(monkeypatch, sha256):
+    """Makes SBD an archive with this hash and no address."""
+    row = releases.RELEASES["2012_aug"]
+    ours = releases.Archive("benchmark.tgz", (sha256,), (), ("train",))
+    replaced = dataclasses.replace(row, archives=(row.archives[0], ours))
+    monkeypatch.setitem(releases.RELEASES, "2012_aug", replaced)
 
 
 def test_sbds_own_archive_is_unpacked(of_sbd, root, tmp_path, monkeypatch):
@@ -127,8 +137,7 @@ def test_sbds_own_archive_is_unpacked(of_sbd, root, tmp_path, monkeypatch):
         archive.add(of_sbd / "benchmark_RELEASE", "benchmark_RELEASE")
     shutil.rmtree(of_sbd / "benchmark_RELEASE")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    ours = releases.Archive("benchmark.tgz", (sha256,), ())
-    monkeypatch.setattr(official_open, "SBD", ours)
+    replace_sbd(monkeypatch, sha256)
     check(build(tmp_path / "data", PART, of_sbd), root)
 
 
@@ -140,7 +149,7 @@ def test_another_archive_under_sbds_name_is_refused(devkit, tmp_path):
 
 
 def test_without_sbd_all_ways_out_are_named(devkit, tmp_path, monkeypatch):
-    monkeypatch.setattr(official_open, "SBD", releases.Archive("benchmark.tgz", ("0",), ()))
+    replace_sbd(monkeypatch, "0")
     with pytest.raises(SourceError, match=r"(?s)no SBD and no benchmark.tgz.*SegmentationClassAug"):
         build(tmp_path / "data", PART, devkit)
 
@@ -158,7 +167,7 @@ def test_a_mask_that_is_missing_is_named(of_sbd, tmp_path):
 
 def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
     official = "2007_000032"  # in VOC2012 train
-    tree = AugmentedTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
+    tree = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
     sbds = tree.sbd_root / "cls" / f"{ONLY_SBD[0]}.mat"
     shutil.copy(sbds, tree.sbd_root / "cls" / f"{official}.mat")
     shutil.copy(root / "JPEGImages/2007_000001.jpg", root / f"JPEGImages/{official}.jpg")
@@ -167,8 +176,8 @@ def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
 
 
 def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
-    tree = AugmentedTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
-    pairs = tree.pairs("train", tree.read_ids("train"), instances=True)
+    tree = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
+    pairs = tree.pairs("train", tree.read_ids("train"), Parts(instances=True))
     assert pickle.loads(pickle.dumps(pairs)) == pairs
 
 
@@ -179,6 +188,16 @@ def test_a_mask_of_sbd_that_lies_among_vocs_is_still_sbds(root):
     )
     for folder, name in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
         shutil.copy(root / folder / f"2007_000001.{name}", root / folder / f"{known}.{name}")
-    (pair,) = AugmentedTree(root).pairs("train", [known], instances=True)
+    (pair,) = TrainaugTree(root).pairs("train", [known], Parts(instances=True))
     assert pair.mask_source == "sbd"
     assert pair.instances is None
+
+
+@pytest.mark.parametrize("parts", [Parts(), Parts(instances=True, background=True)])
+def test_the_tree_can_stand_for_its_base(root, parts):
+    ids = VocTree(root).read_ids("val")
+    if parts.background:
+        (root / "SegmentationClass" / f"{ids[0]}.png").unlink()
+    ours = TrainaugTree(root).pairs("validation", ids, parts)
+    for base, pair in zip(VocTree(root).pairs("validation", ids, parts), ours, strict=True):
+        assert pair.read() == base.read()

@@ -1,4 +1,4 @@
-"""The files that a built dataset was made from, found again to be compared with it."""
+"""Finds the files that a built dataset was made from, to compare them with its records."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -12,6 +12,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
 
 
@@ -20,9 +21,9 @@ class Originals:
     """A dataset's source.
 
     Attributes:
-      features: the dataset's, which make records of examples.
+      features: the dataset's features, which turn examples into records.
       spec: what examples hold.
-      splits: by split and id: what has `read()`.
+      splits: the items of the source, by split and id.
     """
 
     features: tfds.features.FeaturesDict
@@ -30,7 +31,7 @@ class Originals:
     splits: Mapping[str, Mapping[str, Item]]
 
     def record(self, split: str, wanted: str) -> records.Record | None:
-        """Returns the record that an id has to have, None where the source has no such id.
+        """Returns the record that an id must have, None if the source has no such id.
 
         Raises:
           VocSegError: if the id's files cannot be used.
@@ -42,11 +43,11 @@ class Originals:
         return records.parse(self.features.serialize_example(example))
 
 
+@dataclasses.dataclass(frozen=True)
 class _OnlyFolder:
-    """Stands for TFDS's download manager where nothing is to be downloaded or unpacked."""
+    """A `Fetcher` that has a folder, and neither downloads nor unpacks anything."""
 
-    def __init__(self, folder: epath.Path):
-        self.manual_dir = folder
+    manual_dir: epath.Path
 
     def extract(self, path: epath.Path) -> epath.Path:
         raise ConfigError(
@@ -56,15 +57,13 @@ class _OnlyFolder:
             remedy="unpack it, or give the folder that TFDS unpacked it into",
         )
 
-    def download(self, url: str) -> epath.Path:
+    def download(self, archive: Archive) -> epath.Path:
         raise ConfigError(
             f"--source {self.manual_dir}",
-            found=f"neither the release's tree nor its archive, which would be {url}",
+            found=f"neither the release's tree nor its archive {archive.filename}",
             expected="the unpacked tree that the dataset was built from",
+            remedy="give the folder that was its --manual_dir, or the one TFDS unpacked it into",
         )
-
-    def _get_checksum_dl_result(self, resource: object) -> object:
-        return resource  # so that no address is asked before `download` refuses
 
 
 def find(
@@ -78,7 +77,7 @@ def find(
       config: the config that it was built with, if its metadata does not hold it.
 
     Returns:
-      The source; none of its files have been read but those that tell what masks mean.
+      The source. Only the files that tell what masks mean have been read.
 
     Raises:
       ConfigError: if the folder is not there, or has other splits than the dataset.
@@ -86,14 +85,19 @@ def find(
     """
     folder = epath.Path(folder).expanduser()
     if not folder.is_dir():
-        raise ConfigError(f"--source {folder}", found="no such folder", expected="a VOC tree")
+        raise ConfigError(
+            f"--source {folder}",
+            found="no such folder",
+            expected="a VOC tree",
+            remedy="give the folder that was the dataset's --manual_dir",
+        )
     source = sources.open_source(config or _config(builder), _OnlyFolder(folder))
     if set(source.splits) != set(builder.info.splits):
         raise ConfigError(
             f"--source {folder}",
             found=f"splits {', '.join(source.splits)}",
             expected=f"the dataset's splits {', '.join(builder.info.splits)}",
-            remedy="give the config that it was built with: --config JSON",
+            remedy="give the config that it was built with, as --config JSON",
         )
     splits = {
         split: {image_id(pair.filename): pair for pair in pairs}
@@ -103,9 +107,10 @@ def find(
 
 
 def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
-    """Returns the config that the dataset says it was built with, under a name of its own.
+    """Returns the config that the dataset says it was built with.
 
-    Under `sample` the source would be the package's own tree, whatever folder is given.
+    Its metadata never says that the tree came with the package, so `sample` as well is read
+    from the folder that is given.
     """
     said = (builder.info.metadata or {}).get("config")
     if said is None:
@@ -113,6 +118,6 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
             builder.info.full_name,
             found="no config in its metadata",
             expected="a dataset that this version of voc_seg_tfrecord built",
-            remedy="give the config that it was built with: --config JSON",
+            remedy="give the config that it was built with, as --config JSON",
         )
-    return VocSegConfig(**{**said, "name": "source"})
+    return VocSegConfig(**said)

@@ -10,12 +10,13 @@ from etils import epath
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.errors import ConfigError, SourceError
 from voc_seg_tfrecord.facts import named_lists
+from voc_seg_tfrecord.official import sbd
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 
-_SBD_LISTS = {"sbd_train": ("train.txt", "train"), "sbd_val": ("val.txt", "evaluation")}
+_SBD_LISTS = {f"sbd_{name}": name for name in sbd.LISTS}
 _SHOWN = 5
 
 
@@ -61,16 +62,23 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     if name in named_lists.named():
         return [leaks.named_list(name)]
     if name in _SBD_LISTS:
-        filename, role = _SBD_LISTS[name]
-        path = epath.Path(args.sbd or "") / filename
-        if not args.sbd or not path.exists():
+        if not args.sbd:
             raise ConfigError(
                 name,
-                found=f"no {path}" if args.sbd else "SBD's lists do not come with the package",
-                expected=f"SBD's folder dataset, with {filename}",
+                found="SBD's lists do not come with the package",
+                expected="SBD's folder dataset",
                 remedy="give it with --sbd",
             )
-        return [leaks.list_file(path, name, role)]
+        try:
+            listed = sbd.read_ids(args.sbd, _SBD_LISTS[name])
+        except SourceError as error:  # here it is the call that is wrong
+            raise ConfigError(
+                f"--sbd {args.sbd}",
+                found=f"no {error.where}",
+                expected=error.expected,
+                remedy=error.remedy,
+            ) from None
+        return [leaks.Side(name, leaks.role_of(_SBD_LISTS[name]), dict.fromkeys(listed, ""))]
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
         return [leaks.list_file(path)]

@@ -1,5 +1,6 @@
-"""The releases of Pascal VOC: their splits and their archives."""
+"""The releases of Pascal VOC, one row each: archives, splits, features, citation and reader."""
 
+from collections.abc import Mapping
 import dataclasses
 
 _OFFICIAL = "https://thor.robots.ox.ac.uk/pascal/VOC"
@@ -15,9 +16,10 @@ class Archive:
 
     Attributes:
       filename: its name at every address.
-      sha256s: of each archive that was published under this name.
+      sha256s: the hash of each archive that was published under this name.
       urls: addresses whose size and sha256 are registered in `checksums/checksums.tsv`, the
-        official one first. Empty where the size is not known: TFDS registers both or none.
+        official one first. Empty where the size is not known, because TFDS registers size and
+        hash together.
       splits: the splits that it holds.
     """
 
@@ -25,6 +27,42 @@ class Archive:
     sha256s: tuple[str, ...]
     urls: tuple[str, ...]
     splits: tuple[str, ...] = ("train", "validation")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Release:
+    """One official release. `configs` makes an official config of each row.
+
+    Attributes:
+      name: the name of the release and of its config.
+      year: the release's folder is `VOC<year>`.
+      description: one sentence for the config.
+      page: the address of the release's page.
+      citations: keys of entries in `CITATIONS.bib`.
+      archives: what the release is unpacked from.
+      reader: the module of the room `official` that opens the release.
+      instances: whether examples have `instance_mask` by default.
+      objects: whether examples have `objects` by default.
+      mask_sources: who may have drawn a mask: the values of the feature `mask_source`, and
+        what they mean. Empty where a release has no such feature.
+    """
+
+    name: str
+    year: str
+    description: str
+    page: str
+    citations: tuple[str, ...]
+    archives: tuple[Archive, ...]
+    reader: str = "devkit"
+    instances: bool = True
+    objects: bool = True
+    mask_sources: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def splits(self) -> dict[str, str]:
+        """The splits that the archives hold, and the list that each is read from."""
+        held = {split for archive in self.archives for split in archive.splits}
+        return {split: name for split, name in VOC_SPLITS.items() if split in held}
 
 
 def _archive(
@@ -36,9 +74,43 @@ def _archive(
     return Archive(filename, sha256s, tuple(urls), splits)
 
 
+def _voc(year: str, *archives: Archive, splits: str = "train and validation") -> Release:
+    return Release(
+        name=year,
+        year=year,
+        description=f"Pascal VOC{year}'s segmentation task: {splits}, 20 classes and background.",
+        page=f"http://host.robots.ox.ac.uk/pascal/VOC/voc{year}/",
+        citations=(f"pascal-voc-{year}",),
+        archives=archives,
+    )
+
+
 # Hashes: torchvision, TFDS's own voc and public copies; see README, "Sources of the facts".
-RELEASES: dict[str, tuple[Archive, ...]] = {
-    "2007": (
+_VOC2012 = _voc(
+    "2012",
+    _archive(
+        2012,
+        "VOCtrainval_11-May-2012.tar",
+        "e14f763270cf193d0b5f74b169f44157a4b0c6efa708f4dd0ff78ee691763bcb",
+        mirrored=True,
+    ),
+)
+
+# The archive of SBD, the Semantic Boundaries Dataset.
+_SBD = Archive(
+    "benchmark.tgz",
+    ("6a5a2918d5c73ce032fdeba876574d150d9d04113ab87540a1304cbcc715be53",),
+    (
+        "https://www2.eecs.berkeley.edu/Research/Projects/CS/vision/grouping/"
+        "semantic_contours/benchmark.tgz",
+    ),
+    ("train",),
+)
+
+_ROWS = (
+    _VOC2012,
+    _voc(
+        "2007",
         _archive(
             2007,
             "VOCtrainval_06-Nov-2007.tar",
@@ -51,8 +123,10 @@ RELEASES: dict[str, tuple[Archive, ...]] = {
             "6836888e2e01dca84577a849d339fa4f73e1e4f135d312430c4856b5609b4892",
             mirrored=True,
         ),
+        splits="train, validation and test",
     ),
-    "2008": (
+    _voc(
+        "2008",
         _archive(
             2008,
             "VOCtrainval_14-Jul-2008.tar",
@@ -60,8 +134,9 @@ RELEASES: dict[str, tuple[Archive, ...]] = {
             registered=False,
         ),
     ),
-    "2009": (
-        # Two archives bore this name; which of them an address serves is not known.
+    _voc(
+        "2009",
+        # Two archives had this name; which of them an address serves is not known.
         _archive(
             2009,
             "VOCtrainval_11-May-2009.tar",
@@ -70,14 +145,16 @@ RELEASES: dict[str, tuple[Archive, ...]] = {
             registered=False,
         ),
     ),
-    "2010": (
+    _voc(
+        "2010",
         _archive(
             2010,
             "VOCtrainval_03-May-2010.tar",
             "1af4189cbe44323ab212bff7afbc7d0f55a267cc191eb3aac911037887e5c7d4",
         ),
     ),
-    "2011": (
+    _voc(
+        "2011",
         _archive(
             2011,
             "VOCtrainval_25-May-2011.tar",
@@ -85,33 +162,20 @@ RELEASES: dict[str, tuple[Archive, ...]] = {
             registered=False,
         ),
     ),
-    "2012": (
-        _archive(
-            2012,
-            "VOCtrainval_11-May-2012.tar",
-            "e14f763270cf193d0b5f74b169f44157a4b0c6efa708f4dd0ff78ee691763bcb",
-            mirrored=True,
-        ),
-    ),
-}
-"""The releases by year, each with its archives."""
-
-AUGMENTED = "2012_aug"
-"""VOC2012 with SBD's masks where it has none: a release that was never one archive."""
-
-RELEASES[AUGMENTED] = RELEASES["2012"]
-
-SBD = Archive(
-    "benchmark.tgz",
-    ("6a5a2918d5c73ce032fdeba876574d150d9d04113ab87540a1304cbcc715be53",),
-    (
-        "https://www2.eecs.berkeley.edu/Research/Projects/CS/vision/grouping/"
-        "semantic_contours/benchmark.tgz",
+    # VOC2012 with SBD's masks where it has none: a release that was never one archive.
+    dataclasses.replace(
+        _VOC2012,
+        name="2012_aug",
+        description="VOC2012 with SBD's masks where VOC has none (trainaug): train 10582, "
+        "validation 1449.",
+        citations=("pascal-voc-2012", "hariharan-2011-sbd"),
+        archives=(*_VOC2012.archives, _SBD),
+        reader="trainaug",
+        # Trees with SBD's masks often come without Annotations.
+        objects=False,
+        mask_sources={"voc": "VOC2012", "sbd": "SBD"},
     ),
 )
-"""The archive of SBD, the Semantic Boundaries Dataset."""
 
-
-def page(release: str) -> str:
-    """Returns the address of a release's page."""
-    return f"http://host.robots.ox.ac.uk/pascal/VOC/voc{release[:4]}/"
+RELEASES: dict[str, Release] = {row.name: row for row in _ROWS}
+"""The releases by name. The first is the default config."""

@@ -1,5 +1,6 @@
 """The official releases: where each one's tree comes from.
 
-Enter at `open.release_trees`. `archives` downloads, checks and unpacks; `sbd` reads SBD's
-files; `trainaug` is VOC2012 with SBD's masks. May import: up to `configs`.
+Enter at `open.release_trees`. Two readers open releases: `devkit` those of VOC, `trainaug`
+VOC2012 with SBD's masks. `archives` finds and checks archives, `downloads` gets them, `sbd`
+reads SBD's files, `trainaug_tree` finds an id's files. May import: up to `configs`.
 """

@@ -16,14 +16,14 @@ from voc_seg_tfrecord.formats.id_lists import parse_ids
 MASKS = "cls"
 INSTANCES = "inst"
 IMAGES = "img"
-LISTS = ("train.txt", "val.txt")
+LISTS = ("train", "val")
 
 # Where the folder is below the one that the archive was unpacked into.
 _BELOW = ("", "dataset", "benchmark_RELEASE/dataset", "SBD", "SBD/dataset")
 
 
 def find(folder: epath.Path) -> epath.Path | None:
-    """Returns SBD's folder `dataset` at or below a folder, None where there is none."""
+    """Returns SBD's folder `dataset` at or below a folder, None if there is none."""
     roots = (folder / below for below in _BELOW)
     return next((root for root in roots if (root / MASKS).is_dir()), None)
 
@@ -39,19 +39,33 @@ def find_unpacked(archive: epath.Path, folder: epath.Path) -> epath.Path:
         raise SourceError(
             archive,
             found="an archive without SBD",
-            expected="benchmark_RELEASE/dataset/cls in it",
-            remedy="get SBD's own archive",
+            expected="an archive that holds benchmark_RELEASE/dataset/cls",
+            remedy="get the archive from SBD's own page",
         )
     return found
 
 
-def read_ids(root: epath.Path, name: str) -> list[str]:
-    """Returns the ids of SBD's list `train.txt` or `val.txt`.
+def read_ids(folder: epath.PathLike, name: str) -> list[str]:
+    """Returns the ids of one of SBD's lists, in its order.
+
+    Args:
+      folder: SBD's folder `dataset`, or one above it, or the list itself.
+      name: one of `LISTS`.
 
     Raises:
+      SourceError: if the list is not there.
       ListError: if the list cannot be used.
     """
-    path = root / name
+    path = epath.Path(folder).expanduser()
+    if path.suffix != ".txt":
+        path = (find(path) or path) / f"{name}.txt"
+    if not path.exists():
+        raise SourceError(
+            path,
+            found="no such file",
+            expected=f"SBD's list {name}.txt",
+            remedy="give SBD's folder dataset, which holds train.txt and val.txt",
+        )
     return parse_ids(path.read_bytes(), path, ())
 
 
@@ -75,8 +89,8 @@ def read_mask(data: bytes, where: object) -> np.ndarray:
     except ImportError:
         raise ConfigError(
             where,
-            found="SciPy is not installed, which reads SBD's MATLAB files",
-            expected="the extra `sbd`",
+            found="SciPy is not installed, and it is needed to read SBD's MATLAB files",
+            expected="an installation with the extra `sbd`",
             remedy="pip install 'voc_seg_tfrecord[sbd]'",
         ) from None
     try:

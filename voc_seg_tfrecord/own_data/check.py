@@ -79,13 +79,7 @@ def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, 
     for split, ids in plan.splits.items():
         for image_id in ids:
             try:
-                (pair,) = plan.tree.pairs(
-                    split,
-                    [image_id],
-                    instances=config.instance_mask,
-                    annotations=config.objects,
-                    background=config.missing_mask == "background",
-                )
+                (pair,) = plan.tree.pairs(split, [image_id], config.parts)
             except SplitError as error:
                 report.findings += [finding_of(problem) for problem in error.problems]
             else:

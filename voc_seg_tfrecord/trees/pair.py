@@ -8,6 +8,24 @@ from voc_seg_tfrecord.examples.raw import RawExample
 
 
 @dataclasses.dataclass(frozen=True)
+class Parts:
+    """What an example needs of a tree beside its image and its mask.
+
+    Attributes:
+      instances: whether it needs an instance mask.
+      annotations: whether it needs an XML annotation.
+      background: whether an image may lack its masks, and is background everywhere then.
+    """
+
+    instances: bool = False
+    annotations: bool = False
+    background: bool = False
+
+
+IMAGE_AND_MASK = Parts()
+
+
+@dataclasses.dataclass(frozen=True)
 class Pair:
     """One id's files. Cheap to make, to pickle and to send to a worker.
 

@@ -1,6 +1,7 @@
 """A tree in the Pascal VOC layout: its id lists and its files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+import dataclasses
 import functools
 
 from etils import epath
@@ -16,14 +17,40 @@ from voc_seg_tfrecord.trees.layout import (
     Layout,
     index_files,
 )
-from voc_seg_tfrecord.trees.pair import Pair
+from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts
+
+_FILE_OF = {
+    "image": "an image",
+    "mask": "a mask",
+    "instances": "an instance mask",
+    "annotation": "an XML file",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where one part of examples lies.
+
+    Attributes:
+      folder: the folder.
+      names: the names of the files below it, by id.
+      needed: whether a file that is missing is an error.
+    """
+
+    folder: epath.Path
+    names: Mapping[str, str]
+    needed: bool = True
+
+    def path(self, image_id: str) -> epath.Path | None:
+        """Returns the path of an id's file, None if there is none."""
+        return self.folder / self.names[image_id] if image_id in self.names else None
 
 
 class VocTree:
     """A folder that holds images, masks and id lists.
 
     Args:
-      root: the folder, `VOC2012` in a devkit.
+      root: the folder, such as `VOC2012` in a devkit.
       layout: the names of the folders in it.
     """
 
@@ -54,67 +81,69 @@ class VocTree:
             raise LayoutError(
                 path,
                 found="no such list" + (f", but {there}" if there else ""),
-                expected="a text file of image ids, one a line",
+                expected="a text file of image ids, one per line",
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
         return parse_ids(path.read_bytes(), path, self.images)
 
-    def pairs(
-        self,
-        split: str,
-        ids: Sequence[str],
-        *,
-        instances: bool = False,
-        annotations: bool = False,
-        background: bool = False,
-    ) -> list[Pair]:
+    def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> list[Pair]:
         """Finds the files of ids; no file is opened.
 
         Args:
           split: the split's name, for the error.
           ids: image ids.
-          instances: whether an instance mask is needed as well.
-          annotations: whether an XML annotation is needed as well.
-          background: whether an image may do without masks and be all background.
+          parts: what is needed beside image and mask.
 
         Returns:
-          A pair an id, in the order of `ids`.
+          One pair per id, in the order of `ids`.
 
         Raises:
           SplitError: naming the first files that are missing, and how many are.
         """
-        parts = {
-            "image": (self.layout.images, self.images, True),
-            "mask": (self.layout.masks, self.masks, not background),
-        }
-        if instances:
-            parts["instances"] = (self.layout.instances, self.instances, not background)
-        if annotations:
-            parts["annotation"] = (self.layout.annotations, self.annotations, True)
         missing: list[VocSegError] = []
         pairs = []
         for image_id in ids:
-            paths = {}
-            for part, (folder, names, needed) in parts.items():
-                if image_id in names:
-                    paths[part] = self.root / folder / names[image_id]
-                elif needed:
-                    missing.append(self._missing(folder, image_id))
-                    break
+            places = self.places(image_id, parts)
+            lacking = [part for part, p in places.items() if p.needed and image_id not in p.names]
+            if lacking:
+                missing.append(self._missing(lacking[0], places[lacking[0]].folder, image_id))
             if not missing:
-                pairs.append(Pair(image_id, self.images[image_id], **paths))
+                pairs.append(self.make_pair(image_id, places, parts))
         if missing:
             raise SplitError(split, missing, len(ids))
         return pairs
 
-    def _missing(self, folder: str, image_id: str) -> LayoutError:
-        kind = "an image" if folder == self.layout.images else "a file"
+    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
+        """Returns where each part of an id has to lie, by the part's name in `Pair`.
+
+        A tree that keeps its files elsewhere answers this in its own way.
+        """
+        del image_id  # here all ids lie in the same folders
+        needed = not parts.background
+        layout = self.layout
+        places = {
+            "image": Place(self.root / layout.images, self.images),
+            "mask": Place(self.root / layout.masks, self.masks, needed),
+        }
+        if parts.instances:
+            places["instances"] = Place(self.root / layout.instances, self.instances, needed)
+        if parts.annotations:
+            places["annotation"] = Place(self.root / layout.annotations, self.annotations)
+        return places
+
+    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
+        """Returns the pair of an id whose needed files are all there."""
+        del parts  # for trees whose pairs say more than where their files are
+        paths = {name: place.path(image_id) for name, place in places.items()}
+        return Pair(image_id, places["image"].names[image_id], **paths)
+
+    def _missing(self, part: str, folder: epath.Path, image_id: str) -> LayoutError:
         return LayoutError(
-            self.root / folder / image_id,
+            folder / image_id,
             found="no such file",
-            expected=f"{kind} for the listed id {image_id!r}",
-            remedy="put the file there, or take the id out of the list",
-            kind=f"missing in {folder}",
+            expected=f"{_FILE_OF[part]} for the listed id {image_id!r}",
+            remedy="put the file there, or remove the id from the list",
+            kind=f"missing in {str(folder).removeprefix(f'{self.root}/')}",
         )
 
     @functools.cached_property
