@@ -1,12 +1,12 @@
 import json
 import signal
 import subprocess
-import sys
 import threading
 import time
 
 import pytest
 from support.paths import REPOSITORY
+from support.tfds_build import COMMAND
 
 from voc_seg_tfrecord import pool
 
@@ -64,8 +64,8 @@ def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
     (root / "ImageSets/Segmentation/train.txt").write_text("\n".join(ids))
     build = subprocess.Popen(
         [
-            *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
-            *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", root),
+            *COMMAND,
+            *("--data_dir", tmp_path / "data", "--manual_dir", root),
             *("--config", json.dumps({"name": "own"})),
         ],
         cwd=REPOSITORY,

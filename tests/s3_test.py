@@ -1,11 +1,9 @@
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from support.building import build, records
-from support.paths import DUMMY_DATA, REPOSITORY
+from support.paths import DUMMY_DATA
+from support.tfds_build import tfds_build
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig
@@ -31,15 +29,11 @@ def endpoint(monkeypatch):
 
 
 def test_a_tree_in_a_bucket_builds_the_same_records(endpoint, tmp_path):
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
-            *("voc_seg_tfrecord", "--data_dir", tmp_path, "--manual_dir", "s3://voc/devkit"),
-            *("--config", json.dumps({"name": "own"})),
-        ],
-        check=True,
-        cwd=REPOSITORY,
-        env={**os.environ, "EPATH_USE_TF": "false", "AWS_ENDPOINT_URL": endpoint},
+    tfds_build(
+        *("--data_dir", tmp_path, "--manual_dir", "s3://voc/devkit"),
+        *("--config", json.dumps({"name": "own"})),
+        EPATH_USE_TF="false",
+        AWS_ENDPOINT_URL=endpoint,
     )
     bucket = tfds.builder("voc_seg_tfrecord/own", data_dir=tmp_path)
     local = build(tmp_path / "local", VocSegConfig(name="own"), DUMMY_DATA)

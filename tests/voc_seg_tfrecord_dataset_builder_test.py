@@ -2,7 +2,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -11,8 +10,9 @@ import numpy as np
 from PIL import Image
 import pytest
 from support.building import build, examples, version_folders
-from support.paths import DUMMY_DATA, REPOSITORY
+from support.paths import DUMMY_DATA
 from support.png_writer import write_png
+from support.tfds_build import tfds_build
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
@@ -185,18 +185,8 @@ def shard_hashes(folder):
 
 
 def test_two_processes_write_the_same_bytes(sample, tmp_path):
-    repository = REPOSITORY
     for seed in ("1", "2"):
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
-                *("voc_seg_tfrecord", "--config", "sample", "--data_dir", tmp_path / seed),
-            ],
-            check=True,
-            cwd=repository,
-            capture_output=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        )
+        tfds_build("--config", "sample", "--data_dir", tmp_path / seed, PYTHONHASHSEED=seed)
     folders = [tmp_path / s / "voc_seg_tfrecord" / "sample" / "1.0.0" for s in ("1", "2")]
     assert shard_hashes(folders[0]) == shard_hashes(folders[1]) == shard_hashes(sample.data_dir)
     for name in ("features.json", "dataset_info.json", "metadata.json"):
@@ -317,15 +307,10 @@ def test_all_problems_of_a_split_are_gathered(devkit, root, tmp_path):
 
 def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root, tmp_path):
     (root / "JPEGImages" / "2007_000001.jpg").unlink()
-    result = subprocess.run(
-        [
-            *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
-            *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", devkit),
-            *("--config", json.dumps({"name": "bad"})),
-        ],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
+    result = tfds_build(
+        *("--data_dir", tmp_path / "data", "--manual_dir", devkit),
+        *("--config", json.dumps({"name": "bad"})),
+        check=False,
     )
     assert result.returncode != 0
     assert "JPEGImages/2007_000001: no such file" in result.stderr

@@ -9,8 +9,8 @@ import pathlib
 from typing import Any
 
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import dataset_metadata
 
+from baselines.undescribed import Undescribed
 from voc_seg_tfrecord import Builder, VocSegConfig
 from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.masks.rule import index_rule
@@ -19,20 +19,14 @@ from voc_seg_tfrecord.trees.tree import VocTree
 Examples = dict[str, list[tuple[str, dict[str, Any]]]]
 
 
-class FromMemory(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+class FromMemory(Undescribed, skip_registration=True):
     """Yields what it was given."""
 
     name = "from_memory"
-    VERSION = tfds.core.Version("1.0.0")
 
     def __init__(self, examples: Examples, **kwargs):
         self._examples = examples
         super().__init__(**kwargs)
-
-    @classmethod
-    def get_metadata(cls) -> dataset_metadata.DatasetMetadata:
-        """Returns nothing: there are no files beside this builder."""
-        return dataset_metadata.DatasetMetadata("", "", [])
 
     def _info(self) -> tfds.core.DatasetInfo:
         features = Builder(config=VocSegConfig(name="bench")).info.features

@@ -5,27 +5,21 @@ import pathlib
 import numpy as np
 from PIL import Image
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import dataset_metadata
 
+from baselines.undescribed import Undescribed
 from voc_seg_tfrecord import VOC_CLASSES
 
 LISTS = {"train": "train", "validation": "val"}
 
 
-class PlainVoc(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+class PlainVoc(Undescribed, skip_registration=True):
     """Image and mask as arrays."""
 
     name = "plain_voc"
-    VERSION = tfds.core.Version("1.0.0")
 
     def __init__(self, root: pathlib.Path, **kwargs):
         self._root = root
         super().__init__(**kwargs)
-
-    @classmethod
-    def get_metadata(cls) -> dataset_metadata.DatasetMetadata:
-        """Returns nothing: there are no files beside this builder."""
-        return dataset_metadata.DatasetMetadata("", "", [])
 
     def _info(self) -> tfds.core.DatasetInfo:
         features = {

@@ -186,11 +186,14 @@ def test_true_class_indices_are_never_taken_for_luminances():
     assert luminance.looks_ruined({0, 38, 75, 220})
 
 
+def dry_run(path, capsys):
+    return cli.main(["import", str(path), "--dry_run"]), capsys.readouterr().out
+
+
 def test_dry_run_shows_features_types_counts_and_first_records(tmp_path, capsys):
     records = [handwritten.raw(*pair) for pair in handwritten.pairs(4)]
-    path = handwritten.write(tmp_path / "train.tfrecord", records)
-    assert cli.main(["import", str(path), "--dry_run"]) == 0
-    printed = capsys.readouterr().out
+    status, printed = dry_run(handwritten.write(tmp_path / "train.tfrecord", records), capsys)
+    assert status == 0
     assert "train.tfrecord: 4 records" in printed
     assert "bytes [1] (4)" in printed
     assert "record 0: height=30; image_raw=3600 bytes" in printed
@@ -200,9 +203,8 @@ def test_dry_run_shows_features_types_counts_and_first_records(tmp_path, capsys)
 
 def test_dry_run_shows_a_file_of_plain_numbers_too(tmp_path, capsys):
     records = [{"data": [n, n + 1, n + 2], "label": n} for n in range(5)]
-    path = handwritten.write(tmp_path / "numbers.tfrecord", records)
-    assert cli.main(["import", str(path), "--dry_run"]) == 1
-    printed = capsys.readouterr().out
+    status, printed = dry_run(handwritten.write(tmp_path / "numbers.tfrecord", records), capsys)
+    assert status == 1
     assert "int64 [3] (5)" in printed
     assert "record 1: data=1, 2, 3; label=1" in printed
     assert "no import" in printed

@@ -1,14 +1,12 @@
 import hashlib
 import json
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from support import exports
 from support.building import examples
-from support.paths import REPOSITORY
+from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOID, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
@@ -83,15 +81,9 @@ def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_pat
     config = json.loads(printed.partition("--config '")[2].partition("'")[0])
     for number, said in enumerate((config, {"name": "mine", "class_names": config["class_names"]})):
         said["missing_mask"] = "skip"
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
-                *("voc_seg_tfrecord", "--config", json.dumps(said), "--manual_dir", root),
-                *("--data_dir", tmp_path / f"tfds{number}"),
-            ],
-            cwd=REPOSITORY,
-            check=True,
-            capture_output=True,
+        tfds_build(
+            *("--config", json.dumps(said), "--manual_dir", root),
+            *("--data_dir", tmp_path / f"tfds{number}"),
         )
         assert shards(tmp_path / f"tfds{number}") == shards(data_dir)
 

@@ -1,6 +1,19 @@
+import argparse
+import importlib
+import pathlib
+import re
+
 import pytest
 
+from voc_seg_tfrecord import commands
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import ConfigError, MaskError
+
+SHARED = {"__init__", "arguments", "cli"}  # modules that are not commands
+
+
+def module(name):
+    return importlib.import_module(f"voc_seg_tfrecord.commands.{name}")
 
 
 def test_no_command_is_a_wrong_call(capsys):
@@ -8,3 +21,60 @@ def test_no_command_is_a_wrong_call(capsys):
         cli.main([])
     assert caught.value.code == 2
     assert "usage: voc-seg-tfrecord" in capsys.readouterr().err
+
+
+def test_every_command_of_the_folder_is_on_the_help_page():
+    (folder,) = commands.__path__
+    found = {path.stem for path in pathlib.Path(folder).glob("*.py")}
+    assert found - SHARED == set(cli.COMMANDS)
+
+
+def test_the_help_page_lists_the_commands_in_their_order(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--help"])
+    assert caught.value.code == 0
+    listed = re.findall(r"^    (\w+)  ", capsys.readouterr().out, re.MULTILINE)
+    assert listed == [name.rstrip("_") for name in cli.COMMANDS]
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_a_summary_of_one_line_and_a_description(name):
+    assert re.fullmatch(r"[a-z].{10,90}[^.]", module(name).SUMMARY)
+    assert len(module(name).__doc__.split()) > 5
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_option_says_what_it_does(name):
+    parser = argparse.ArgumentParser()
+    module(name).add_arguments(parser)
+    for action in parser._actions:
+        assert action.help, action.dest
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_a_default_that_is_a_number_is_in_the_help_text(name):
+    parser = argparse.ArgumentParser()
+    module(name).add_arguments(parser)
+    for action in parser._actions:
+        if type(action.default) is int:
+            assert f"({action.default})" in action.help, action.dest
+
+
+@pytest.mark.parametrize("name", [name.rstrip("_") for name in cli.COMMANDS])
+def test_an_unknown_option_is_a_wrong_call(name, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main([name, "a", "b", "--no_such_option"])
+    assert caught.value.code == 2
+    assert "usage: voc-seg-tfrecord" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "status"), [(ConfigError, 2), (MaskError, 1)])
+def test_an_error_is_printed_and_its_kind_decides_the_status(error, status, monkeypatch, capsys):
+    def run(args):
+        raise error(args.root, found="this", expected="that")
+
+    monkeypatch.setattr("voc_seg_tfrecord.commands.check.run", run)
+    assert cli.main(["check", "somewhere"]) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: somewhere: this\n  expected: that")

@@ -1,11 +1,10 @@
 import json
-import subprocess
-import sys
 
 import apache_beam
 import pytest
 from support.building import build, records, version_folders
-from support.paths import DUMMY_DATA, REPOSITORY
+from support.paths import DUMMY_DATA
+from support.tfds_build import tfds_build
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
@@ -121,16 +120,11 @@ def test_tfds_build_with_beam_ends_with_the_error_and_a_status_that_is_not_0(
     devkit, root, tmp_path
 ):
     (root / "JPEGImages" / "2007_000001.jpg").write_bytes(b"")
-    result = subprocess.run(
-        [
-            *(sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"),
-            *("voc_seg_tfrecord", "--data_dir", tmp_path / "data", "--manual_dir", devkit),
-            *("--config", json.dumps({"name": "bad"})),
-            *("--beam_pipeline_options", "runner=DirectRunner,direct_running_mode=in_memory"),
-        ],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
+    result = tfds_build(
+        *("--data_dir", tmp_path / "data", "--manual_dir", devkit),
+        *("--config", json.dumps({"name": "bad"})),
+        *("--beam_pipeline_options", "runner=DirectRunner,direct_running_mode=in_memory"),
+        check=False,
     )
     assert result.returncode != 0
     assert "SplitError: split 'train': 1 of 3 examples cannot be used" in result.stderr

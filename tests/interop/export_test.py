@@ -12,6 +12,18 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.interop.export import export
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+RAW = ("image_raw", "label_raw", "name"), ("height", "width")
+DEEPLAB = (
+    ("image/encoded", "image/filename", "image/format", "image/segmentation/class/encoded"),
+    ("image/height", "image/width", "image/channels"),
+)
+
+
+def parse(record, texts, numbers):
+    """Parses scalar features as hand-written readers do; fails if one is not there."""
+    kinds = dict.fromkeys(texts, tf.string) | dict.fromkeys(numbers, tf.int64)
+    keys = {name: tf.io.FixedLenFeature([], kind) for name, kind in kinds.items()}
+    return tf.io.parse_single_example(record, keys)
 
 
 @pytest.fixture(scope="module")
@@ -50,17 +62,10 @@ def test_raw_records_are_read_the_tutorials_way(sample, tmp_path):
         "00000-of-00002.tfrecord",
         "00001-of-00002.tfrecord",
     ]
-    keys = {
-        "image_raw": tf.io.FixedLenFeature([], tf.string),
-        "label_raw": tf.io.FixedLenFeature([], tf.string),
-        "height": tf.io.FixedLenFeature([], tf.int64),
-        "width": tf.io.FixedLenFeature([], tf.int64),
-        "name": tf.io.FixedLenFeature([], tf.string),
-    }
     source = examples(sample, "train")
     equal = []
     for record in tf.data.TFRecordDataset(files):
-        parsed = tf.io.parse_single_example(record, keys)
+        parsed = parse(record, *RAW)
         shape = (parsed["height"], parsed["width"])
         image = tf.reshape(tf.io.decode_raw(parsed["image_raw"], tf.uint8), (*shape, 3))
         mask = tf.reshape(tf.io.decode_raw(parsed["label_raw"], tf.uint8), shape)
@@ -72,16 +77,9 @@ def test_raw_records_are_read_the_tutorials_way(sample, tmp_path):
 
 def test_deeplab_records_hold_the_images_own_bytes(sample, tmp_path):
     export(sample, tmp_path / "deeplab", layout="deeplab")
-    keys = {
-        "image/encoded": tf.io.FixedLenFeature([], tf.string),
-        "image/filename": tf.io.FixedLenFeature([], tf.string),
-        "image/format": tf.io.FixedLenFeature([], tf.string),
-        "image/height": tf.io.FixedLenFeature([], tf.int64),
-        "image/segmentation/class/encoded": tf.io.FixedLenFeature([], tf.string),
-    }
     records = tf.data.TFRecordDataset(str(tmp_path / "deeplab/validation-00000-of-00001.tfrecord"))
     for record in records:
-        parsed = tf.io.parse_single_example(record, keys)
+        parsed = parse(record, *DEEPLAB)
         name = parsed["image/filename"].numpy().decode()
         assert parsed["image/encoded"].numpy() == (ROOT / "JPEGImages" / name).read_bytes()
         mask = tf.io.decode_png(parsed["image/segmentation/class/encoded"], channels=1)

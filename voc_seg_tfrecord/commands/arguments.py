@@ -41,7 +41,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     folders.add_argument(
         "--splits", help="train=0.8,validation=0.2 (ratios) or train=my_list (lists)"
     )
-    folders.add_argument("--seed", type=int, default=0, help="of the ratios' assignment")
+    folders.add_argument(
+        "--seed", type=int, default=0, help="seed for assigning ids to splits by ratio (0)"
+    )
     folders.add_argument(
         "--allow_overlap", action="store_true", help="let an image be in several splits"
     )

@@ -1,0 +1,41 @@
+import pytest
+from support import handwritten
+
+from voc_seg_tfrecord.commands import cli
+
+
+@pytest.fixture
+def records(tmp_path):
+    made = [handwritten.raw(*pair) for pair in handwritten.pairs(2)]
+    return handwritten.write(tmp_path / "train.tfrecord", made)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--name", "old"], "--class_names"),
+        (["--class_names", "voc"], "--name"),
+        (["--name", "old", "--class_names", "voc", "--splits", "train"], "--splits"),
+        (["--name", "old", "--class_names", "voc", "--splits", "train=most"], "--splits"),
+        (["--name", "old", "--class_names", "voc", "--keys", "image"], "--keys"),
+        (["--name", "old", "--class_names", "voc", "--keys", "picture=a"], "keys"),
+    ],
+)
+def test_a_wrong_or_missing_option_is_named(records, tmp_path, capsys, words, option):
+    data_dir = tmp_path / "data"
+    assert cli.main(["import", str(records), "--data_dir", str(data_dir), *words]) == 2
+    assert f"error: {option}: " in capsys.readouterr().err
+    assert not list(tmp_path.glob("data/*"))
+
+
+def test_a_damaged_file_is_wrong_data_and_shown_up_to_its_damage(records, capsys):
+    records.write_bytes(records.read_bytes()[:-5])
+    assert cli.main(["import", str(records), "--dry_run"]) == 1
+    printed = capsys.readouterr().out
+    assert "train.tfrecord: 1 records" in printed
+    assert "record 1: truncated or damaged" in printed
+
+
+def test_a_file_that_is_not_there_is_wrong_data(tmp_path, capsys):
+    assert cli.main(["import", str(tmp_path / "nothing"), "--dry_run"]) == 1
+    assert "no such file" in capsys.readouterr().err

@@ -1,0 +1,78 @@
+import gzip
+
+from etils import epath
+import pytest
+from support import handwritten
+from support.building import build
+
+from voc_seg_tfrecord.errors import RecordError, SourceError
+from voc_seg_tfrecord.interop import files
+
+
+@pytest.fixture
+def records(tmp_path):
+    made = [{"number": n, "text": b"x" * n} for n in range(3)]
+    return epath.Path(handwritten.write(tmp_path / "a.tfrecord", made))
+
+
+def test_a_name_a_folder_and_a_pattern_find_the_same_files_sorted(tmp_path):
+    for name in ("b.tfrecord", "a.tfrecord-00000-of-00001", "notes.txt"):
+        (tmp_path / name).touch()
+    both = [tmp_path / "a.tfrecord-00000-of-00001", tmp_path / "b.tfrecord"]
+    assert files.find_files([tmp_path]) == both
+    assert files.find_files([tmp_path / "*.tfrecord*"]) == both
+    assert files.find_files(both) == both
+
+
+@pytest.mark.parametrize("name", ["nothing.tfrecord", "*.tfrecord", ""])
+def test_a_name_that_matches_no_file_is_named(tmp_path, name):
+    with pytest.raises(SourceError, match=f"{tmp_path}.*: no such file"):
+        files.find_files([tmp_path / name])
+
+
+def test_a_gzip_file_is_copied_uncompressed_and_others_are_left_where_they_are(records, tmp_path):
+    (tmp_path / "copies").mkdir()
+    packed = epath.Path(tmp_path / "b.tfrecord")
+    packed.write_bytes(gzip.compress(records.read_bytes()))
+    copy = files.unpacked(packed, epath.Path(tmp_path / "copies"))
+    assert copy.parent == tmp_path / "copies"
+    assert copy.read_bytes() == records.read_bytes()
+    assert files.unpacked(records, epath.Path(tmp_path / "copies")) == records
+
+
+def test_a_truncated_gzip_file_is_named(records, tmp_path):
+    records.write_bytes(gzip.compress(records.read_bytes())[:-20])
+    with pytest.raises(RecordError, match=r"a\.tfrecord: a gzip file that is damaged"):
+        files.unpacked(records, epath.Path(tmp_path))
+
+
+def test_each_record_is_where_its_offset_says(records):
+    data = records.read_bytes()
+    found = list(files.read_records(records, records))
+    assert [data[offset : offset + len(record)] for offset, record in found] == [
+        record for _, record in found
+    ]
+    assert [files.parse(record, "")["number"] for _, record in found] == [[0], [1], [2]]
+
+
+def test_the_first_damaged_record_is_named_by_number_and_byte(records):
+    (_, first), (offset, _), _ = files.read_records(records, records)
+    data = bytearray(records.read_bytes())
+    data[offset] ^= 1
+    records.write_bytes(data)
+    reading = files.read_records(records, "a file")
+    assert next(reading)[1] == first
+    with pytest.raises(RecordError, match=f"a file, record 1: .*damaged at byte {offset - 12}:"):
+        next(reading)
+
+
+@pytest.mark.parametrize("serialized", [b"", b"\xff\xff", b"some text"])
+def test_bytes_that_are_not_an_example_are_refused(serialized):
+    with pytest.raises(RecordError, match=f"a record: {len(serialized)} bytes that are not"):
+        files.parse(serialized, "a record")
+
+
+def test_a_built_dataset_is_read_like_other_records(tmp_path):
+    (path,) = build(tmp_path, "sample").info.splits["test"].filepaths
+    ((_, record),) = files.read_records(path, path)
+    assert files.parse(record, path)["image/filename"] == [b"2012_000006.jpg"]

@@ -1,0 +1,84 @@
+import io
+
+from etils import epath
+import numpy as np
+from PIL import Image
+import pytest
+from support import handwritten
+
+from voc_seg_tfrecord.errors import ConfigError, RecordError
+from voc_seg_tfrecord.interop import items, layouts
+
+
+@pytest.fixture
+def copies(tmp_path):
+    folder = epath.Path(tmp_path / "copies")
+    folder.mkdir()
+    return folder
+
+
+def write(path, count, **more):
+    return handwritten.write(path, [handwritten.raw(*p) | more for p in handwritten.pairs(count)])
+
+
+def test_the_split_is_the_word_in_the_files_name(tmp_path, copies):
+    for name in ("voc_train.tfrecord", "val-0.tfrecord", "TEST.tfrecord", "eval2.tfrecord", "x"):
+        write(tmp_path / name, 1)
+    names = ["voc_train.tfrecord", "val-0.tfrecord", "TEST.tfrecord", "eval2.tfrecord", "x"]
+    scan = items.scan_records([tmp_path / name for name in names], copies)
+    splits = items.make_items(scan)
+    assert {split: len(found) for split, found in splits.items()} == {
+        "train": 2,
+        "validation": 2,
+        "test": 1,
+    }
+
+
+def test_ids_are_the_records_names_or_where_these_are_not_unique_their_numbers(tmp_path, copies):
+    path = write(tmp_path / "a.tfrecord", 2, name=b"same.jpg")
+    found = items.make_items(items.scan_records([path], copies))["train"]
+    assert [item.id for item in found] == ["a.tfrecord-000000", "a.tfrecord-000001"]
+    path = write(tmp_path / "b.tfrecord", 1, name=b"folder/one.jpg")
+    (item,) = items.make_items(items.scan_records([path], copies))["train"]
+    assert (item.id, item.filename) == ("folder/one", "folder/one.jpg")
+
+
+def test_an_item_reads_its_own_record(tmp_path, copies):
+    pairs = handwritten.pairs(3)
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(*p) for p in pairs])
+    found = items.make_items(items.scan_records([path], copies))["train"]
+    image = Image.open(io.BytesIO(found[1].read().image))
+    assert (np.asarray(image) == pairs[1][0]).all()
+
+
+def test_a_scan_gathers_the_mask_values_and_the_records_that_cannot_be_used(tmp_path, copies):
+    (image, mask), (other, _) = handwritten.pairs(2)
+    wrong = handwritten.raw(other, mask[:3])
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, mask), wrong])
+    scan = items.scan_records([path], copies)
+    assert scan.name == "raw with label_raw"
+    assert scan.values == set(np.unique(mask).tolist())
+    (problem,) = scan.problems
+    assert str(problem).startswith(f"{path}, record 1: ")
+
+
+def test_an_unknown_layout_lists_the_known_ones_one_per_line(tmp_path, copies):
+    path = handwritten.write(tmp_path / "a.tfrecord", [{"pixels": b"abc"}])
+    with pytest.raises(RecordError, match="features pixels, which match no known") as caught:
+        items.scan_records([path], copies)
+    lines = str(caught.value).splitlines()
+    assert lines[1] == "  expected: the features of one of these layouts:"
+    assert [line.strip().partition(":")[0] for line in lines[2:-1]] == list(layouts.KNOWN)
+
+
+@pytest.mark.parametrize("keys", [{"mask": "seg"}, {"image": "img", "picture": "x"}])
+def test_keys_without_an_image_or_with_an_unknown_part_are_a_wrong_call(tmp_path, copies, keys):
+    path = write(tmp_path / "a.tfrecord", 1)
+    with pytest.raises(ConfigError, match="expected: image=KEY and others of channels, "):
+        items.scan_records([path], copies, keys)
+
+
+def test_a_file_without_records_is_refused(tmp_path, copies):
+    path = handwritten.write(tmp_path / "a.tfrecord", [])
+    with pytest.raises(RecordError, match=r"a\.tfrecord: no record"):
+        items.scan_records([path], copies)
