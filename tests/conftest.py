@@ -8,6 +8,14 @@ from support.paths import DUMMY_DATA
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory):
+    """The builder of the sample, built once for all tests: change only copies of it."""
+    from support.building import build  # imports TensorFlow, which reads the variable above
+
+    return build(tmp_path_factory.mktemp("sample"), "sample")
+
+
 @pytest.fixture
 def devkit(tmp_path):
     """A copy of dummy_data that a test may break."""

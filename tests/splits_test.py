@@ -10,11 +10,6 @@ WANTED = ("2007_000001", "2009_000003")
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
-
-
-@pytest.fixture(scope="module")
 def source(tmp_path_factory):
     """The sample's train split with random access."""
     data_dir = tmp_path_factory.mktemp("data")

@@ -46,11 +46,6 @@ class PartOfAReleaseTest(tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 3, "validation": 2, "test": 1}  # noqa: RUF012
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
-
-
 def pillow(folder, image_id):
     return np.asarray(Image.open(ROOT / folder / f"{image_id}.png"))
 

@@ -2,7 +2,6 @@ import shutil
 
 import pytest
 from support import doctoring
-from support.building import build
 
 from voc_seg_tfrecord.audit import leaks
 from voc_seg_tfrecord.audit.dataset import open_built
@@ -74,11 +73,6 @@ def test_six_digits_are_voc2007_only_if_the_bytes_do_not_say_otherwise():
 )
 def test_a_splits_name_tells_its_role(name, role):
     assert leaks.role_of(name) == role
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
 
 
 def test_a_dataset_without_leaks_is_fine(sample, capsys):

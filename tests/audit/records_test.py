@@ -12,11 +12,6 @@ from voc_seg_tfrecord.audit.dataset import check_features, class_names, open_bui
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
-
-
 @pytest.fixture
 def copy(sample, tmp_path):
     return open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))

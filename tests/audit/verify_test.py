@@ -20,11 +20,6 @@ TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 FIRST = "2007_000001"  # the first record of train
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
-
-
 @pytest.fixture
 def doctored(sample, tmp_path):
     """A function that changes the records of a copy's train split."""

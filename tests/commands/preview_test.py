@@ -1,13 +1,7 @@
 from PIL import Image
 import pytest
-from support.building import build
 
 from voc_seg_tfrecord.commands import cli
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
 
 
 def preview(sample, out, *words):

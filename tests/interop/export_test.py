@@ -26,11 +26,6 @@ def parse(record, texts, numbers):
     return tf.io.parse_single_example(record, keys)
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
-
-
 def test_a_tree_goes_round_with_bytes_and_pixels_equal(sample, tmp_path):
     counts = export(sample, tmp_path / "tree", layout="voc")
     assert counts == {"train": 3, "validation": 2, "test": 1}

@@ -3,7 +3,6 @@ import io
 import numpy as np
 from PIL import Image
 import pytest
-from support.building import build
 from support.painting import assert_same
 import tensorflow as tf
 import tensorflow_datasets as tfds
@@ -21,11 +20,6 @@ FUNCTIONS = {
     "random_scaled_crop": lambda e: pipeline.random_scaled_crop(e, 45, seed=(5, 6)),
 }
 PICTURES = ("image", "segmentation_mask", "instance_mask")
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
 
 
 def decoded_and_encoded(builder):

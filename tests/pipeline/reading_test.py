@@ -1,13 +1,6 @@
-import pytest
-from support.building import build
 import tensorflow as tf
 
 from voc_seg_tfrecord.pipeline import reading
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
 
 
 def epochs(stream):

@@ -7,11 +7,6 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.pipeline import records
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
-
-
 def test_records_are_those_of_the_files_in_their_order(sample):
     assert list(records.records(sample, "train").as_numpy_iterator()) == stored(sample, "train")
 

@@ -20,11 +20,6 @@ TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("data"), "sample")
-
-
-@pytest.fixture(scope="module")
 def found(sample):
     return stats.compute(sample)
 
