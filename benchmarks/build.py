@@ -4,10 +4,10 @@
         [--only ours floor ...]
 
 Each build is a process of its own, the contenders take turns, and the figures are medians.
-Trees and outputs are put into FOLDER; a tree that is there already is used again. Wall and
+Trees and outputs are put into FOLDER. A tree that is there already is used again. Wall and
 CPU seconds are those of the build alone, without the start of Python and TensorFlow. The
-last two columns are the peak of the process's memory less what it had before the build, and
-the bytes written.
+column "memory" is the peak of the process's memory minus what it had before the build. The
+last column is the number of bytes written.
 """
 
 import argparse
@@ -32,7 +32,7 @@ CONTENDERS = {
     "copy": "(f) copying the files",
 }
 BIG_LIMIT = {"tutorial"}
-"""Left out of trees with copies unless named: decoded pixels take 9 times the room."""
+"""Not run on trees with copies unless named, because decoded pixels take 9 times the room."""
 
 
 def measure(name: str, root: pathlib.Path, out: pathlib.Path) -> dict[str, float]:
@@ -85,7 +85,7 @@ def _run(name: str, root: pathlib.Path, folder: pathlib.Path) -> dict[str, float
 def compare(
     folder: pathlib.Path, pairs: int, copies: int, repeats: int, names: list[str]
 ) -> dict[str, dict[str, float]]:
-    """Measures contenders by turns; returns each one's medians."""
+    """Measures contenders in turns and returns the medians of each."""
     root = make_tree(folder / f"tree_{pairs}_{copies}", pairs, copies)
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for turn in range(repeats):
@@ -99,7 +99,7 @@ def compare(
 
 
 def table(medians: dict[str, dict[str, float]]) -> str:
-    """Formats medians as Markdown; ratios are wall times over ours."""
+    """Formats medians as Markdown. Ratios are wall times divided by ours."""
     lines = [
         "| | wall s | times ours | CPU s | memory MB | written MB |",
         "|---|---|---|---|---|---|",
@@ -118,15 +118,18 @@ def main() -> None:
     """Parses the command line and prints a table for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--pairs", type=int, default=2913)
-    parser.add_argument("--copies", type=int, nargs="+", default=[1, 16])
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=CONTENDERS)
+    parser.add_argument(
+        "--pairs", type=int, default=2913, help="images with masks in the tree (%(default)s)"
+    )
+    parser.add_argument("--copies", type=int, nargs="+", default=[1, 16], help="ids per image")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each (%(default)s)")
+    parser.add_argument("--only", nargs="+", choices=CONTENDERS, help="which to run (all)")
     args = parser.parse_args()
     for copies in args.copies:
         names = args.only or [n for n in CONTENDERS if copies == 1 or n not in BIG_LIMIT]
         medians = compare(args.folder, args.pairs, copies, args.repeats, names)
-        print(f"\n{args.pairs * copies} pairs, {args.repeats} runs each:\n\n{table(medians)}")
+        print(f"\n{args.pairs * copies} images with masks, {args.repeats} runs of each:\n")
+        print(table(medians))
 
 
 if __name__ == "__main__":

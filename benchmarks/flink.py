@@ -1,8 +1,8 @@
-"""Builds a generated tree on Apache Flink, and compares it with the generator's build.
+"""Builds a drawn tree on Apache Flink and compares the records with those of a plain build.
 
     benchmarks/flink.sh FOLDER [--pairs 2913] [--task_managers 1 2] [--no-kill]
 
-Prints seconds as a Markdown table. Last, one of two task managers is killed in mid-build.
+Prints seconds as a Markdown table. At last it kills one of two task managers during a build.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def same_records(left: tfds.core.DatasetBuilder, right: tfds.core.DatasetBuilder
 
 
 def kill_one(flink: Cluster, tasks: int) -> None:
-    """Kills a task manager without notice, once so many tasks are finished."""
+    """Kills a task manager without warning, once so many tasks are finished."""
     while flink.finished_tasks() < tasks:
         time.sleep(0.2)
     flink.task_managers[0].kill()
@@ -70,7 +70,9 @@ def main() -> None:
     """Parses the command line and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--pairs", type=int, default=2913)
+    parser.add_argument(
+        "--pairs", type=int, default=2913, help="images with masks in the tree (%(default)s)"
+    )
     parser.add_argument("--task_managers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--no-kill", action="store_true")
     args = parser.parse_args()
@@ -82,18 +84,25 @@ def main() -> None:
     work = args.folder / "work"
     shutil.rmtree(work, ignore_errors=True)
     generator, seconds = _timed(root, work / "generator")
-    lines = [f"| generator, one process | {seconds:.1f} | |"]
+    lines = [f"| without Beam, one process | {seconds:.1f} | |"]
     for count in args.task_managers:
         out = work / f"flink{count}"
         with cluster(args.folder, work / f"cluster{count}", task_managers=count) as flink:
             builder, seconds = _timed(root, out, *flink.beam_flags)
-        same = "the generator's" if same_records(generator, builder) else "DIFFERENT"
+        same = "the same" if same_records(generator, builder) else "DIFFERENT"
         lines.append(f"| Flink, {count} task managers | {seconds:.1f} | {same} |")
         shutil.rmtree(out)
     if not args.no_kill:
         lines.append(_killed(args.folder, root, work, generator))
     print(
-        "\n".join([f"\n{args.pairs} pairs:\n", "| | seconds | records |", "|---|---|---|", *lines])
+        "\n".join(
+            [
+                f"\n{args.pairs} images with masks:\n",
+                "| | seconds | records |",
+                "|---|---|---|",
+                *lines,
+            ]
+        )
     )
     shutil.rmtree(work)
 
@@ -113,7 +122,7 @@ def _killed(
         except Exception as error:
             left = list(out.glob("voc_seg_tfrecord/*/[0-9]*"))
             return f"| one of two killed | failed: {str(error)[:200]!r} | folders left: {left} |"
-    same = "the generator's" if same_records(generator, builder) else "DIFFERENT"
+    same = "the same" if same_records(generator, builder) else "DIFFERENT"
     return f"| Flink, one of two killed | {seconds:.1f} | {same} |"
 
 

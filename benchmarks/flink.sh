@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up Apache Flink in a folder of its own, builds the generated tree on it with one and
-# with two task managers, kills one of two in mid-build, compares the records with the
-# generator's, and takes everything down. Everything listens on loopback alone.
+# with two task managers, kills one of two in the middle of a build, compares the records with
+# those of a build without Beam, and stops everything. Everything listens on loopback alone.
 #
 #   benchmarks/flink.sh FOLDER [--setup-only | arguments of benchmarks/flink.py]
 #

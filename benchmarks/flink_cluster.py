@@ -69,7 +69,7 @@ appender.console.layout.pattern = %d{HH:mm:ss} %-5p %c{1} %m%n
 
 
 def missing(folder: pathlib.Path) -> str:
-    """Returns what a cluster lacks in this folder, in words; nothing if it can be started."""
+    """Returns what a cluster lacks in this folder, in words. Empty if it can be started."""
     if subprocess.run(["which", "java"], capture_output=True).returncode:
         return "no java"
     for jar in ("flink/lib/flink-dist-*.jar", "jars/beam-runners-flink-*.jar"):
@@ -132,7 +132,7 @@ class Cluster:
         )
 
     def finished_tasks(self) -> int:
-        """Returns how many tasks of all jobs are done, to see how far a build is."""
+        """Returns how many tasks of all jobs are finished, which tells how far a build is."""
         return sum(job["tasks"]["finished"] for job in self._get("/jobs/overview")["jobs"])
 
     def _get(self, path: str):

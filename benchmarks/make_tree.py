@@ -1,4 +1,4 @@
-"""Writes a VOC tree of synthetic pairs, for benchmarks: VOC's sizes, about 90 kB a JPEG.
+"""Writes a VOC tree of drawn images for benchmarks, in VOC's sizes, about 90 kB per JPEG.
 
     python benchmarks/make_tree.py FOLDER [--pairs 2913] [--copies 1] [--seed 0]
 
@@ -82,8 +82,10 @@ def make_tree(folder: pathlib.Path, pairs: int, copies: int = 1, seed: int = 0) 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--pairs", type=int, default=2913)
-    parser.add_argument("--copies", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--pairs", type=int, default=2913, help="images with masks in the tree (%(default)s)"
+    )
+    parser.add_argument("--copies", type=int, default=1, help="ids per image (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed for drawing (%(default)s)")
     args = parser.parse_args()
     print(make_tree(args.folder, args.pairs, args.copies, args.seed))

@@ -1,4 +1,4 @@
-"""Ways of reading, timed in turns and set side by side; for read.py."""
+"""Ways of reading, timed in turns and compared in a table; for read.py."""
 
 from collections.abc import Callable
 import dataclasses
@@ -41,7 +41,7 @@ class Way:
 
     @property
     def rate(self) -> float:
-        """Median of examples a second."""
+        """The median of examples per second."""
         return self.examples / statistics.median(self.seconds)
 
 

@@ -44,7 +44,7 @@ def build(root: pathlib.Path, folder: pathlib.Path) -> tfds.core.DatasetBuilder:
 
 
 def single_examples(builder: tfds.core.DatasetBuilder) -> list[Way]:
-    """Decoded examples a second, and their limit."""
+    """Decoded examples per second, and their limit."""
     skip = {name: tfds.decode.SkipDecoding() for name in ("image", "segmentation_mask")}
     raw = builder.as_dataset(split=SPLIT, decoders=skip, read_config=NO_CACHE)
     pairs = [(e["image"], e["segmentation_mask"]) for e in raw.as_numpy_iterator()]
@@ -74,7 +74,7 @@ def single_examples(builder: tfds.core.DatasetBuilder) -> list[Way]:
 def fixed_batches(
     builder: tfds.core.DatasetBuilder, raw_file: pathlib.Path, size: int, total: int
 ) -> list[Way]:
-    """Batches of 16 pictures cropped or padded to one size."""
+    """Batches of 16 images cropped or padded to one size."""
 
     def plain() -> tf.data.Dataset:
         def prepared(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
@@ -185,10 +185,12 @@ def disk(root: pathlib.Path, builder: tfds.core.DatasetBuilder, raw_file: pathli
 def main() -> None:
     """Runs everything and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tree", type=pathlib.Path, help="made by make_tree.py")
-    parser.add_argument("--pairs", type=int, default=2913)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--size", type=int, default=384)
+    parser.add_argument("--tree", type=pathlib.Path, help="a tree made by make_tree.py (a new one)")
+    parser.add_argument(
+        "--pairs", type=int, default=2913, help="images with masks in the tree (%(default)s)"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="rounds (%(default)s)")
+    parser.add_argument("--size", type=int, default=384, help="side of crops (%(default)s)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -207,10 +209,9 @@ def main() -> None:
         for _ in tqdm(range(args.repeats), desc="Rounds"):
             for way in ways + firsts:
                 way.run()
-        print(
-            f"{total} pairs, {os.cpu_count()} cores, Python {platform.python_version()}, ", end=""
-        )
-        print(f"TensorFlow {tf.__version__}, median of {args.repeats}\n")
+        print(f"{total} images with masks, {os.cpu_count()} cores")
+        print(f"Python {platform.python_version()}, ", end="")
+        print(f"TensorFlow {tf.__version__}, median of {args.repeats} rounds\n")
         print(table(ways), "\n")
         print("| time to the first batch | seconds |\n|---|---:|")
         for way in firsts:

@@ -2,9 +2,9 @@
 
     python benchmarks/read_loops.py ROOT NAME
 
-runs one of them and prints how many examples it read and in how many seconds. Each runs in
-a process of its own: torch and TensorFlow bring two copies of LLVM, which one process does
-not survive, and none of them is to carry the other's threads.
+This runs one of them and prints the seconds per example. Each runs in a process of its own, for
+two reasons. torch and TensorFlow bring two copies of LLVM, with which one process crashes. And
+none of them should bear the threads of another.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -21,7 +21,7 @@ from PIL import Image
 
 
 class PillowPairs:
-    """Opens pairs as torchvision's VOCSegmentation does, and makes arrays of them."""
+    """Opens images and masks as torchvision's VOCSegmentation does, and makes arrays of them."""
 
     def __init__(self, root: pathlib.Path):
         ids = sorted(path.stem for path in (root / "SegmentationClass").iterdir())

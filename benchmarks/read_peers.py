@@ -47,7 +47,7 @@ def raw_dataset(path: pathlib.Path, size: int) -> tf.data.Dataset:
 
 
 def deeplab_by_the_book(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Scales the whole picture, pads, crops and flips it, one step after the other."""
+    """Scales the whole image, pads, crops and flips it, one step after the other."""
     image, mask = example["image"], example["segmentation_mask"]
     scale = 0.5 + 0.25 * tf.cast(tf.random.uniform([], 0, 7, tf.int32), tf.float32)
     size = tf.cast(tf.cast(tf.shape(image)[:2], tf.float32) * scale, tf.int32)

@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[2913, 12031])
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
-    print("| pairs | command | s | examples/s | to the plain loop | peak MiB |")
+    print("| images | command | s | examples/s | times the plain loop | peak MiB |")
     print("|---|---|---|---|---|---|")
     data = args.folder / "data"
     for size in args.sizes:

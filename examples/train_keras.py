@@ -5,7 +5,7 @@ r"""Trains a small segmentation network with Keras on a built dataset.
         --size 513 --batch_size 16 --epochs 50 --width 64
 
 Prints the loss and the mean intersection over union (mIoU) of every epoch; void counts in
-neither. The network is as small as one can be: put your own in its place.
+neither. The network is as small as one can be. Put your own in its place.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from voc_seg_tfrecord import VOID, pipeline
 
 
 def network(num_classes: int, width: int) -> keras.Model:
-    """Makes a net of three scales: uint8 `[B, H, W, 3]` to logits `[B, H, W, num_classes]`.
+    """Makes a network of three scales, uint8 `[B, H, W, 3]` to logits `[B, H, W, num_classes]`.
 
     Height and width have to be multiples of 4.
     """
@@ -56,13 +56,24 @@ def batches(
 def main(argv: Sequence[str] | None = None) -> keras.callbacks.History:
     """Trains, and returns what Keras saw of each epoch."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dataset", default="voc_seg_tfrecord/sample")
-    parser.add_argument("--data_dir", help="where datasets are, as everywhere in TFDS")
-    parser.add_argument("--size", type=int, default=64, help="of the crops, rounded up to 4s")
+    parser.add_argument("--dataset", default="voc_seg_tfrecord/sample", help="(%(default)s)")
+    parser.add_argument("--data_dir", help="where datasets are; by default where TFDS has them")
+    parser.add_argument(
+        "--size",
+        type=int,
+        default=64,
+        help="side of the crops in pixels, rounded up to a multiple of 4 (%(default)s)",
+    )
     parser.add_argument("--batch_size", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--steps_per_epoch", type=int, help="default: each image once, 10 at least")
-    parser.add_argument("--width", type=int, default=16, help="channels of the first layer")
+    parser.add_argument(
+        "--steps_per_epoch",
+        type=int,
+        help="by default as many as show each image once, but at least 10",
+    )
+    parser.add_argument(
+        "--width", type=int, default=16, help="channels of the first layer (%(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(argv)
 

@@ -1,4 +1,4 @@
-"""What people do instead of this package; each in a file of its own, with `build(root, out)`.
+"""What people do instead of this package. Each file has one way, as `build(root, out)`.
 
 `undescribed` is not one of them: two are built on it.
 """

@@ -1,7 +1,7 @@
 """(d) DeepLab's way: JPEG bytes kept, the mask re-encoded as grey PNG, sizes compared.
 
-Its first script writes each mask anew without the palette; its second keeps the bytes of
-both files, decodes both once to compare their sizes, and writes four shards a list.
+Its first script writes each mask again without the palette. Its second keeps the bytes of
+both files, decodes both once to compare their sizes, and writes four shards for each list.
 """
 
 import io
@@ -46,7 +46,7 @@ def _example(root: pathlib.Path, image_id: str) -> tf.train.Example:
 
 
 def build(root: pathlib.Path, out: pathlib.Path) -> None:
-    """Writes four shards a list."""
+    """Writes four shards for each list."""
     for name in ("train", "val"):
         ids = (root / "ImageSets/Segmentation" / f"{name}.txt").read_text().split()
         size = math.ceil(len(ids) / SHARDS)

@@ -1,4 +1,4 @@
-"""(c) The TFDS builder that a careful person writes: Pillow arrays into the features."""
+"""(c) The TFDS builder that a careful person writes. It gives Pillow arrays to the features."""
 
 import pathlib
 

@@ -16,7 +16,7 @@ def _int(value: int) -> tf.train.Feature:
 
 
 def build(root: pathlib.Path, out: pathlib.Path) -> None:
-    """Writes a file a list."""
+    """Writes one file for each list."""
     for name in ("train", "val"):
         ids = (root / "ImageSets/Segmentation" / f"{name}.txt").read_text().split()
         with tf.io.TFRecordWriter(str(out / f"{name}.tfrecord")) as writer:

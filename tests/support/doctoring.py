@@ -64,7 +64,7 @@ def drop(examples: Examples) -> Examples:
 
 
 def double(examples: Examples) -> Examples:
-    """Writes the first record twice."""
+    """Duplicates the first record."""
     return [examples[0], *examples]
 
 

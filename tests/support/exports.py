@@ -101,7 +101,7 @@ def supervisely(root: pathlib.Path) -> None:
 
 
 def roboflow(root: pathlib.Path) -> None:
-    """Roboflow: masks beside images in a folder a split, ids with dots."""
+    """Roboflow: masks beside images, one folder per split, ids with dots."""
     for split, image_id in (("train", "x_jpg.rf.58df06a"), ("valid", "y_jpg.rf.1be3375")):
         put(root, f"{split}/_classes.csv", "Pixel Value, Class\n0, background\n1, apple\n2, tree")
         put_image(root, f"{split}/{image_id}.jpg")

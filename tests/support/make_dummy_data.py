@@ -119,7 +119,7 @@ SCENES = (
 
 
 def draw(scene: Scene) -> tuple[Image.Image, np.ndarray, np.ndarray]:
-    """Returns a scene's picture, class indices and object numbers, uint8 `[H, W]`."""
+    """Returns a scene's image, class indices and object numbers, uint8 `[H, W]`."""
     picture = Image.new("RGB", scene.size)
     ramp = np.linspace(0, 255, scene.size[0] * scene.size[1]).reshape(scene.size[::-1])
     sky = np.stack([ramp / 3, 90 - ramp / 5, 60 + ramp / 4], 2).astype("u1")

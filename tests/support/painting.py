@@ -1,4 +1,4 @@
-"""Pictures whose pixels say where they were, to see whether image and masks stay together."""
+"""Images whose pixels say where they were, to see whether image and masks stay together."""
 
 import numpy as np
 
@@ -56,5 +56,5 @@ def assert_same(one, other):
 
 
 def padded_sides(example):
-    """Says on which side a picture has its padding: `left` or `right`."""
+    """Says on which side an image has its padding: `left` or `right`."""
     return "left" if padding(example)[:, 0].all() else "right"

@@ -31,7 +31,7 @@ def write_png(
     interlaced: bool = False,
     extra: bytes = b"",
 ) -> bytes:
-    """Returns a PNG of one sample a pixel, integers `[H, W]` below `2 ** depth`.
+    """Returns a PNG of one sample per pixel, integers `[H, W]` below `2 ** depth`.
 
     Args:
       values: the samples.
