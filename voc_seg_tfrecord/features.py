@@ -1,17 +1,34 @@
-"""The features of a built dataset that are pictures, and what pads them."""
+"""The features of a built dataset by name; which are images and masks, and what pads them.
+
+Every other module takes the names from here.
+"""
 
 from voc_seg_tfrecord.labels import VOID
 
 IMAGE = "image"
-MASK = "segmentation_mask"
-INSTANCES = "instance_mask"
 FILENAME = "image/filename"
 HEIGHT, WIDTH = "image/height", "image/width"
+MASK = "segmentation_mask"
+INSTANCES = "instance_mask"
+LABELS = "labels"
+OBJECTS = "objects"
+MASK_SOURCE = "mask_source"
+LABEL = "label"
+"""Class of the whole image; in place of a mask where the task is classification."""
 
-FILL = {IMAGE: 0, MASK: VOID, INSTANCES: VOID}
-"""Every picture feature, and the value that padding has in it."""
+SEGMENTATION = (IMAGE, MASK, FILENAME, HEIGHT, WIDTH)
+"""What is read by default: features of every segmentation dataset of this package, except
+`labels`, whose length differs from example to example."""
 
-CHANNELS = {IMAGE: 3, MASK: 1, INSTANCES: 1}
+MASKS = (MASK, INSTANCES)
 
-OF_THE_WHOLE = ("labels", "objects")
-"""Features that are true of a whole picture only, not of a part or a flipped one."""
+FILL = {IMAGE: 0, **dict.fromkeys(MASKS, VOID)}
+"""Every feature that is an image or a mask, and the value that padding has in it."""
+
+CHANNELS = {IMAGE: 3, **dict.fromkeys(MASKS, 1)}
+
+OF_THE_LABELS = (*MASKS, LABELS, OBJECTS, MASK_SOURCE)
+"""Features that tell what is in an image."""
+
+OF_THE_WHOLE = (LABELS, OBJECTS)
+"""Features that are true of a complete image only, not of a part or a flipped one."""

@@ -10,6 +10,7 @@ from typing import Any
 from etils import epath
 import numpy as np
 
+from voc_seg_tfrecord import features
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.named_lists import NamedList, identify, ids, named
@@ -29,7 +30,7 @@ __all__ = [
     "val_outside_sbd_train",
 ]
 
-LABELS = ("segmentation_mask", "instance_mask", "labels", "objects", "mask_source")
+LABELS = features.OF_THE_LABELS
 """The features that the unlabelled part of a dataset must not show."""
 
 
@@ -159,11 +160,11 @@ def _divide_tf_data(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
     import tensorflow as tf
 
     spec = dataset.element_spec
-    if not isinstance(spec, dict) or "image/filename" not in spec:
+    if not isinstance(spec, dict) or features.FILENAME not in spec:
         raise ConfigError(
             "the tf.data.Dataset",
             found=f"elements of {list(spec) if isinstance(spec, dict) else type(spec).__name__}",
-            expected="dictionaries with `image/filename`",
+            expected=f"dictionaries with `{features.FILENAME}`",
             remedy="filter before batching and mapping, and read without as_supervised",
         )
     keys = tf.constant(sorted(set(wanted)))
@@ -173,7 +174,7 @@ def _divide_tf_data(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
     ending = f"(?i)({'|'.join(suffix.replace('.', '[.]') for suffix in IMAGE_SUFFIXES)})$"
 
     def inside(example: dict[str, Any]) -> Any:
-        return table.lookup(tf.strings.regex_replace(example["image/filename"], ending, ""))
+        return table.lookup(tf.strings.regex_replace(example[features.FILENAME], ending, ""))
 
     return dataset.filter(inside), dataset.filter(lambda e: tf.logical_not(inside(e)))
 

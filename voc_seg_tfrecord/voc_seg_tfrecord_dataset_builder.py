@@ -12,6 +12,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import configs, sources
+from voc_seg_tfrecord import features as names_of
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
 from voc_seg_tfrecord.examples.raw import Item
@@ -43,39 +44,39 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         config = self.builder_config
         names = list(config.class_names)
         if config.task == "classification":
-            return self._dataset_info(_classification_features(names), "label")
+            return self._dataset_info(_classification_features(names), names_of.LABEL)
         features = {
-            "image": tfds.features.Image(
+            names_of.IMAGE: tfds.features.Image(
                 shape=(None, None, 3), encoding_format="jpeg", doc="The file's own bytes."
             ),
-            "image/filename": tfds.features.Text(doc="Name below the image folder."),
-            "image/height": np.int32,
-            "image/width": np.int32,
-            "segmentation_mask": tfds.features.LabeledImage(
+            names_of.FILENAME: tfds.features.Text(doc="Name below the image folder."),
+            names_of.HEIGHT: np.int32,
+            names_of.WIDTH: np.int32,
+            names_of.MASK: tfds.features.LabeledImage(
                 labels=names,
                 shape=(None, None, 1),
                 encoding_format="png",
-                doc=f"Class index a pixel, {VOID} is void.",
+                doc=f"One class index per pixel; {VOID} is void.",
             ),
-            "labels": tfds.features.Sequence(
+            names_of.LABELS: tfds.features.Sequence(
                 tfds.features.ClassLabel(names=names),
                 doc="Classes in the mask, ascending, without background and void.",
             ),
         }
         if config.instance_mask:
-            features["instance_mask"] = tfds.features.Image(
+            features[names_of.INSTANCES] = tfds.features.Image(
                 shape=(None, None, 1),
                 encoding_format="png",
                 use_colormap=True,
-                doc=f"Object number a pixel, 0 is background, {VOID} is void.",
+                doc=f"One object number per pixel; 0 is background, {VOID} is void.",
             )
         if config.mask_sources:
-            features["mask_source"] = tfds.features.ClassLabel(
+            features[names_of.MASK_SOURCE] = tfds.features.ClassLabel(
                 names=list(config.mask_sources),
                 doc=f"Who drew the mask: {' or '.join(config.mask_sources.values())}.",
             )
         if config.objects:
-            features["objects"] = tfds.features.Sequence(
+            features[names_of.OBJECTS] = tfds.features.Sequence(
                 {
                     "label": tfds.features.ClassLabel(names=names),
                     "bbox": tfds.features.BBoxFeature(),
@@ -84,7 +85,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                     "is_difficult": np.bool_,
                 }
             )
-        return self._dataset_info(features, "segmentation_mask")
+        return self._dataset_info(features, names_of.MASK)
 
     def _dataset_info(self, features: dict[str, Any], target: str) -> tfds.core.DatasetInfo:
         config = self.builder_config
@@ -97,7 +98,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             citation="\n\n".join(_citation(metadata.citation, key) for key in release.citations),
             homepage=release.page,
             features=tfds.features.FeaturesDict(features),
-            supervised_keys=("image", target),
+            supervised_keys=(names_of.IMAGE, target),
             metadata=tfds.core.MetadataDict(
                 ignore_label=VOID,
                 class_names=list(config.class_names),
@@ -155,9 +156,9 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
 def _classification_features(names: list[str]) -> dict[str, Any]:
     return {
-        "image": tfds.features.Image(shape=(None, None, 3)),
-        "image/filename": tfds.features.Text(),
-        "label": tfds.features.ClassLabel(names=names),
+        names_of.IMAGE: tfds.features.Image(shape=(None, None, 3)),
+        names_of.FILENAME: tfds.features.Text(),
+        names_of.LABEL: tfds.features.ClassLabel(names=names),
     }
 
 

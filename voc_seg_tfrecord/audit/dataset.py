@@ -7,8 +7,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import read_only_builder
 
 from voc_seg_tfrecord.errors import ConfigError
-
-_NEEDED = ("image", "image/filename", "image/height", "image/width", "segmentation_mask")
+from voc_seg_tfrecord.features import LABELS, SEGMENTATION
 
 
 def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.DatasetBuilder:
@@ -62,7 +61,7 @@ def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> li
     return list(wanted or builder.info.splits)
 
 
-def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = _NEEDED) -> None:
+def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:
     """Checks that a dataset has this package's features.
 
     Raises:
@@ -79,4 +78,4 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = _N
 
 def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
     """Returns a built dataset's class names, in mask order."""
-    return tuple(builder.info.features["labels"].feature.names)
+    return tuple(builder.info.features[LABELS].feature.names)

@@ -12,6 +12,7 @@ from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.dataset import check_features
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.facts import named_lists
+from voc_seg_tfrecord.features import FILENAME, IMAGE
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
 TRAIN, EVALUATION = "train", "evaluation"
@@ -99,7 +100,7 @@ def dataset(
     builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
 ) -> list[Side]:
     """Returns one side per split of a built dataset; reads all their records once."""
-    check_features(builder, ("image", "image/filename"))
+    check_features(builder, (IMAGE, FILENAME))
     sides = []
     for split in splits:
         images = dict(records.scan(builder, split, _hashed, progress=progress))
@@ -146,4 +147,4 @@ def _renamed(image_id: str, first: Side, second: Side) -> bool:
 
 
 def _hashed(record: Record) -> tuple[str, str]:
-    return record.id, hashlib.sha256(record.bytes("image")).hexdigest()
+    return record.id, hashlib.sha256(record.bytes(IMAGE)).hexdigest()

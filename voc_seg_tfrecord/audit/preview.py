@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
+from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK
 from voc_seg_tfrecord.labels import VOID, background_index, voc_palette
 
 _CELL = 240  # pixels of an image's longer side
@@ -47,8 +48,8 @@ def _row(
     palette: np.ndarray,
     background: int | None,
 ) -> Image.Image:
-    mask = example["segmentation_mask"][..., 0]
-    image = example["image"]
+    mask = example[MASK][..., 0]
+    image = example[IMAGE]
     colors = palette[mask]
     overlay = np.where(mask[..., None] == background, image, image // 2 + colors // 2)
     cells = [_fit(pixels) for pixels in (image, colors, overlay)]
@@ -57,7 +58,7 @@ def _row(
     height = _GAP + _TEXT + max(max(cell.height for cell in cells), len(legend) * _TEXT) + _GAP
     row = Image.new("RGB", (width + 200, height), _PAPER)
     pen = ImageDraw.Draw(row)
-    pen.text((_GAP, _GAP - 2), example["image/filename"].decode(), _INK)
+    pen.text((_GAP, _GAP - 2), example[FILENAME].decode(), _INK)
     for number, cell in enumerate(cells):
         row.paste(cell, (_GAP + number * (_CELL + _GAP), _GAP + _TEXT))
     for number, (color, text) in enumerate(legend):

@@ -8,6 +8,7 @@ from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.audit.preview import sheet
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.features import MASK
 
 SUMMARY = "draw images, masks, overlays and a legend"
 
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Draws and saves the sheet."""
     builder = open_built(args.dataset, args.data_dir)
-    if "segmentation_mask" not in builder.info.features:
+    if MASK not in builder.info.features:
         raise ConfigError(args.dataset, found="no masks", expected="a segmentation dataset")
     split = args.split or next(iter(builder.info.splits))
     try:
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--split", found=str(error), expected="a split of the dataset") from None
     if not examples:
         raise ConfigError("--num", found=str(args.num), expected="1 or more")
-    names = builder.info.features["segmentation_mask"].names
+    names = builder.info.features[MASK].names
     sheet(examples, names).save(epath.Path(args.out).expanduser())
     print(f"{len(examples)} examples of {split} in {args.out}")
     return 0

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.features import FILL
+from voc_seg_tfrecord.features import FILL, LABELS, OBJECTS
 from voc_seg_tfrecord.pipeline import contents
 from voc_seg_tfrecord.pipeline.contents import Example
 
@@ -42,14 +42,14 @@ def padded_batch(
     """
     spec = dataset.element_spec
     encoded = [n for n in contents.names(spec) if contents.is_encoded(spec[n])]
-    if encoded or "objects" in spec:
+    if encoded or OBJECTS in spec:
         raise ConfigError(
             "padded_batch",
-            found=f"{' and '.join(encoded)} not decoded" if encoded else "objects",
+            found=f"{' and '.join(encoded)} not decoded" if encoded else OBJECTS,
             expected="decoded images and masks, and no feature that is a table",
             remedy="map `pipeline.decode` before" if encoded else "drop `objects` before",
         )
-    fills = {**FILL, "labels": ABSENT_LABEL}
+    fills = {**FILL, LABELS: ABSENT_LABEL}
     values = {n: tf.constant(fills[n], t.dtype) if n in fills else None for n, t in spec.items()}
     batches = dataset.padded_batch(batch_size, padding_values=values, drop_remainder=drop_remainder)
     if multiple == 1:

@@ -5,18 +5,16 @@ from collections.abc import Sequence
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.features import SEGMENTATION
 from voc_seg_tfrecord.pipeline import randomness, records
 from voc_seg_tfrecord.pipeline.contents import Example
-
-FEATURES = ("image", "segmentation_mask", "image/filename", "image/height", "image/width")
-"""Features that are read by default: those that need no special care when they are batched."""
 
 
 def read(
     builder: tfds.core.DatasetBuilder,
     split: str,
     *,
-    features: Sequence[str] = FEATURES,
+    features: Sequence[str] = SEGMENTATION,
     seed: int = 0,
     shuffle: int = 0,
     epochs: int | None = 1,

@@ -6,6 +6,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.features import SEGMENTATION
 from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records
 from voc_seg_tfrecord.pipeline.batching import padded_batch
 from voc_seg_tfrecord.pipeline.contents import Example
@@ -29,7 +30,7 @@ def training_batches(
     shuffle: int = 1024,
     epochs: int | None = None,
     first_epoch: int = 0,
-    features: Sequence[str] = reading.FEATURES,
+    features: Sequence[str] = SEGMENTATION,
 ) -> tf.data.Dataset:
     """Shuffles, scales, crops and flips at random, and gives full batches only.
 
@@ -102,7 +103,7 @@ def evaluation_batches(
     *,
     batch_size: int,
     size: Size | None = None,
-    features: Sequence[str] = reading.FEATURES,
+    features: Sequence[str] = SEGMENTATION,
 ) -> tf.data.Dataset:
     """Batches every example once, in the records' order, with nothing random.
 
