@@ -18,6 +18,7 @@ import tensorflow_datasets as tfds
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
 from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import VOC_POSES
 from voc_seg_tfrecord.masks.read import decode
 
@@ -132,7 +133,7 @@ def test_the_palette_trap_ruins_the_mask_of_a_naive_builder(tmp_path):
     naive.download_and_prepare(download_dir=tmp_path)
     (example,) = naive.as_dataset(split="train").as_numpy_iterator()
     assert list(example["mask"].ravel()) == [0, 38, 75, 75, 220]  # bicycle is sheep
-    ours = decode((tmp_path / "mask.png").read_bytes(), "mask.png")
+    ours = decode(File.read(tmp_path / "mask.png"))
     assert list(ours.ravel()) == [0, 1, 2, 17, 255]
 
 
@@ -261,13 +262,13 @@ BAD_TREES = {
         lambda r: Image.new("RGB", (64, 48)).save(r / "SegmentationClass/2007_000001.png"),
         r"2007_000001\.png: 8-bit rgb PNG",
     ),
-    "JPEG cut off": (
+    "JPEG truncated": (
         lambda r: rewrite(r / "JPEGImages/2007_000001.jpg", lambda b: b[:-40]),
-        r"2007_000001\.jpg: JPEG cut off",
+        r"2007_000001\.jpg: JPEG truncated",
     ),
-    "PNG cut off": (
+    "PNG truncated": (
         lambda r: rewrite(r / "SegmentationClass/2007_000001.png", lambda b: b[:-40]),
-        r"2007_000001\.png: PNG cut off",
+        r"2007_000001\.png: PNG truncated",
     ),
     "zero bytes": (
         lambda r: rewrite(r / "JPEGImages/2007_000001.jpg", lambda _: b""),

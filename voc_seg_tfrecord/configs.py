@@ -166,7 +166,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
             rule,
             instances=self.instance_mask,
             objects=self.objects,
-            exif="ignore" if rule.official else self.exif,
+            official=self.official is not None,
+            exif="ignore" if self.official else self.exif,
             classification=self.task == "classification",
             mask_source=bool(self.mask_sources),
         )

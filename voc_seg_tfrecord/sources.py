@@ -69,5 +69,5 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
         if config.strict:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
-    rule = index_rule(len(config.class_names), official=True)
+    rule = index_rule(len(config.class_names))
     return Source(splits, config.example_spec(rule))

@@ -10,6 +10,7 @@ from voc_seg_tfrecord import Builder, VocSegConfig
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.dataset import check_features, class_names, open_built
 from voc_seg_tfrecord.errors import ConfigError, RecordError
+from voc_seg_tfrecord.formats import pillow
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_a_dataset_of_other_features_is_refused(tmp_path):
 
 def test_the_histogram_counts_every_value():
     mask = np.random.default_rng(0).integers(0, 256, (31, 17), np.uint8)
-    counts = records.histogram(mask)
+    counts = pillow.count_values(mask)
     assert counts.dtype == np.int64
     assert counts.tolist() == np.bincount(mask.ravel(), minlength=256).tolist()
 

@@ -3,13 +3,14 @@ import pytest
 from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.errors import AnnotationError
 from voc_seg_tfrecord.formats import annotations
+from voc_seg_tfrecord.formats.file import File
 
 BOX = "<bndbox><xmin>10</xmin><ymin>20</ymin><xmax>50.5</xmax><ymax>40</ymax></bndbox>"
 SIZE = "<size><width>100</width><height>80</height><depth>3</depth></size>"
 
 
 def read(xml, height=80, width=100):
-    return annotations.read_objects(xml.encode(), VOC_CLASSES, height, width, "a.xml")
+    return annotations.read_objects(File(xml.encode(), "a.xml"), VOC_CLASSES, height, width)
 
 
 def annotation(content, size=SIZE):

@@ -3,14 +3,16 @@ import io
 import numpy as np
 from PIL import Image
 import pytest
+from support.frames import two_frames
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ImageError
-from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.formats import images, limits
+from voc_seg_tfrecord.formats.file import File
 
 RNG = np.random.default_rng(3)
 PIXELS = np.kron(RNG.integers(0, 256, (3, 4, 3), np.uint8), np.ones((8, 8, 1), np.uint8))
-PICTURE = Image.fromarray(PIXELS)  # 32 wide, 24 high
+IMAGE = Image.fromarray(PIXELS)  # 32 wide, 24 high
 
 
 def save(image, kind, **kwargs):
@@ -19,7 +21,7 @@ def save(image, kind, **kwargs):
     return buffer.getvalue()
 
 
-def with_orientation(value, image=PICTURE):
+def with_orientation(value, image=IMAGE):
     exif = Image.Exif()
     exif[0x0112] = value
     return save(image, "JPEG", exif=exif, quality=95, subsampling=0)
@@ -35,31 +37,33 @@ def decode_both_ways(data):
 
 
 KEPT = {
-    "JPEG": save(PICTURE, "JPEG"),
-    "progressive JPEG": save(PICTURE, "JPEG", progressive=True),
-    "grey JPEG": save(PICTURE.convert("L"), "JPEG"),
-    "PNG": save(PICTURE, "PNG"),
-    "grey PNG": save(PICTURE.convert("L"), "PNG"),
-    "BMP": save(PICTURE, "BMP"),
-    "JPEG with bytes behind its end": save(PICTURE, "JPEG") + b"camera",
+    "JPEG": save(IMAGE, "JPEG"),
+    "progressive JPEG": save(IMAGE, "JPEG", progressive=True),
+    "grey JPEG": save(IMAGE.convert("L"), "JPEG"),
+    "PNG": save(IMAGE, "PNG"),
+    "grey PNG": save(IMAGE.convert("L"), "PNG"),
+    "BMP": save(IMAGE, "BMP"),
+    "JPEG with bytes behind its end": save(IMAGE, "JPEG") + b"camera",
 }
 
+ANIMATED = {kind: two_frames(kind) for kind in ("GIF", "PNG", "WEBP", "TIFF")}
+
 CONVERTED = {
-    "palette PNG": save(PICTURE.convert("P", palette=Image.Palette.ADAPTIVE), "PNG"),
-    "RGBA PNG": save(PICTURE.convert("RGBA"), "PNG"),
-    "grey PNG with alpha": save(PICTURE.convert("LA"), "PNG"),
-    "1-bit PNG": save(PICTURE.convert("1"), "PNG"),
-    "lossless WebP": save(PICTURE, "WEBP", lossless=True),
-    "TIFF": save(PICTURE, "TIFF"),
-    "GIF": save(PICTURE, "GIF"),
-    "grey BMP": save(PICTURE.convert("L"), "BMP"),
-    "CMYK JPEG": save(PICTURE.convert("CMYK"), "JPEG", quality=100),
+    "palette PNG": save(IMAGE.convert("P", palette=Image.Palette.ADAPTIVE), "PNG"),
+    "RGBA PNG": save(IMAGE.convert("RGBA"), "PNG"),
+    "grey PNG with alpha": save(IMAGE.convert("LA"), "PNG"),
+    "1-bit PNG": save(IMAGE.convert("1"), "PNG"),
+    "lossless WebP": save(IMAGE, "WEBP", lossless=True),
+    "TIFF": save(IMAGE, "TIFF"),
+    "GIF": save(IMAGE, "GIF"),
+    "grey BMP": save(IMAGE.convert("L"), "BMP"),
+    "CMYK JPEG": save(IMAGE.convert("CMYK"), "JPEG", quality=100),
 }
 
 
 @pytest.mark.parametrize("kind", KEPT)
 def test_what_decoders_read_right_keeps_its_bytes(kind):
-    stored = images.read_image(KEPT[kind], "a.jpg")
+    stored = images.read_image(File(KEPT[kind], "a.jpg"))
     assert stored.data is KEPT[kind]
     assert (stored.height, stored.width) == (24, 32)
     by_tf, by_pillow = decode_both_ways(stored.data)
@@ -69,7 +73,7 @@ def test_what_decoders_read_right_keeps_its_bytes(kind):
 
 @pytest.mark.parametrize("kind", CONVERTED)
 def test_what_only_one_decoder_reads_right_becomes_an_rgb_png(kind):
-    stored = images.read_image(CONVERTED[kind], "a.jpg")
+    stored = images.read_image(File(CONVERTED[kind], "a.jpg"))
     by_tf, by_pillow = decode_both_ways(stored.data)
     assert by_tf.shape == (24, 32, 3)
     assert (by_tf == by_pillow).all()
@@ -80,42 +84,42 @@ def test_what_only_one_decoder_reads_right_becomes_an_rgb_png(kind):
 def test_16_bit_grey_keeps_its_high_byte_as_tensorflow_does():
     values = RNG.integers(0, 1 << 16, (5, 7), np.uint16)
     data = save(Image.fromarray(values), "PNG")
-    by_tf, _ = decode_both_ways(images.read_image(data, "a.png").data)
+    by_tf, _ = decode_both_ways(images.read_image(File(data, "a.png")).data)
     assert (by_tf[..., 0] == values >> 8).all()
     assert (by_tf == tf.image.decode_image(data, channels=3).numpy()).all()
 
 
 @pytest.mark.parametrize("orientation", [5, 6, 7, 8])
-def test_a_lying_picture_is_turned_if_its_mask_was_drawn_so(orientation):
+def test_an_image_on_its_side_is_rotated_if_its_mask_was_drawn_so(orientation):
     data = with_orientation(orientation)
-    turned = images.read_image(data, "a.jpg", exif="auto", mask_size=(32, 24))
-    assert (turned.height, turned.width) == (32, 24)
-    by_tf, _ = decode_both_ways(turned.data)
+    rotated = images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(32, 24))
+    assert (rotated.height, rotated.width) == (32, 24)
+    by_tf, _ = decode_both_ways(rotated.data)
     assert by_tf.shape == (32, 24, 3)
-    kept = images.read_image(data, "a.jpg", exif="auto", mask_size=(24, 32))
+    kept = images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32))
     assert kept.data is data
 
 
 @pytest.mark.parametrize("orientation", [2, 3, 4])
-def test_an_upside_down_or_mirrored_picture_has_to_be_told(orientation):
+def test_an_upside_down_or_mirrored_image_has_to_be_told(orientation):
     data = with_orientation(orientation)
     with pytest.raises(ImageError, match=rf"orientation {orientation}"):
-        images.read_image(data, "a.jpg", exif="auto", mask_size=(24, 32))
-    assert images.read_image(data, "a.jpg", exif="ignore").data is data
-    turned, _ = decode_both_ways(images.read_image(data, "a.jpg", exif="apply").data)
+        images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32))
+    assert images.read_image(File(data, "a.jpg"), exif="ignore").data is data
+    rotated, _ = decode_both_ways(images.read_image(File(data, "a.jpg"), exif="apply").data)
     flips = {2: PIXELS[:, ::-1], 3: PIXELS[::-1, ::-1], 4: PIXELS[::-1]}
-    assert abs(turned.astype(int) - flips[orientation]).mean() < 3
+    assert abs(rotated.astype(int) - flips[orientation]).mean() < 3
 
 
-def test_a_square_lying_picture_has_to_be_told():
-    data = with_orientation(6, PICTURE.crop((0, 0, 24, 24)))
+def test_a_square_image_on_its_side_has_to_be_told():
+    data = with_orientation(6, IMAGE.crop((0, 0, 24, 24)))
     with pytest.raises(ImageError, match="--exif"):
-        images.read_image(data, "a.jpg", exif="auto", mask_size=(24, 24))
+        images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 24))
 
 
-def test_an_upright_picture_with_exif_keeps_its_bytes():
+def test_an_upright_image_with_exif_keeps_its_bytes():
     data = with_orientation(1)
-    assert images.read_image(data, "a.jpg", exif="auto", mask_size=(24, 32)).data is data
+    assert images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32)).data is data
 
 
 @pytest.mark.parametrize(
@@ -124,20 +128,26 @@ def test_an_upright_picture_with_exif_keeps_its_bytes():
         (b"", "0 bytes"),
         (b"<!DOCTYPE html>", "HTML"),
         (b"version https://git-lfs.github.com/spec/v1", "git-lfs pointer"),
-        (KEPT["PNG"][:-20], "cut off"),
-        (KEPT["JPEG"][:-20], "cut off"),
+        (KEPT["PNG"][:-20], "truncated"),
+        (KEPT["JPEG"][:-20], "truncated"),
         (CONVERTED["TIFF"][:200], "cannot be decoded|unidentified|0 bytes"),
         (b"RIFF\x10\0\0\0WEBPVP8 ", "cannot be decoded"),
-        (save(PICTURE, "GIF", save_all=True, append_images=[PICTURE.rotate(90)]), "2 frames"),
+        (
+            save(IMAGE, "GIF", save_all=True, append_images=[IMAGE.rotate(90)]),
+            "a GIF that is animated",
+        ),
+        (ANIMATED["PNG"], "a PNG that is animated"),
+        (ANIMATED["WEBP"], "a WebP that is animated"),
+        (ANIMATED["TIFF"], "a TIFF of several pages"),
     ],
 )
-def test_what_is_no_whole_still_image_is_refused(data, words):
+def test_what_is_not_a_complete_still_image_is_refused(data, words):
     with pytest.raises(ImageError, match=words):
-        images.read_image(data, "a.jpg")
+        images.read_image(File(data, "a.jpg"))
 
 
 def test_a_decompression_bomb_is_stopped_at_its_header(monkeypatch):
-    monkeypatch.setattr(images, "MAX_PIXELS", 700)
+    monkeypatch.setattr(limits, "MAX_PIXELS", 700)
     for data in (*KEPT.values(), *CONVERTED.values()):
         with pytest.raises(ImageError, match="32 x 24 pixels in its header"):
-            images.read_image(data, "a.jpg")
+            images.read_image(File(data, "a.jpg"))

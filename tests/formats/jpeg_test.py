@@ -6,6 +6,7 @@ import pytest
 
 from voc_seg_tfrecord.errors import ImageError
 from voc_seg_tfrecord.formats import jpeg
+from voc_seg_tfrecord.formats.file import File
 
 
 def picture(mode="RGB", size=(31, 17), **kwargs):
@@ -18,14 +19,14 @@ def picture(mode="RGB", size=(31, 17), **kwargs):
 @pytest.mark.parametrize(("mode", "components"), [("L", 1), ("RGB", 3), ("CMYK", 4)])
 @pytest.mark.parametrize("progressive", [False, True])
 def test_the_header_has_size_and_components(mode, components, progressive):
-    header = jpeg.read_header(picture(mode, progressive=progressive), "i.jpg")
+    header = jpeg.read_header(File(picture(mode, progressive=progressive), "i.jpg"))
     assert header == jpeg.Header(31, 17, components, 8)
 
 
 @pytest.mark.parametrize("keep", [2, 10, 200, 700, -2])
-def test_an_image_that_is_cut_off_is_refused(keep):
-    with pytest.raises(ImageError, match=r"i\.jpg: JPEG cut off"):
-        jpeg.read_header(picture()[:keep], "i.jpg")
+def test_an_image_that_is_truncated_is_refused(keep):
+    with pytest.raises(ImageError, match=r"i\.jpg: JPEG truncated"):
+        jpeg.read_header(File(picture()[:keep], "i.jpg"))
 
 
 def test_the_end_of_a_thumbnail_is_not_taken_for_the_images():
@@ -33,22 +34,22 @@ def test_the_end_of_a_thumbnail_is_not_taken_for_the_images():
     exif[0x010E] = "\xff\xd9 thumbnail's end"
     data = picture(exif=exif.tobytes() + b"\xff\xd9")
     assert b"\xff\xd9" in data[:200]
-    with pytest.raises(ImageError, match="cut off"):
-        jpeg.read_header(data[:-2], "i.jpg")
+    with pytest.raises(ImageError, match="truncated"):
+        jpeg.read_header(File(data[:-2], "i.jpg"))
 
 
 def test_bytes_after_the_end_do_no_harm():
-    assert jpeg.read_header(picture() + b"camera's own", "i.jpg").width == 31
+    assert jpeg.read_header(File(picture() + b"camera's own", "i.jpg")).width == 31
 
 
 @pytest.mark.parametrize("data", [b"", b"\x89PNG\r\n\x1a\n", b"<html>"])
-def test_what_is_no_jpeg_is_refused(data):
-    with pytest.raises(ImageError, match="expected: a whole JPEG"):
-        jpeg.read_header(data, "i.jpg")
+def test_what_is_not_a_jpeg_is_refused(data):
+    with pytest.raises(ImageError, match="expected: a complete JPEG"):
+        jpeg.read_header(File(data, "i.jpg"))
 
 
 def test_a_damaged_header_is_refused():
     data = bytearray(picture())
     data[20] = 0
-    with pytest.raises(ImageError, match=r"no marker|cut off"):
-        jpeg.read_header(bytes(data), "i.jpg")
+    with pytest.raises(ImageError, match=r"no marker|truncated"):
+        jpeg.read_header(File(bytes(data), "i.jpg"))

@@ -5,17 +5,19 @@ from support.png_writer import chunk, write_png
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats.file import File
 
 VALUES = np.arange(12).reshape(3, 4)
 PNG = write_png(VALUES, palette=voc_palette())
 
 
 def grey(data):
-    return png.grey_index_png(data, png.read_header(data, "m.png"), "m.png")
+    return png.grey_index_png(File(data, "m.png"), png.read_header(File(data, "m.png")))
 
 
 def test_the_header_says_size_depth_and_kind():
-    header = png.read_header(write_png(VALUES, depth=4, color=0, interlaced=True), "m.png")
+    data = write_png(VALUES, depth=4, color=0, interlaced=True)
+    header = png.read_header(File(data, "m.png"))
     assert header == png.Header(4, 3, 4, png.ColorType.GREY, True)
     assert header.describe() == "4-bit grey PNG"
 
@@ -39,8 +41,8 @@ def test_chunks_that_change_grey_values_are_dropped(kind, content):
 
 
 @pytest.mark.parametrize("length", [9, 20, 33, len(PNG) - 13, len(PNG) - 1])
-def test_a_png_that_is_cut_off_is_refused(length):
-    with pytest.raises(MaskError, match="cut off"):
+def test_a_png_that_is_truncated_is_refused(length):
+    with pytest.raises(MaskError, match="truncated"):
         grey(PNG[:length])
 
 
@@ -55,7 +57,7 @@ def test_a_flipped_bit_in_the_header_is_found():
     data = bytearray(PNG)
     data[19] ^= 1
     with pytest.raises(MaskError, match="checksum"):
-        png.read_header(bytes(data), "m.png")
+        png.read_header(File(bytes(data), "m.png"))
 
 
 @pytest.mark.parametrize(
@@ -65,9 +67,9 @@ def test_a_flipped_bit_in_the_header_is_found():
         (b"\xff\xd8\xff\xe0", "a JPEG"),
         (b"version https://git-lfs.github.com/spec/v1", "git-lfs pointer"),
         (b"<!DOCTYPE html>", "HTML"),
-        (b"something", "it starts with b'somethin'"),
+        (b"something", "starts with b'somethin'"),
     ],
 )
-def test_what_is_no_png_is_named(data, words):
+def test_a_file_that_is_not_a_png_is_named(data, words):
     with pytest.raises(MaskError, match=words):
-        png.read_header(data, "m.png")
+        png.read_header(File(data, "m.png"))

@@ -18,7 +18,7 @@ REFUSED = {
     "m19_l8_binary_0_255_fg.png": "only the values 0 and 255",
     "m27_i16_instance_ids.png": "value 1000 on",
     "m29_p8_out_of_range_21_37.png": "value 21 on .* pixels, value 37 on",
-    "m32_truncated.png": "cut off",
+    "m32_truncated.png": "truncated",
     "m34_zero_byte.png": "0 bytes",
     "m35_lfs_pointer.png": "git-lfs pointer",
     "m37_half_size.png": "mask of 32 x 24 pixels",
@@ -28,10 +28,10 @@ REFUSED = {
 IMAGES_REFUSED = {
     "i02_exif2.jpg": "EXIF orientation 2",
     "i02_exif3.jpg": "EXIF orientation 3",
-    "i06_truncated.jpg": "JPEG cut off",
+    "i06_truncated.jpg": "JPEG truncated",
     "i20_zero.jpg": "0 bytes",
     "i22_lfs_pointer.jpg": "git-lfs pointer",
-    "i28_no_eoi.jpg": "JPEG cut off",
+    "i28_no_eoi.jpg": "JPEG truncated",
     "i32_1x1.jpg": "mask of 64 x 48",
 }
 

@@ -1,5 +1,6 @@
 """Properties that must hold for anything that Pillow or a text editor can write."""
 
+import io
 import pathlib
 import tempfile
 
@@ -13,6 +14,7 @@ from support.building import build, examples
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VocSegConfig, VocSegError, voc_palette
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.masks import read
 from voc_seg_tfrecord.masks.rule import index_rule
@@ -26,8 +28,8 @@ def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
     values = data.draw(hnp.arrays(np.int64, SHAPES, elements=st.integers(0, (1 << depth) - 1)))
     palette = voc_palette()[: 1 << depth] if color == 3 else None
     png = write_png(values, depth=depth, color=color, palette=palette, interlaced=interlaced)
-    mask = read.read_mask(png, index_rule(255), "m.png")
-    stored = np.asarray(Image.open(read.io.BytesIO(mask.png)))
+    mask = read.read_mask(File(png, "m.png"), index_rule(255))
+    stored = np.asarray(Image.open(io.BytesIO(mask.png)))
     assert (stored == values).all()
 
 
@@ -68,4 +70,4 @@ def test_any_text_gives_ids_inside_the_tree_or_an_error(data):
 def test_any_bytes_are_a_mask_or_an_error(data):
     for prefix in (b"", b"\x89PNG\r\n\x1a\n", b"\x93NUMPY", b"BM", b"GIF89a", b"II*\0"):
         with pytest.raises(VocSegError):
-            read.read_mask(prefix + data, index_rule(255), "m.png")
+            read.read_mask(File(prefix + data, "m.png"), index_rule(255))

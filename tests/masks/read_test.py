@@ -9,11 +9,12 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
 from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import decode, read_mask
 from voc_seg_tfrecord.masks.rule import index_rule
 
-VOC = index_rule(21, official=True)
-ANY = index_rule(VOID, official=True)
+VOC = index_rule(21)
+ANY = index_rule(VOID)
 
 RNG = np.random.default_rng(7)
 
@@ -25,7 +26,7 @@ def random_values(depth, size=(13, 21)):
 
 
 def read(data, where, rule=ANY, size=None):
-    return read_mask(data, rule, where, size)
+    return read_mask(File(data, where), rule, size, official=True)
 
 
 def tf_decode(data):
@@ -45,7 +46,7 @@ def test_palette_pngs_give_the_indices_that_pillow_gives(depth, interlaced):
     assert (np.asarray(Image.open(io.BytesIO(source))) == values).all()
     assert (tf_decode(mask.png) == values).all()
     assert (np.asarray(Image.open(io.BytesIO(mask.png))) == values).all()
-    assert (decode(source, "m.png") == values).all()
+    assert (decode(File(source, "m.png")) == values).all()
     assert mask.histogram == tuple(np.bincount(values.ravel(), minlength=256))
 
 
@@ -83,10 +84,10 @@ def test_colours_and_alpha_are_refused(mode, words):
         read(buffer.getvalue(), "m.png")
 
 
-def test_a_cut_off_mask_is_refused_even_if_pillow_was_told_to_be_lenient(monkeypatch):
+def test_a_truncated_mask_is_refused_even_if_pillow_was_told_to_be_lenient(monkeypatch):
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
     data = write_png(random_values(8), palette=voc_palette())
-    with pytest.raises(MaskError, match="cut off"):
+    with pytest.raises(MaskError, match="truncated"):
         read(data[: len(data) // 2], "m.png")
 
 

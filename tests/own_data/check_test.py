@@ -52,7 +52,7 @@ def test_every_problem_is_found_in_one_go(export, capsys):
     assert "extra.png is in no split" in text
     assert "JPEGImages/gone: no such file" in text
     assert "mask of 5 x 5 pixels" in text
-    assert "JPEG cut off" in text
+    assert "JPEG truncated" in text
 
 
 def test_the_same_image_in_two_splits_is_told(export, capsys):

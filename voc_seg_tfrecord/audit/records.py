@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
-import io
 import os
 from typing import Any, TypeVar
 
 from etils import epath
 import numpy as np
-from PIL import Image
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.errors import RecordError
-from voc_seg_tfrecord.formats import images, png
+from voc_seg_tfrecord.features import FILENAME, HEIGHT, WIDTH
+from voc_seg_tfrecord.formats import images, pillow, png
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.pool import ordered_map
 
@@ -46,7 +46,7 @@ class Record:
     @property
     def size(self) -> tuple[int, ...]:
         """`image/height` and `image/width`, in pixels."""
-        return self.ints("image/height") + self.ints("image/width")
+        return self.ints(HEIGHT) + self.ints(WIDTH)
 
 
 def parse(serialized: bytes) -> Record:
@@ -61,13 +61,13 @@ def parse(serialized: bytes) -> Record:
     try:
         example = tf_example_pb2.Example.FromString(serialized)
         record = Record("", example.features.feature)
-        filename = record.bytes("image/filename").decode()
+        filename = record.bytes(FILENAME).decode()
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
     if not filename:
         raise RecordError(
             "a record",
-            found="no `image/filename`",
+            found=f"no `{FILENAME}`",
             expected="a record that voc_seg_tfrecord built",
             remedy="build the dataset again",
         )
@@ -126,36 +126,27 @@ def serialized(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[bytes]
     return read()
 
 
-def pixels(data: bytes, where: object) -> np.ndarray:
+def pixels(file: File) -> np.ndarray:
     """Decodes a stored mask as TensorFlow does, uint8 `[H, W]`.
 
     Raises:
       RecordError: if it is not an 8-bit greyscale PNG, the only kind that all decoders read
         to the same values.
     """
-    header = png.read_header(data, where)
+    header = png.read_header(file)
     if (header.depth, header.color) != (8, png.ColorType.GREY):
         raise RecordError(
-            where,
+            file.where,
             found=header.describe(),
             expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
             remedy="build the dataset again with this package",
         )
-    try:
-        return np.asarray(Image.open(io.BytesIO(data), formats=("PNG",)))
-    except (OSError, ValueError, SyntaxError) as error:
-        raise RecordError(where, found=str(error), expected="a complete PNG") from None
+    return pillow.decode(file, RecordError).values()
 
 
-def histogram(mask: np.ndarray) -> np.ndarray:
-    """Returns how many pixels of a mask, uint8 `[H, W]`, have each value, int64 `[256]`."""
-    # Several times as fast as np.bincount.
-    return np.array(Image.fromarray(mask).histogram(), np.int64)
-
-
-def image_size(data: bytes, where: object) -> tuple[int, int]:
+def image_size(file: File) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
-    image = images.read_image(data, where)
+    image = images.read_image(file)
     return image.height, image.width
 
 

@@ -9,9 +9,10 @@ from voc_seg_tfrecord.audit import fingerprint, records
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.features import HEIGHT, IMAGE, INSTANCES, LABELS, MASK, MASKS, WIDTH
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import VOID, background_index
-
-_MASKS = ("segmentation_mask", "instance_mask")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,10 +37,10 @@ def examine(
     """
     problems = []
     arrays = {}
-    for name in _MASKS:
+    for name in MASKS:
         if name in record.features:
             try:
-                arrays[name] = records.pixels(record.bytes(name), name)
+                arrays[name] = records.pixels(File(record.bytes(name), name))
             except VocSegError as error:
                 problems.append(str(error))
     problems += _inner_problems(record, arrays, class_names)
@@ -49,9 +50,9 @@ def examine(
     return Examined(
         record.id,
         fingerprint.Digests(
-            fingerprint.image_digest(record.id, record.bytes("image")),
-            digests.get("segmentation_mask", b""),
-            digests.get("instance_mask", b""),
+            fingerprint.image_digest(record.id, record.bytes(IMAGE)),
+            digests.get(MASK, b""),
+            digests.get(INSTANCES, b""),
         ),
         tuple(problems),
     )
@@ -62,25 +63,25 @@ def _inner_problems(
 ) -> Iterator[str]:
     """Yields what is inconsistent within a record."""
     try:
-        size = records.image_size(record.bytes("image"), "image")
+        size = records.image_size(File(record.bytes(IMAGE), IMAGE))
     except VocSegError as error:
         yield str(error)
         return
     if size != record.size:
-        yield f"image/height, image/width: {record.size}, the image has {size}"
+        yield f"{HEIGHT}, {WIDTH}: {record.size}, the image has {size}"
     for name, array in arrays.items():
         if array.shape != size:
             yield f"{name}: height and width {array.shape}, the image has {size}"
-    if "segmentation_mask" not in arrays:
+    if MASK not in arrays:
         return
-    counts = records.histogram(arrays["segmentation_mask"])
+    counts = pillow.count_values(arrays[MASK])
     values = [int(value) for value in np.flatnonzero(counts) if value != VOID]
     if wrong := [value for value in values if value >= len(class_names)]:
-        yield f"segmentation_mask: values {wrong}, there are {len(class_names)} classes"
+        yield f"{MASK}: values {wrong}, there are {len(class_names)} classes"
     background = background_index(class_names)
     labels = tuple(value for value in values if value != background)
-    if labels != record.ints("labels"):
-        yield f"labels: {record.ints('labels')}, the mask has {labels}"
+    if labels != record.ints(LABELS):
+        yield f"{LABELS}: {record.ints(LABELS)}, the mask has {labels}"
 
 
 def _outer_problems(
@@ -99,12 +100,12 @@ def _outer_problems(
         if record.features[name] == original.features[name]:
             continue
         if name in arrays:
-            wanted = records.pixels(original.bytes(name), name)
+            wanted = records.pixels(File(original.bytes(name), name))
             if difference := _pixel_difference(arrays[name], wanted):
                 yield f"{name}: {difference}"
-        elif name == "image":
+        elif name == IMAGE:
             found, wanted = record.bytes(name), original.bytes(name)
-            yield f"image: {len(found)} bytes differ from the source's {len(wanted)} bytes"
+            yield f"{IMAGE}: {len(found)} bytes differ from the source's {len(wanted)} bytes"
         else:
             yield f"{name}: {_text(record, name)}, the source has {_text(original, name)}"
 

@@ -15,7 +15,9 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.examples.source import Source
-from voc_seg_tfrecord.interop.items import encode_image, encode_mask
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.trees.ratios import assign, check_ratios
 
@@ -42,12 +44,11 @@ class ArrayItem:
 
     def read(self) -> RawExample:
         """Returns the example with its image as a PNG."""
+        where = f"{self.filename}, mask"
         return RawExample(
-            image=encode_image(_image(self.image, self.filename)),
+            image=File(pillow.encode_png(_image(self.image, self.filename)), self.filename),
             filename=self.filename,
-            image_where=self.filename,
-            mask=None if self.mask is None else encode_mask(_mask(self.mask, self.filename)),
-            mask_where=f"{self.filename}, mask",
+            mask=None if self.mask is None else stored.from_array(_mask(self.mask, where), where),
             label=self.label,
         )
 
@@ -155,9 +156,9 @@ def _mask(mask: np.ndarray, where: str) -> np.ndarray:
     array = np.asarray(mask)
     if array.dtype.kind not in "iub":
         raise MaskError(
-            f"{where}, mask",
+            where,
             found=f"an array {array.dtype}{list(array.shape)}",
-            expected="integers [H, W]: a class index a pixel",
+            expected="integers [H, W], one class index per pixel",
             remedy="convert with .astype('uint8'); for one-hot masks take .argmax(-1) first",
         )
     return array

@@ -3,34 +3,28 @@
 import dataclasses
 from typing import Protocol
 
+from voc_seg_tfrecord.formats.file import File
+
 
 @dataclasses.dataclass(frozen=True)
 class RawExample:
     """One example's files, read but not looked into.
 
     Attributes:
-      image: the image file's bytes.
+      image: the image file.
       filename: the image's name below its folder.
-      image_where: the image's path, for errors.
-      mask: the mask file's bytes, None where an image is to have background alone.
-      mask_where: likewise.
-      instances: the instance mask file's bytes, None where there is none.
-      instances_where: likewise.
-      annotation: the XML file's bytes, None where there is none.
-      annotation_where: likewise.
+      mask: the mask file, None where the whole image is background.
+      instances: the instance mask file, None where there is none.
+      annotation: the XML file, None where there is none.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
       label: class index of the whole image, where that is what it has.
     """
 
-    image: bytes
+    image: File
     filename: str
-    image_where: str
-    mask: bytes | None
-    mask_where: str
-    instances: bytes | None = None
-    instances_where: str = ""
-    annotation: bytes | None = None
-    annotation_where: str = ""
+    mask: File | None
+    instances: File | None = None
+    annotation: File | None = None
     mask_source: str = "voc"
     label: int | None = None
 

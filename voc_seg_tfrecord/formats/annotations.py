@@ -5,44 +5,44 @@ from typing import Any
 import xml.etree.ElementTree as ET
 
 from voc_seg_tfrecord.errors import AnnotationError
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import VOC_POSES
 
 _BOX = ("ymin", "xmin", "ymax", "xmax")
 
 
 def read_objects(
-    data: bytes, class_names: Sequence[str], height: int, width: int, where: object
+    file: File, class_names: Sequence[str], height: int, width: int
 ) -> list[dict[str, Any]]:
     """Reads the objects of one annotation, with the fields of TFDS's `voc`.
 
     Args:
-      data: the XML file's bytes.
+      file: the XML file.
       class_names: the names that labels may have.
       height: the image's, in pixels, for files that do not give it.
       width: likewise.
-      where: the file, for errors.
 
     Returns:
-      A dictionary an object, in the order of the file: `label` (a name), `bbox` (ymin,
+      One dictionary per object, in the order of the file: `label` (a name), `bbox` (ymin,
       xmin, ymax, xmax, each 0 to 1), `pose` (one of `VOC_POSES`), `is_truncated` and
       `is_difficult`. VOC2008 and later leave fields out; absent means unspecified or no.
 
     Raises:
-      AnnotationError: if the file is no VOC annotation, or an object's class, pose or box
+      AnnotationError: if the file is not a VOC annotation, or an object's class, pose or box
         cannot be.
     """
     try:
-        root = ET.fromstring(data)
+        root = ET.fromstring(file.data)
     except ET.ParseError as error:
         raise AnnotationError(
-            where,
-            found=f"not XML ({len(data)} bytes): {error}",
+            file.where,
+            found=f"not XML ({len(file.data)} bytes): {error}",
             expected="a VOC annotation",
             remedy="copy or export the file again",
         ) from None
     size = (_size(root, "height") or height, _size(root, "width") or width)
     return [
-        _read_object(element, class_names, size, f"{where}, object {number}")
+        _read_object(element, class_names, size, f"{file.where}, object {number}")
         for number, element in enumerate(root.findall("object"), start=1)
     ]
 

@@ -1,28 +1,25 @@
-"""Image files: what can be stored as it is, what has to become a PNG first, what is none.
+"""Image files: what can be stored as it is, what has to become a PNG first, what is refused.
 
 A file's bytes are stored untouched wherever TFDS's decoders, TensorFlow's and NumPy's, both
 read them to the right uint8 `[H, W, 3]`. What only one of them reads right (palettes, alpha,
-16 bits, CMYK, WebP, TIFF, a picture to be turned) is stored as an RGB PNG of its pixels.
+16 bits, CMYK, WebP, TIFF, an image to be rotated) is stored as an RGB PNG of its pixels.
 """
 
 import dataclasses
-import io
 import struct
 from typing import Literal
 
-from PIL import Image, ImageOps
-
 from voc_seg_tfrecord.errors import ImageError, MaskError
-from voc_seg_tfrecord.formats import jpeg, png
+from voc_seg_tfrecord.formats import jpeg, pillow, png
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.kinds import Kind, kind_of
+from voc_seg_tfrecord.formats.limits import check_pixels
 
 Exif = Literal["auto", "apply", "ignore"]
 
-MAX_PIXELS = 178_956_970
-"""Pixels of an image or mask that is taken for a decompression bomb; Pillow's own limit."""
-
-_ORIENTATION = 0x0112
+# Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)
-_LYING = (5, 6, 7, 8)
+_ROTATED_BY_90 = (5, 6, 7, 8)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,138 +38,92 @@ class StoredImage:
 
 
 def read_image(
-    data: bytes, where: object, *, exif: Exif = "ignore", mask_size: tuple[int, int] | None = None
+    file: File, *, exif: Exif = "ignore", mask_size: tuple[int, int] | None = None
 ) -> StoredImage:
     """Reads an image of any kind that people have under `JPEGImages`.
 
     Args:
-      data: the file's bytes; its name's ending counts for nothing.
-      where: the file, for errors.
+      file: the file; its name's ending counts for nothing.
       exif: what an EXIF orientation means: `ignore` it as VOC's readers do, `apply` it as
-        labelling tools do, or `auto`: let the mask's size tell.
+        labelling tools do, or `auto`: decide by the mask's size.
       mask_size: height and width of the mask, for `auto`.
 
     Returns:
       The image, as the file's own bytes wherever that is right.
 
     Raises:
-      ImageError: if this is no whole image, is too large, moves, or is mirrored or upside
-        down under `auto`, so that nothing tells which way its mask was drawn.
+      ImageError: if this is not a complete image, is too large, is animated, or is mirrored
+        or upside down under `auto`, so that nothing tells which way its mask was drawn.
     """
-    if data.startswith(b"\xff\xd8"):
-        return _read_jpeg(data, where, exif, mask_size)
-    if data.startswith(png.SIGNATURE):
-        return _read_png(data, where)
-    if data.startswith(b"BM") and data[28:30] == b"\x18\0" and len(data) > 54:
-        width, height = struct.unpack_from("<ii", data, 18)
+    kind = kind_of(file.data)
+    if kind is Kind.JPEG:
+        return _read_jpeg(file, exif, mask_size)
+    if kind is Kind.PNG:
+        return _read_png(file)
+    if kind is Kind.BMP and file.data[28:30] == b"\x18\0" and len(file.data) > 54:
+        width, height = struct.unpack_from("<ii", file.data, 18)
         if height > 0:
-            _check_pixels(width, height, where)
-            return StoredImage(data, height, width)
-    if data.startswith((b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")):
-        return _as_png(_open(data, where))
-    raise ImageError(
-        where,
-        found=png.looks_like(data),
-        expected="a JPEG, PNG, BMP, WebP, TIFF or GIF image",
-        remedy="put the image itself there",
-    )
+            check_pixels(width, height, file, ImageError)
+            return StoredImage(file.data, height, width)
+    return _as_png(pillow.decode(file, ImageError))
 
 
-def _read_jpeg(
-    data: bytes, where: object, exif: Exif, mask_size: tuple[int, int] | None
-) -> StoredImage:
-    header = jpeg.read_header(data, where)
+def _read_jpeg(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> StoredImage:
+    header = jpeg.read_header(file)
     if header.precision != 8:
         raise ImageError(
-            where,
-            found=f"JPEG of {header.precision} bits a sample",
-            expected="8 bits a sample",
+            file.where,
+            found=f"a JPEG of {header.precision} bits per sample",
+            expected="8 bits per sample",
             remedy="save the image as an 8-bit JPEG",
         )
-    _check_pixels(header.width, header.height, where)
+    check_pixels(header.width, header.height, file, ImageError)
     if exif != "ignore" and header.exif:
-        image = _open(data, where)
-        if _has_to_turn(image, where, exif, mask_size):
-            return _as_png(ImageOps.exif_transpose(image))
+        still = pillow.decode(file, ImageError)
+        if _must_rotate(still, file, exif, mask_size):
+            return _as_png(still.upright())
     if header.components not in (1, 3):
-        return _as_png(_open(data, where))
-    return StoredImage(data, header.height, header.width)
+        return _as_png(pillow.decode(file, ImageError))
+    return StoredImage(file.data, header.height, header.width)
 
 
-def _read_png(data: bytes, where: object) -> StoredImage:
+def _read_png(file: File) -> StoredImage:
     try:
-        header = png.read_header(data, where)
-        kinds = png.chunk_kinds(data, where)
+        header = png.read_header(file)
+        kinds = png.chunk_kinds(file)
     except MaskError as error:
         raise ImageError(
-            where, found=error.found, expected="a whole PNG", remedy=error.remedy
+            file.where,
+            found=error.found,
+            expected=error.expected,
+            remedy=error.remedy,
+            kind=error.kind,
         ) from None
-    _check_pixels(header.width, header.height, where)
+    check_pixels(header.width, header.height, file, ImageError)
     plain = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
     if plain and b"tRNS" not in kinds:
-        return StoredImage(data, header.height, header.width)
-    return _as_png(_open(data, where))
+        return StoredImage(file.data, header.height, header.width)
+    return _as_png(pillow.decode(file, ImageError))
 
 
-def _has_to_turn(
-    image: Image.Image, where: object, exif: Exif, mask_size: tuple[int, int] | None
+def _must_rotate(
+    still: pillow.Still, file: File, exif: Exif, mask_size: tuple[int, int] | None
 ) -> bool:
-    orientation = image.getexif().get(_ORIENTATION, 1)
-    if orientation not in (*_MIRRORED_OR_UPSIDE_DOWN, *_LYING):
+    orientation = still.orientation()
+    if orientation not in (*_MIRRORED_OR_UPSIDE_DOWN, *_ROTATED_BY_90):
         return False
     if exif == "apply":
         return True
-    width, height = image.size
-    if orientation in _LYING and width != height:
-        return mask_size == (width, height)  # the mask's height is the image's width
+    if orientation in _ROTATED_BY_90 and still.width != still.height:
+        return mask_size == (still.width, still.height)  # the mask is rotated already
     raise ImageError(
-        where,
-        found=f"EXIF orientation {orientation}, with the same size turned or not",
+        file.where,
+        found=f"EXIF orientation {orientation}, which gives the same size rotated or not",
         expected="an image whose mask shows which way it was drawn",
-        remedy='say it: "exif": "apply" if the masks were drawn on the picture as viewers '
+        remedy='say it: "exif": "apply" if the masks were drawn on the image as viewers '
         'show it, "exif": "ignore" if on the pixels as stored (--exif)',
     )
 
 
-def _open(data: bytes, where: object) -> Image.Image:
-    try:
-        image = Image.open(io.BytesIO(data))
-        _check_pixels(*image.size, where)
-        image.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        if isinstance(error, ImageError):
-            raise
-        raise ImageError(
-            where,
-            found=f"an image that cannot be decoded: {error}",
-            expected="a whole image",
-            remedy="copy or export the file again",
-            kind="damaged file",
-        ) from None
-    if getattr(image, "n_frames", 1) > 1:
-        raise ImageError(
-            where,
-            found=f"{image.n_frames} frames",
-            expected="a still image",
-            remedy="save one frame as JPEG or PNG",
-        )
-    return image
-
-
-def _as_png(image: Image.Image) -> StoredImage:
-    if image.mode.startswith("I"):  # 16-bit grey: its high byte, as TensorFlow takes it
-        image = image.point(lambda value: value / 256).convert("L")
-    buffer = io.BytesIO()
-    # Alpha is dropped, not blended, as TensorFlow does it.
-    image.convert("RGBA").convert("RGB").save(buffer, "PNG")
-    return StoredImage(buffer.getvalue(), image.height, image.width)
-
-
-def _check_pixels(width: int, height: int, where: object) -> None:
-    if width * height > MAX_PIXELS:
-        raise ImageError(
-            where,
-            found=f"{width} x {height} pixels in its header",
-            expected=f"at most {MAX_PIXELS} pixels; more is taken for a decompression bomb",
-            remedy="cut the image into tiles",
-        )
+def _as_png(still: pillow.Still) -> StoredImage:
+    return StoredImage(still.rgb_png(), still.height, still.width)

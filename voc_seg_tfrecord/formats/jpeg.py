@@ -1,4 +1,4 @@
-"""JPEG files as markers: size and wholeness without decoding a pixel.
+"""JPEG files as markers: size and completeness without decoding a pixel.
 
 References:
   ITU-T T.81 (JPEG), annex B.
@@ -8,6 +8,8 @@ import dataclasses
 import struct
 
 from voc_seg_tfrecord.errors import ImageError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.kinds import describe
 
 _SOI = b"\xff\xd8"
 _EOI = b"\xff\xd9"
@@ -20,7 +22,7 @@ _STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What the headers say: sizes in pixels, components a pixel, bits a sample, EXIF or not."""
+    """What the headers say: sizes in pixels, components per pixel, bits per sample, EXIF or not."""
 
     width: int
     height: int
@@ -29,29 +31,27 @@ class Header:
     exif: bool = False
 
 
-def read_header(data: bytes, where: object) -> Header:
+def read_header(file: File) -> Header:
     """Reads a JPEG's frame header and checks that its end-of-image marker is there.
 
     Args:
-      data: the whole file.
-      where: the file, for the error.
+      file: the complete file.
 
     Returns:
       The header.
 
     Raises:
-      ImageError: if this is no JPEG, has no frame or scan, or is cut off.
+      ImageError: if this is not a JPEG, has no frame or scan, or is truncated.
     """
-    if not data:
-        raise _bad(where, "an empty file of 0 bytes")
+    data = file.data
     if not data.startswith(_SOI):
-        raise _bad(where, f"not a JPEG, it starts with {data[:8]!r}")
+        raise _bad(file, f"not a JPEG, but {describe(data)}")
     header = None
     exif = False
     position = 2
     while position + 4 <= len(data):
         if data[position] != 0xFF:
-            raise _bad(where, f"JPEG damaged at byte {position}: no marker")
+            raise _bad(file, f"JPEG damaged at byte {position}: no marker")
         marker = data[position + 1]
         if marker == 0xFF:  # fill byte
             position += 1
@@ -66,29 +66,29 @@ def read_header(data: bytes, where: object) -> Header:
         elif marker == _APP1:
             exif = exif or data.startswith(b"Exif\0", position + 4)
         elif marker == _SOS:
-            whole = _checked(header, data, position + 2 + length, where)
-            return dataclasses.replace(whole, exif=exif)
+            checked = _checked(header, file, position + 2 + length)
+            return dataclasses.replace(checked, exif=exif)
         position += 2 + length
-    raise _bad(where, f"JPEG cut off after {len(data)} bytes, before any pixel")
+    raise _bad(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
 
 
-def _checked(header: Header | None, data: bytes, scan: int, where: object) -> Header:
+def _checked(header: Header | None, file: File, scan: int) -> Header:
     """Returns the header of a file whose first scan starts at byte `scan`."""
     if header is None or not header.width or not header.height:
-        raise _bad(where, "JPEG has no size in its header")
+        raise _bad(file, "JPEG has no size in its header")
     # Inside a scan 0xFF is always escaped, so this can only be the marker. Searching in
     # the scan alone passes over the thumbnail that cameras put in front; from the end it is
     # found at once.
-    if data.rfind(_EOI, scan) < 0:
-        raise _bad(where, f"JPEG cut off: no end-of-image marker in {len(data)} bytes")
+    if file.data.rfind(_EOI, scan) < 0:
+        raise _bad(file, f"JPEG truncated: no end-of-image marker in {len(file.data)} bytes")
     return header
 
 
-def _bad(where: object, found: str) -> ImageError:
+def _bad(file: File, found: str) -> ImageError:
     return ImageError(
-        where,
+        file.where,
         found=found,
-        expected="a whole JPEG",
+        expected="a complete JPEG",
         remedy="copy or export the file again",
         kind="damaged file",
     )

@@ -11,13 +11,12 @@ import struct
 import zlib
 
 from voc_seg_tfrecord.errors import MaskError
-
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.kinds import PNG_SIGNATURE, Kind, describe
+from voc_seg_tfrecord.formats.limits import animated
 
 # Ancillary chunks by which some decoder changes grey values or adds a channel.
 _VALUE_CHANGING = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT"})
-
-_REMEDY_DAMAGED = "copy or export the file again"
 
 
 class ColorType(enum.IntEnum):
@@ -32,7 +31,7 @@ class ColorType(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What IHDR says: sizes in pixels, bits a sample, colour type, Adam7 or not."""
+    """What IHDR says: sizes in pixels, bits per sample, colour type, Adam7 or not."""
 
     width: int
     height: int
@@ -45,12 +44,11 @@ class Header:
         return f"{self.depth}-bit {self.color.name.lower().replace('_', '+')} PNG"
 
 
-def read_header(data: bytes, where: object) -> Header:
+def read_header(file: File) -> Header:
     """Reads IHDR alone; nothing is decompressed.
 
     Args:
-      data: the file's bytes, or at least the first 33 of them.
-      where: the file, for the error.
+      file: the file, or at least its first 33 bytes.
 
     Returns:
       The header.
@@ -58,24 +56,25 @@ def read_header(data: bytes, where: object) -> Header:
     Raises:
       MaskError: if this is not a PNG, or its header is not one.
     """
-    if not data.startswith(SIGNATURE):
+    data = file.data
+    if not data.startswith(PNG_SIGNATURE):
         raise MaskError(
-            where,
-            found=f"not a PNG, {looks_like(data)}",
-            expected="a PNG that holds a class index a pixel",
-            remedy="export the masks as PNG",
+            file.where,
+            found=f"not a PNG, but {describe(data)}",
+            expected="a PNG that holds one class index per pixel",
+            remedy="export the masks as PNG; JPEG's compression would change class indices",
         )
     if len(data) < 33 or data[12:16] != b"IHDR":
-        raise _damaged(where, f"PNG header cut off after {len(data)} bytes")
+        raise _damaged(file, f"PNG header truncated after {len(data)} bytes")
     if zlib.crc32(data[12:29]) != struct.unpack(">I", data[29:33])[0]:
-        raise _damaged(where, "PNG header's checksum does not match")
+        raise _damaged(file, "PNG header's checksum does not match")
     width, height, depth, color, _, _, interlace = struct.unpack(">IIBBBBB", data[16:29])
     if not width or not height or color not in ColorType.__members__.values():
-        raise _damaged(where, f"impossible PNG header: {width} x {height}, colour type {color}")
+        raise _damaged(file, f"impossible PNG header: {width} x {height}, colour type {color}")
     return Header(width, height, depth, ColorType(color), bool(interlace))
 
 
-def grey_index_png(data: bytes, header: Header, where: object) -> bytes:
+def grey_index_png(file: File, header: Header) -> bytes:
     """Makes the 8-bit greyscale PNG whose pixels are this PNG's stored values.
 
     The pixel stream of an 8-bit palette PNG is that of a greyscale one, so only IHDR is
@@ -84,42 +83,43 @@ def grey_index_png(data: bytes, header: Header, where: object) -> bytes:
     its values.
 
     Args:
-      data: the file's bytes.
+      file: the file.
       header: its header, with `depth` 8 and `color` PALETTE or GREY.
-      where: the file, for the error.
 
     Returns:
       The bytes of a PNG that every decoder reads to the index, uint8 `[H, W, 1]`.
 
     Raises:
-      MaskError: if a chunk is cut off or damaged.
+      MaskError: if a chunk is truncated or damaged, or the PNG is animated.
     """
-    chunks = list(_chunks(data, where))
+    data = file.data
+    chunks = list(_chunks(file))
     if header.color == ColorType.GREY:
         if not any(kind in _VALUE_CHANGING for kind, _ in chunks):
             return data
-        return b"".join([SIGNATURE, *(raw for kind, raw in chunks if kind not in _VALUE_CHANGING)])
+        return b"".join(
+            [PNG_SIGNATURE, *(raw for kind, raw in chunks if kind not in _VALUE_CHANGING)]
+        )
     ihdr = bytearray(data[12:29])
     ihdr[13] = ColorType.GREY
     kept = [raw for kind, raw in chunks if kind in (b"IDAT", b"IEND")]
-    return b"".join([SIGNATURE, _chunk(ihdr), *kept])
+    return b"".join([PNG_SIGNATURE, _chunk(ihdr), *kept])
 
 
-def palette_png(grey: bytes, palette: bytes, where: object) -> bytes:
+def palette_png(grey: File, palette: bytes) -> bytes:
     """Makes the palette PNG whose indices are the values of an 8-bit greyscale PNG.
 
     Args:
       grey: such a PNG, as records hold it.
       palette: RGB bytes of 256 entries.
-      where: a name, for errors.
 
     Returns:
       The PNG, its pixel stream untouched.
     """
-    kept = [raw for kind, raw in _chunks(grey, where) if kind in (b"IDAT", b"IEND")]
-    ihdr = bytearray(grey[12:29])
+    kept = [raw for kind, raw in _chunks(grey) if kind in (b"IDAT", b"IEND")]
+    ihdr = bytearray(grey.data[12:29])
     ihdr[13] = ColorType.PALETTE
-    return b"".join([SIGNATURE, _chunk(ihdr), _chunk(b"PLTE" + palette), *kept])
+    return b"".join([PNG_SIGNATURE, _chunk(ihdr), _chunk(b"PLTE" + palette), *kept])
 
 
 def _chunk(kind_and_content: bytes) -> bytes:
@@ -135,56 +135,43 @@ def has_palette(data: bytes, palette: bytes) -> bool:
     return data[41 : 41 + length] == palette[:length]
 
 
-def chunk_kinds(data: bytes, where: object) -> set[bytes]:
+def chunk_kinds(file: File) -> set[bytes]:
     """Returns which kinds of chunks a PNG has, after checking each one's checksum.
 
     Raises:
-      MaskError: if a chunk is cut off or damaged.
+      MaskError: if a chunk is truncated or damaged, or the PNG is animated.
     """
-    return {kind for kind, _ in _chunks(data, where)}
+    return {kind for kind, _ in _chunks(file)}
 
 
-def _chunks(data: bytes, where: object) -> Iterator[tuple[bytes, bytes]]:
+def _chunks(file: File) -> Iterator[tuple[bytes, bytes]]:
     """Yields each chunk's type and its raw bytes (length, type, content, checksum)."""
-    position = len(SIGNATURE)
+    data = file.data
+    position = len(PNG_SIGNATURE)
     while True:
         if position + 12 > len(data):
-            raise _damaged(where, f"PNG cut off after {len(data)} bytes, IEND is missing")
+            raise _damaged(file, f"PNG truncated after {len(data)} bytes, IEND is missing")
         (length,) = struct.unpack_from(">I", data, position)
         end = position + 12 + length
         if end > len(data):
-            raise _damaged(where, f"PNG cut off after {len(data)} bytes, in a chunk")
+            raise _damaged(file, f"PNG truncated after {len(data)} bytes, in a chunk")
         kind = data[position + 4 : position + 8]
         if zlib.crc32(data[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
             name = kind.decode("latin-1")
-            raise _damaged(where, f"checksum of the {name} chunk at byte {position} does not match")
+            raise _damaged(file, f"checksum of the {name} chunk at byte {position} does not match")
+        if kind == b"acTL":  # the chunk that makes a PNG an APNG
+            raise animated(file, MaskError, Kind.PNG)
         yield kind, data[position:end]
         if kind == b"IEND":
             return
         position = end
 
 
-def _damaged(where: object, found: str) -> MaskError:
+def _damaged(file: File, found: str) -> MaskError:
     return MaskError(
-        where, found=found, expected="a whole PNG", remedy=_REMEDY_DAMAGED, kind="damaged file"
+        file.where,
+        found=found,
+        expected="a complete PNG",
+        remedy="copy or export the file again",
+        kind="damaged file",
     )
-
-
-def looks_like(data: bytes) -> str:
-    """Says in words what a file that was taken for another kind seems to be."""
-    if not data:
-        return "an empty file of 0 bytes"
-    known = (
-        (b"\xff\xd8", "a JPEG (its compression changes class indices)"),
-        (b"GIF8", "a GIF"),
-        (b"BM", "a BMP"),
-        (b"II*\0", "a TIFF"),
-        (b"MM\0*", "a TIFF"),
-        (b"\x93NUMPY", "a NumPy array"),
-        (b"version https://git-lfs", "a git-lfs pointer (run `git lfs pull`)"),
-        (b"<", "an HTML or XML page"),
-    )
-    for magic, name in known:
-        if data.startswith(magic):
-            return name
-    return f"it starts with {data[:8]!r}"

@@ -1,18 +1,19 @@
 """Writes a built dataset in layouts that other code reads: plain TFRecords, or a VOC tree."""
 
 from collections.abc import Iterator
-import io
 import pathlib
 from typing import Any, Literal
 
 from etils import epath
-import numpy as np
-from PIL import Image
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.errors import ConfigError, RecordError
+from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, IMAGE, INSTANCES, MASK, WIDTH
+from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.kinds import Kind, kind_of
+from voc_seg_tfrecord.interop.layouts import DEEPLAB
 from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.trees.layout import LISTS, VOC
 
@@ -52,10 +53,10 @@ def export(
             expected="a new folder",
             remedy="name a new or empty folder",
         )
-    if "segmentation_mask" not in builder.info.features:
+    if MASK not in builder.info.features:
         raise ConfigError(
             builder.info.full_name,
-            found="no segmentation_mask",
+            found=f"no {MASK}",
             expected="a segmentation dataset",
             remedy="read it with tfds.load",
         )
@@ -77,7 +78,7 @@ def export(
             else:
                 counts[split] = _write_records(examples, incomplete, split, layout, num_shards)
         if layout == "voc":
-            names = builder.info.features["segmentation_mask"].names
+            names = builder.info.features[MASK].names
             (incomplete / "class_names.txt").write_text("".join(f"{name}\n" for name in names))
         if folder.exists():
             folder.rmdir()
@@ -90,9 +91,7 @@ def export(
 
 def _examples(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[dict[str, Any]]:
     skip = tfds.decode.SkipDecoding()
-    decoders = {"image": skip, "segmentation_mask": skip}
-    if "instance_mask" in builder.info.features:
-        decoders["instance_mask"] = skip
+    decoders = {name: skip for name in FILL if name in builder.info.features}
     dataset = builder.as_dataset(
         split=split,
         decoders=decoders,
@@ -106,15 +105,14 @@ def _write_tree(examples: Iterator[dict[str, Any]], root: epath.Path, split: str
     palette = voc_palette().tobytes()
     ids = []
     for example in examples:
-        filename = example["image/filename"].decode()
+        filename = example[FILENAME].decode()
         image_id = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
         ids.append(image_id)
-        files = {f"{VOC.images}/{filename}": example["image"]}
-        mask = png.palette_png(example["segmentation_mask"], palette, filename)
-        files[f"{VOC.masks}/{image_id}.png"] = mask
-        if "instance_mask" in example:
-            instances = png.palette_png(example["instance_mask"], palette, filename)
-            files[f"{VOC.instances}/{image_id}.png"] = instances
+        files = {f"{VOC.images}/{filename}": example[IMAGE]}
+        for feature, place in ((MASK, VOC.masks), (INSTANCES, VOC.instances)):
+            if feature in example:
+                mask = png.palette_png(File(example[feature], filename), palette)
+                files[f"{place}/{image_id}.png"] = mask
         for name, data in files.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,27 +150,28 @@ def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     import tensorflow as tf
 
     # TensorFlow's decoder, so that the pixels are those that training on the dataset sees.
-    image = tf.io.decode_image(example["image"], channels=3, expand_animations=False).numpy()
-    mask = np.asarray(Image.open(io.BytesIO(example["segmentation_mask"])))
+    image = tf.io.decode_image(example[IMAGE], channels=3, expand_animations=False).numpy()
+    name = example[FILENAME]
+    mask = pillow.decode(File(example[MASK], name.decode()), RecordError).values()
     return {
         "image_raw": image.tobytes(),
         "label_raw": mask.tobytes(),
         "height": int(mask.shape[0]),
         "width": int(mask.shape[1]),
-        "name": example["image/filename"],
+        "name": name,
     }
 
 
 def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
-    is_jpeg = example["image"].startswith(b"\xff\xd8")
+    is_jpeg = kind_of(example[IMAGE]) is Kind.JPEG
     return {
-        "image/encoded": example["image"],
-        "image/filename": example["image/filename"],
+        DEEPLAB.image: example[IMAGE],
+        DEEPLAB.filename: example[FILENAME],
         "image/format": b"jpeg" if is_jpeg else b"png",
-        "image/height": int(example["image/height"]),
-        "image/width": int(example["image/width"]),
-        "image/channels": 3,
-        "image/segmentation/class/encoded": example["segmentation_mask"],
+        DEEPLAB.height: int(example[HEIGHT]),
+        DEEPLAB.width: int(example[WIDTH]),
+        DEEPLAB.channels: 3,
+        DEEPLAB.mask: example[MASK],
         "image/segmentation/class/format": b"png",
     }
 

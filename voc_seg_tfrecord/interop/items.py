@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
-import io
 import pathlib
 import re
 from typing import Any
 
 from etils import epath
 import numpy as np
-from PIL import Image
 from tqdm import tqdm
 
 from voc_seg_tfrecord.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.interop import layouts
 from voc_seg_tfrecord.interop.files import find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.interop.layouts import RecordLayout
@@ -53,17 +53,20 @@ class RecordItem:
             file.seek(self.offset)
             record = parse(file.read(self.length), self.where)
         image = layouts.pixels_or_file(record, self.layout, self.layout.image, self.where)
+        if not isinstance(image, bytes):
+            image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
         mask, label = None, None
         if self.layout.mask:
-            mask = layouts.pixels_or_file(record, self.layout, self.layout.mask, self.where)
+            found = layouts.pixels_or_file(record, self.layout, self.layout.mask, self.where)
+            where = f"{self.where}, mask"
+            in_a_file = isinstance(found, bytes)
+            mask = File(found, where) if in_a_file else stored.from_array(found, where)
         if self.layout.label:
             label = layouts.integer(record, self.layout.label, self.where)
         return RawExample(
-            image=image if isinstance(image, bytes) else encode_image(image),
+            image=File(image, self.where),
             filename=self.filename,
-            image_where=self.where,
-            mask=mask if mask is None or isinstance(mask, bytes) else encode_mask(mask),
-            mask_where=f"{self.where}, mask",
+            mask=mask,
             label=label,
         )
 
@@ -85,20 +88,6 @@ class Scan:
     records: dict[epath.Path, list[tuple[int, int, str]]] = dataclasses.field(default_factory=dict)
     values: set[int] = dataclasses.field(default_factory=set)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
-
-
-def encode_image(pixels: np.ndarray) -> bytes:
-    """Returns raw pixels, uint8 `[H, W]` or `[H, W, 3]`, as a PNG: smaller, and no loss."""
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-def encode_mask(values: np.ndarray) -> bytes:
-    """Returns integers `[H, W]` as a NumPy file, which masks are read from as well."""
-    buffer = io.BytesIO()
-    np.save(buffer, values)
-    return buffer.getvalue()
 
 
 def scan_records(
@@ -198,7 +187,7 @@ def _check(record: Mapping[str, Any], scan: Scan, where: str) -> None:
         return
     mask = layouts.pixels_or_file(record, scan.layout, scan.layout.mask, where)
     if isinstance(mask, bytes):
-        mask = stored.read_samples(mask, f"{where}, mask").values
+        mask = stored.read_samples(File(mask, f"{where}, mask")).values
     with contextlib.suppress(ValueError):
         scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
 

@@ -6,9 +6,8 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.errors import RecordError
+from voc_seg_tfrecord.formats.kinds import IMAGES, kind_of
 from voc_seg_tfrecord.interop.files import Record, Value
-
-_ENCODED = (b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"RIFF", b"II*\0", b"MM\0*")
 
 NAMES = ("name", "filename", "image/filename", "file_name", "image_name")
 """Features that hold the name of a record's image."""
@@ -39,15 +38,18 @@ class RecordLayout:
     label: str = ""
 
 
+DEEPLAB = RecordLayout(
+    "image/encoded",
+    "image/segmentation/class/encoded",
+    "image/height",
+    "image/width",
+    "image/channels",
+    filename="image/filename",
+)
+"""Features of DeepLab's own converters."""
+
 KNOWN = {
-    "DeepLab": RecordLayout(
-        "image/encoded",
-        "image/segmentation/class/encoded",
-        "image/height",
-        "image/width",
-        "image/channels",
-        filename="image/filename",
-    ),
+    "DeepLab": DEEPLAB,
     "raw with label_raw": RecordLayout("image_raw", "label_raw", "height", "width"),
     "raw with mask_raw": RecordLayout("image_raw", "mask_raw", "height", "width"),
     "raw with a label": RecordLayout("image_raw", "", "height", "width", label="label"),
@@ -121,7 +123,7 @@ def pixels_or_file(
     shape = _shape(record, layout, where)
     if shape and len(data) == shape[0] * shape[1] * (shape[2] if key == layout.image else 1):
         return _raw(data, shape)
-    if data.startswith(_ENCODED):
+    if kind_of(data) in IMAGES:
         return data
     array = _tensor(data)
     if array is not None:

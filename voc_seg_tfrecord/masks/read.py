@@ -7,17 +7,18 @@ class indices.
 """
 
 import dataclasses
-import io
 
 import numpy as np
-from PIL import Image
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.kinds import Kind, kind_of
+from voc_seg_tfrecord.formats.limits import check_pixels
 from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.masks.gate import by_color, by_value, check_values, lookup
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.masks.stored import NUMPY_MAGIC, check_pixels, open_image, read_samples
+from voc_seg_tfrecord.masks.stored import read_samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,15 +43,20 @@ class IndexMask:
 
 
 def read_mask(
-    data: bytes, rule: MaskRule, where: object, size: tuple[int, int] | None = None
+    file: File,
+    rule: MaskRule,
+    size: tuple[int, int] | None = None,
+    *,
+    official: bool = False,
 ) -> IndexMask:
-    """Reads a mask and lets pass only what the rule knows.
+    """Reads a mask and accepts only what the rule knows.
 
     Args:
-      data: the file's bytes.
+      file: the mask file.
       rule: what its values or colours mean.
-      where: the file, for errors.
       size: height and width of its image; compared before anything is decoded.
+      official: whether only the kinds of PNG that a release holds are accepted: palette and
+        8-bit greyscale.
 
     Returns:
       Class indices and 255. 8-bit PNGs whose values stay keep their compressed pixels.
@@ -61,52 +67,50 @@ def read_mask(
         number of pixels.
     """
     header = None
-    if rule.official or data.startswith(png.SIGNATURE):
-        header = png.read_header(data, where)
-        check_pixels(header.width, header.height, where)
-        _check_size((header.height, header.width), size, where)
-        if rule.official:
-            _check_official(header, where)
+    if official or kind_of(file.data) is Kind.PNG:
+        header = png.read_header(file)
+        check_pixels(header.width, header.height, file, MaskError)
+        _check_size((header.height, header.width), size, file)
+        if official:
+            _check_official(header, file)
     if header and header.depth == 8 and _is_index(header.color, rule):
-        return _read_eight_bits(data, header, rule, where)
-    samples = read_samples(data, where)
-    _check_size(samples.values.shape[:2], size, where)
-    indices = by_color(samples, rule, where)
+        return _read_eight_bits(file, header, rule)
+    samples = read_samples(file)
+    _check_size(samples.values.shape[:2], size, file)
+    indices = by_color(samples, rule, file.where)
     if indices is None:
-        indices = by_value(samples, rule, where)
-    histogram = np.bincount(indices.ravel(), minlength=256)
-    return IndexMask(_encode(indices), *indices.shape, tuple(histogram.tolist()))
+        indices = by_value(samples, rule, file.where)
+    return _index_mask(indices)
 
 
 def filled(size: tuple[int, int], value: int) -> IndexMask:
     """Returns a mask of one value, for an image that has none."""
-    indices = np.full(size, value, np.uint8)
-    counts = np.bincount(indices.ravel(), minlength=256)
-    return IndexMask(_encode(indices), *size, tuple(counts.tolist()))
+    return _index_mask(np.full(size, value, np.uint8))
 
 
-def read_instances(
-    data: bytes, where: object, size: tuple[int, int], *, official: bool = False
-) -> IndexMask:
+def read_instances(file: File, size: tuple[int, int], *, official: bool = False) -> IndexMask:
     """Reads an instance mask: object numbers from 1, 0 is background, 255 is void.
 
     Colour files (CVAT's, where each object has a colour of VOC's palette) are numbered by
     that palette. See `read_mask` for arguments and errors.
     """
     palette = {tuple(color): n for n, color in enumerate(voc_palette().tolist())}
-    rule = MaskRule({n: n for n in range(256)}, official=official)
-    rgb = not data.startswith((png.SIGNATURE, NUMPY_MAGIC)) or (
-        data.startswith(png.SIGNATURE)
-        and png.read_header(data, where).color in (png.ColorType.RGB, png.ColorType.RGBA)
-    )
-    if rgb and not official:
-        rule = MaskRule(rule.values, palette)
-    return read_mask(data, rule, where, size)
+    colored = not official and _may_hold_colors(file)
+    rule = MaskRule({n: n for n in range(256)}, palette if colored else None)
+    return read_mask(file, rule, size, official=official)
 
 
-def decode(data: bytes, where: object) -> np.ndarray:
+def decode(file: File) -> np.ndarray:
     """Decodes a mask of VOC's own kind, uint8 `[H, W]`, whatever its values are."""
-    return np.asarray(open_image(read_mask(data, index_rule(VOID), where).png, where))
+    mask = read_mask(file, index_rule(VOID))
+    return pillow.decode(File(mask.png, file.where), MaskError).values()
+
+
+def _may_hold_colors(file: File) -> bool:
+    kind = kind_of(file.data)
+    if kind is Kind.PNG:
+        return png.read_header(file).color in (png.ColorType.RGB, png.ColorType.RGBA)
+    return kind is not Kind.NUMPY
 
 
 def _is_index(color: png.ColorType, rule: MaskRule) -> bool:
@@ -115,22 +119,20 @@ def _is_index(color: png.ColorType, rule: MaskRule) -> bool:
     return color == png.ColorType.PALETTE and rule.colors is None
 
 
-def _read_eight_bits(data: bytes, header: png.Header, rule: MaskRule, where: object) -> IndexMask:
-    grey = png.grey_index_png(data, header, where)
-    image = open_image(grey, where)
-    histogram = image.histogram()
-    check_values({v: n for v, n in enumerate(histogram) if n}, rule, where)
+def _read_eight_bits(file: File, header: png.Header, rule: MaskRule) -> IndexMask:
+    grey = png.grey_index_png(file, header)
+    still = pillow.decode(File(grey, file.where), MaskError)
+    histogram = still.histogram()
+    check_values({v: n for v, n in enumerate(histogram) if n}, rule, file.where)
     if all(rule.values[value] == value for value, count in enumerate(histogram) if count):
         return IndexMask(grey, header.height, header.width, tuple(histogram))
-    indices = lookup(np.asarray(image), rule)
-    counts = np.bincount(indices.ravel(), minlength=256)
-    return IndexMask(_encode(indices), header.height, header.width, tuple(counts.tolist()))
+    return _index_mask(lookup(still.values(), rule))
 
 
-def _check_size(found: tuple[int, int], size: tuple[int, int] | None, where: object) -> None:
+def _check_size(found: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:
     if size is not None and tuple(found) != tuple(size):
         raise MaskError(
-            where,
+            file.where,
             found=f"mask of {found[1]} x {found[0]} pixels",
             expected=f"{size[1]} x {size[0]} (width x height), as its image has",
             remedy="find the mask that belongs to the image; never resize one to fit",
@@ -138,18 +140,17 @@ def _check_size(found: tuple[int, int], size: tuple[int, int] | None, where: obj
         )
 
 
-def _check_official(header: png.Header, where: object) -> None:
+def _check_official(header: png.Header, file: File) -> None:
     eight_bit_grey = header.color == png.ColorType.GREY and header.depth == 8
     if header.color != png.ColorType.PALETTE and not eight_bit_grey:
         raise MaskError(
-            where,
+            file.where,
             found=header.describe(),
             expected="a palette PNG, or an 8-bit greyscale one, that holds class indices",
             remedy="use the release's own mask, or build the tree as own data",
         )
 
 
-def _encode(indices: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(indices).save(buffer, format="PNG")
-    return buffer.getvalue()
+def _index_mask(indices: np.ndarray) -> IndexMask:
+    counts = pillow.count_values(indices)
+    return IndexMask(pillow.encode_png(indices), *indices.shape, tuple(counts.tolist()))

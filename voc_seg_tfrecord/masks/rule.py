@@ -1,4 +1,4 @@
-"""What values and colours of a set's masks mean, and the gate that lets nothing else pass."""
+"""What values and colours of a set's masks mean."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -8,8 +8,6 @@ import numpy as np
 
 from voc_seg_tfrecord.formats.class_files import Color
 from voc_seg_tfrecord.labels import VOID
-
-_ENOUGH = 5  # unknown values or colours that an error lists
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,13 +19,11 @@ class MaskRule:
       colors: class index, or 255, by colour, where colours decide.
       grey_is_color: whether in a set that is read by colour a grey value v is the colour
         (v, v, v); otherwise it is a value.
-      official: whether only what a release holds is accepted: palettes and 8-bit grey.
     """
 
     values: Mapping[int, int]
     colors: Mapping[Color, int] | None = None
     grey_is_color: bool = False
-    official: bool = False
 
     @functools.cached_property
     def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +33,6 @@ class MaskRule:
         return np.array(keys), np.array(classes, np.uint8)
 
 
-def index_rule(num_classes: int, *, official: bool = False) -> MaskRule:
+def index_rule(num_classes: int) -> MaskRule:
     """Returns the rule of VOC itself: 0 to `num_classes` - 1 are classes, 255 is void."""
-    values = {value: value for value in (*range(num_classes), VOID)}
-    return MaskRule(values, official=official)
+    return MaskRule({value: value for value in (*range(num_classes), VOID)})

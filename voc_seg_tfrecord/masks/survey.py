@@ -17,6 +17,8 @@ from tqdm import tqdm
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.class_files import Color
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.masks.stored import read_samples
 from voc_seg_tfrecord.pool import ordered_map
@@ -86,11 +88,11 @@ def _look(
     """Returns the palette entries, colours and grey values in use; None for VOC's palette."""
     try:
         data = path.read_bytes()
-        if data.startswith(png.SIGNATURE) and not all_colors and png.has_palette(data, _VOC):
+        if kind_of(data) is Kind.PNG and not all_colors and png.has_palette(data, _VOC):
             return None
         if _is_grey(data) and found.greys - {0, VOID}:
             return set(), set(), set()
-        samples = read_samples(data, path)
+        samples = read_samples(File(data, str(path)))
     except (VocSegError, OSError):
         return set(), set(), set()
     if samples.kind == "rgb":
@@ -104,7 +106,7 @@ def _look(
 
 
 def _is_grey(data: bytes) -> bool:
-    return data.startswith(png.SIGNATURE) and data[25:26] == bytes([png.ColorType.GREY])
+    return kind_of(data) is Kind.PNG and data[25:26] == bytes([png.ColorType.GREY])
 
 
 _VOC = voc_palette().tobytes()

@@ -8,7 +8,6 @@ import io
 
 from etils import epath
 import numpy as np
-from PIL import Image
 
 from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
 from voc_seg_tfrecord.formats.id_lists import parse_ids
@@ -104,13 +103,6 @@ def read_mask(data: bytes, where: object) -> np.ndarray:
     if not ((mask >= 0) & (mask <= 255) & (mask == mask.astype(np.uint8))).all():
         raise _bad(where, f"values from {mask.min()} to {mask.max()}")
     return mask.astype(np.uint8)
-
-
-def as_png(mask: np.ndarray) -> bytes:
-    """Returns a mask, uint8 `[H, W]`, as an 8-bit greyscale PNG."""
-    buffer = io.BytesIO()
-    Image.fromarray(mask).save(buffer, format="PNG")
-    return buffer.getvalue()
 
 
 def _bad(where: object, found: str) -> MaskError:

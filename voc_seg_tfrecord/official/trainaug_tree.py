@@ -12,7 +12,8 @@ import numpy as np
 
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.official import sbd
@@ -40,11 +41,12 @@ class TrainaugPair(Pair):
     def read(self) -> RawExample:
         """Reads each file once. Where no one has numbered objects, all of the mask is void."""
         raw = super().read()
-        mask = raw.mask and _as_png(raw.mask, self.mask)
-        instances = raw.instances and _as_png(raw.instances, self.instances)
+        mask = raw.mask and _as_png(raw.mask)
+        instances = raw.instances and _as_png(raw.instances)
         if self.wants_instances and mask and instances is None:
-            header = png.read_header(mask, self.mask)
-            instances = sbd.as_png(np.full((header.height, header.width), VOID, np.uint8))
+            header = png.read_header(mask)
+            void = np.full((header.height, header.width), VOID, np.uint8)
+            instances = File(pillow.encode_png(void), mask.where)
         return dataclasses.replace(
             raw, mask=mask, instances=instances, mask_source=self.mask_source
         )
@@ -157,5 +159,7 @@ def _known() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(named_lists.ids("voc2012_trainval")), frozenset(named_lists.ids("trainaug"))
 
 
-def _as_png(data: bytes, path: epath.Path) -> bytes:
-    return sbd.as_png(sbd.read_mask(data, path)) if path.suffix == ".mat" else data
+def _as_png(file: File) -> File:
+    if not file.where.endswith(".mat"):
+        return file
+    return File(pillow.encode_png(sbd.read_mask(file.data, file.where)), file.where)

@@ -12,9 +12,11 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ImageError, SplitError, VocSegError
+from voc_seg_tfrecord.errors import ImageError, MaskError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.features import IMAGE, MASK
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan
 from voc_seg_tfrecord.pool import ordered_map
@@ -113,10 +115,10 @@ def _read_one(
     digest = b""
     try:
         raw = pair.read()
-        digest = hashlib.sha256(raw.image).digest()
+        digest = hashlib.sha256(raw.image.data).digest()
         example = make_example(raw, spec)
-        mask = np.asarray(stored.open_image(example["segmentation_mask"], pair.mask))
-        _decode_image(example["image"], pair)
+        mask = pillow.decode(File(example[MASK], str(pair.mask)), MaskError).values()
+        pillow.decode(File(example[IMAGE], str(pair.image)), ImageError)
     except VocSegError as error:
         return [finding_of(error)], None, digest
     # A check has to outlive whatever a file does to a decoder.
@@ -124,19 +126,6 @@ def _read_one(
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, digest
     return [], np.bincount(mask.ravel(), minlength=256), digest
-
-
-def _decode_image(data: bytes, pair: Pair) -> None:
-    try:
-        stored.open_image(data, pair.image)
-    except VocSegError as error:
-        raise ImageError(
-            pair.image,
-            found=error.found,
-            expected="an image that can be decoded to its end",
-            remedy=error.remedy,
-            kind="damaged file",
-        ) from None
 
 
 def _unused(plan: Plan) -> Iterable[Finding]:

@@ -9,6 +9,9 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.dataset import check_features, class_names
 from voc_seg_tfrecord.audit.records import Record
+from voc_seg_tfrecord.features import INSTANCES, MASK
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.stats.figures import Stats
 
@@ -51,13 +54,15 @@ class _Counts:
 
 def _count(record: Record) -> _Counts:
     """Counts one record's pixels and objects per mask value, int64 `[256]` each."""
-    where = f"{record.id}, segmentation_mask"
-    mask = records.pixels(record.bytes("segmentation_mask"), where)
+    mask = _pixels(record, MASK)
     objects = None
-    if "instance_mask" in record.features:
-        where = f"{record.id}, instance_mask"
-        objects = count_objects(mask, records.pixels(record.bytes("instance_mask"), where))
-    return _Counts(record.id, mask.shape, records.histogram(mask), objects)
+    if INSTANCES in record.features:
+        objects = count_objects(mask, _pixels(record, INSTANCES))
+    return _Counts(record.id, mask.shape, pillow.count_values(mask), objects)
+
+
+def _pixels(record: Record, name: str) -> np.ndarray:
+    return records.pixels(File(record.bytes(name), f"{record.id}, {name}"))
 
 
 def count_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:

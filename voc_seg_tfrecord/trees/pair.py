@@ -5,6 +5,7 @@ import dataclasses
 from etils import epath
 
 from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.formats.file import File
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,13 +49,9 @@ class Pair:
     def read(self) -> RawExample:
         """Reads each file once."""
         return RawExample(
-            image=self.image.read_bytes(),
+            image=File.read(self.image),
             filename=self.filename,
-            image_where=str(self.image),
-            mask=self.mask and self.mask.read_bytes(),
-            mask_where=str(self.mask or ""),
-            instances=self.instances and self.instances.read_bytes(),
-            instances_where=str(self.instances or ""),
-            annotation=self.annotation and self.annotation.read_bytes(),
-            annotation_where=str(self.annotation or ""),
+            mask=self.mask and File.read(self.mask),
+            instances=self.instances and File.read(self.instances),
+            annotation=self.annotation and File.read(self.annotation),
         )

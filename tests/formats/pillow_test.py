@@ -1,0 +1,147 @@
+import ast
+import io
+import struct
+import time
+import zlib
+
+import numpy as np
+from PIL import Image, ImageFile
+import pytest
+from support.frames import two_frames
+from support.paths import REPOSITORY
+from support.png_writer import chunk, write_png
+
+from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.errors import ImageError, MaskError, RecordError
+from voc_seg_tfrecord.formats import limits, pillow
+from voc_seg_tfrecord.formats.file import File
+
+RNG = np.random.default_rng(5)
+GREY = RNG.integers(0, 256, (6, 8), np.uint8)
+RGB = RNG.integers(0, 256, (6, 8, 3), np.uint8)
+
+
+def saved(pixels, kind="PNG", mode=None):
+    image = Image.fromarray(pixels)
+    buffer = io.BytesIO()
+    (image.convert(mode) if mode else image).save(buffer, kind)
+    return File(buffer.getvalue(), "a.png")
+
+
+def decode(data, error=ImageError):
+    return pillow.decode(data if isinstance(data, File) else File(data, "a.png"), error)
+
+
+def animated_webp(width, height):
+    """Returns a WebP of a few hundred bytes whose two frames are this large."""
+    buffer = io.BytesIO()
+    frames = [Image.new("RGB", (width, height), color) for color in ("red", "blue")]
+    frames[0].save(buffer, "WEBP", save_all=True, append_images=frames[1:], method=0)
+    return buffer.getvalue()
+
+
+def test_no_other_module_imports_pillow_but_the_preview_that_draws():
+    package = REPOSITORY / "voc_seg_tfrecord"
+    doors = {package / "formats" / "pillow.py", package / "audit" / "preview.py"}
+    for path in set(package.rglob("*.py")) - doors:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [name for name in names if name.split(".")[0] == "PIL"], path
+
+
+@pytest.mark.parametrize("pixels", [GREY, RGB], ids=["grey", "rgb"])
+@pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF"])
+def test_samples_come_back_as_they_were_saved(pixels, kind):
+    still = decode(saved(pixels, kind))
+    assert (still.values() == pixels).all()
+    assert (still.height, still.width) == (6, 8)
+    assert still.palette() is None
+
+
+def test_a_palette_image_gives_its_indices_and_its_colours():
+    still = decode(write_png(GREY, palette=voc_palette()))
+    assert (still.values() == GREY).all()
+    assert (still.palette() == voc_palette()).all()
+
+
+def test_alpha_is_the_last_channel():
+    values = decode(saved(RGB, mode="RGBA")).values()
+    assert values.shape == (6, 8, 4)
+    assert (values[..., 3] == 255).all()
+
+
+def test_encoded_pngs_decode_to_the_same_pixels():
+    for pixels in (GREY, RGB):
+        assert (decode(pillow.encode_png(pixels)).values() == pixels).all()
+
+
+def test_histograms_of_a_file_and_of_an_array_are_counts_of_each_value():
+    counts = np.bincount(GREY.ravel(), minlength=256).tolist()
+    assert decode(saved(GREY)).histogram() == counts
+    assert pillow.count_values(GREY).tolist() == counts
+
+
+@pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP", "TIFF"])
+def test_a_file_of_two_frames_is_refused(kind):
+    with pytest.raises(MaskError, match=r"(?s)a\.png: .*animated|several pages") as caught:
+        decode(two_frames(kind), MaskError)
+    assert caught.value.kind == "animated file"
+
+
+def test_frames_are_counted_before_any_is_decoded():
+    data = animated_webp(8000, 8000)
+    start = time.perf_counter()
+    with pytest.raises(ImageError, match="animated"):
+        decode(data)
+    assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"])
+def test_pixels_are_limited_before_any_is_decoded(kind, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_PIXELS", 47)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda _: pytest.fail("decoded"))
+    with pytest.raises(ImageError, match="8 x 6 pixels in its header"):
+        decode(saved(RGB, kind))
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        OSError,
+        SyntaxError,
+        struct.error,
+        IndexError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        MemoryError,
+        RecursionError,
+        EOFError,
+        zlib.error,
+        Image.DecompressionBombError,
+    ],
+)
+def test_whatever_pillow_raises_is_our_error_with_the_files_name(raised, monkeypatch):
+    def load(_):
+        raise raised("why")
+
+    monkeypatch.setattr(ImageFile.ImageFile, "load", load)
+    with pytest.raises(RecordError, match=r"a\.png: it cannot be decoded: .*why"):
+        decode(saved(GREY), RecordError)
+
+
+def test_a_palette_image_without_its_palette_is_refused():
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 6, 8, 3, 0, 0, 0))
+    rows = np.concatenate([np.zeros((6, 1), np.uint8), GREY], axis=1).tobytes()
+    pixels = chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    with pytest.raises(MaskError, match=r"a\.png: a palette image without its palette"):
+        decode(b"\x89PNG\r\n\x1a\n" + header + pixels, MaskError)
+
+
+@pytest.mark.parametrize("data", [b"", b"%!PS-Adobe-3.0 EPSF-3.0\n", b"P5 1 1 255 0"])
+def test_what_is_no_image_of_a_known_kind_does_not_reach_pillow(data, monkeypatch):
+    monkeypatch.setattr(Image, "open", lambda *_, **__: pytest.fail("opened"))
+    with pytest.raises(ImageError, match="expected: a PNG, JPEG"):
+        decode(data)

@@ -1,0 +1,115 @@
+import io
+import struct
+import zlib
+
+import numpy as np
+from PIL import Image
+import pytest
+from support.frames import two_frames
+from support.png_writer import chunk, write_png
+
+from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks import stored
+
+RNG = np.random.default_rng(11)
+COLORS = RNG.integers(0, 256, (5, 7, 3), np.uint8)
+
+
+def saved(image, kind="PNG"):
+    buffer = io.BytesIO()
+    image.save(buffer, kind)
+    return buffer.getvalue()
+
+
+def read(data):
+    return stored.read_samples(File(data, "m.png"))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
+def test_grey_values_are_read_as_stored_at_every_depth(depth):
+    values = RNG.integers(0, 1 << depth, (5, 7))
+    samples = read(write_png(values, depth=depth, color=0))
+    assert samples.kind == "grey"
+    assert (samples.values == values).all()
+
+
+def test_a_palette_mask_gives_indices_and_colours():
+    values = RNG.integers(0, 256, (5, 7))
+    samples = read(write_png(values, palette=voc_palette()))
+    assert samples.kind == "palette"
+    assert (samples.values == values).all()
+    assert (samples.palette == voc_palette()).all()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF"])
+def test_colours_are_read_whatever_the_format(kind):
+    samples = read(saved(Image.fromarray(COLORS), kind))
+    assert samples.kind == "rgb"
+    assert (samples.values == COLORS).all()
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("RGBA", "rgb"), ("LA", "grey")])
+def test_an_opaque_alpha_channel_is_dropped_and_any_other_refused(mode, kind):
+    image = Image.fromarray(COLORS).convert(mode)
+    samples = read(saved(image))
+    assert samples.kind == kind
+    assert (samples.values == np.asarray(image.convert(mode[:-1]))).all()
+    image.putalpha(Image.fromarray((np.arange(35) > 2).astype(np.uint8).reshape(5, 7) * 255))
+    with pytest.raises(MaskError, match="3 pixels that are not opaque"):
+        read(saved(image))
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1)])
+def test_an_array_in_memory_comes_back_through_its_file(shape):
+    values = RNG.integers(-1, 300, shape)
+    samples = stored.read_samples(stored.from_array(values, "m"))
+    assert samples.kind == "grey"
+    assert (samples.values == values.reshape(5, 7)).all()
+
+
+@pytest.mark.parametrize(
+    "array", [np.zeros((2, 2)), np.zeros((2, 2, 3), int), np.zeros((0, 2), int)]
+)
+def test_arrays_that_are_no_mask_are_refused(array):
+    with pytest.raises(MaskError, match=r"expected: integers \[H, W\]"):
+        stored.read_samples(stored.from_array(array, "m"))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': '<i8', 'fortran_order': False, 'shape': (",
+        b"{'descr': '<i8', 'fortran_order': False, 'shape': (9999999999, 9999999), }",
+    ],
+)
+def test_a_numpy_file_with_a_false_header_is_refused(header):
+    header = header.ljust(117) + b"\n"
+    data = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header
+    with pytest.raises(MaskError, match=r"m\.png: a NumPy file that cannot be read"):
+        read(data)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP", "TIFF"])
+def test_a_mask_of_two_frames_is_refused(kind):
+    with pytest.raises(MaskError, match=r"animated|several pages"):
+        read(two_frames(kind))
+
+
+def test_a_palette_mask_without_its_palette_is_refused():
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 4, 3, 0, 0, 0))
+    data = header + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
+    with pytest.raises(MaskError, match="a palette image without its palette"):
+        read(b"\x89PNG\r\n\x1a\n" + data)
+
+
+def test_a_jpeg_is_no_mask():
+    with pytest.raises(MaskError, match=r"(?s)not a PNG, but a JPEG.*would change class indices"):
+        read(saved(Image.fromarray(COLORS), "JPEG"))
+
+
+def test_the_size_of_a_png_is_read_from_its_header_alone():
+    data = write_png(np.zeros((5, 7), int), color=0)
+    assert stored.size_of(File(data[:33], "m.png")) == (5, 7)
+    assert stored.size_of(File(saved(Image.fromarray(COLORS), "BMP"), "m.bmp")) == (5, 7)

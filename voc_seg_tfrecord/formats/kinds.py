@@ -1,0 +1,57 @@
+"""What kind of file some bytes are, told from the first of them; a name's ending is not asked."""
+
+import enum
+
+
+class Kind(enum.Enum):
+    """A kind of file; the value is its name for people."""
+
+    PNG = "a PNG"
+    JPEG = "a JPEG"
+    GIF = "a GIF"
+    BMP = "a BMP"
+    TIFF = "a TIFF"
+    WEBP = "a WebP"
+    NUMPY = "a NumPy array"
+    GIT_LFS = "a git-lfs pointer (run `git lfs pull`)"
+    MARKUP = "an HTML or XML page"
+    EMPTY = "an empty file of 0 bytes"
+    UNKNOWN = "a file of an unknown kind"
+
+
+IMAGES = frozenset({Kind.PNG, Kind.JPEG, Kind.GIF, Kind.BMP, Kind.TIFF, Kind.WEBP})
+"""The kinds that hold an image."""
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+_MAGIC = (
+    (PNG_SIGNATURE, Kind.PNG),
+    (b"\xff\xd8", Kind.JPEG),
+    (b"GIF8", Kind.GIF),
+    (b"BM", Kind.BMP),
+    (b"II*\0", Kind.TIFF),
+    (b"MM\0*", Kind.TIFF),
+    (b"\x93NUMPY", Kind.NUMPY),
+    (b"version https://git-lfs", Kind.GIT_LFS),
+    (b"<", Kind.MARKUP),
+)
+
+
+def kind_of(data: bytes) -> Kind:
+    """Returns the kind of file that some bytes are.
+
+    Args:
+      data: the file's bytes, or at least the first 24 of them.
+    """
+    for magic, kind in _MAGIC:
+        if data.startswith(magic):
+            return kind
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return Kind.WEBP
+    return Kind.UNKNOWN if data else Kind.EMPTY
+
+
+def describe(data: bytes) -> str:
+    """Says in words what some bytes are; of an unknown kind it shows the first ones."""
+    kind = kind_of(data)
+    return f"{kind.value} that starts with {data[:8]!r}" if kind is Kind.UNKNOWN else kind.value

@@ -1,0 +1,180 @@
+"""The one door to Pillow: it decodes still images and encodes PNGs, as arrays and bytes.
+
+No other module imports Pillow, except `audit.preview`, which draws. Behind this door no file
+is animated or larger than the limit, and whatever Pillow raises is an error of this package
+that names the file.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import io
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.kinds import Kind, describe, kind_of
+from voc_seg_tfrecord.formats.limits import animated, check_pixels
+
+_FORMATS = {
+    Kind.PNG: "PNG",
+    Kind.JPEG: "JPEG",
+    Kind.GIF: "GIF",
+    Kind.BMP: "BMP",
+    Kind.TIFF: "TIFF",
+    Kind.WEBP: "WEBP",
+}
+_ORIENTATION = 0x0112
+_PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
+
+
+@dataclasses.dataclass(frozen=True)
+class Still:
+    """A decoded still image, which gives out its pixels as arrays and as PNG bytes.
+
+    Every method raises the error that `decode` was given if Pillow fails.
+    """
+
+    _image: Image.Image
+    _where: str
+    _error: type[VocSegError]
+
+    @property
+    def height(self) -> int:
+        """Height in pixels."""
+        return self._image.height
+
+    @property
+    def width(self) -> int:
+        """Width in pixels."""
+        return self._image.width
+
+    def histogram(self) -> list[int]:
+        """Returns how many pixels of an 8-bit greyscale image have each value: 256 counts."""
+        with _translated(self._where, self._error):
+            return self._image.histogram()
+
+    def values(self) -> np.ndarray:
+        """Returns the samples, with no meaning given to them.
+
+        Returns:
+          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16 or int32 `[H, W]`;
+          grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
+          `[H, W, 4]` or `[H, W, 3]`.
+        """
+        with _translated(self._where, self._error):
+            image = self._image
+            if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
+                image = image.convert("RGBA" if image.mode == "PA" else "RGB")
+            return np.asarray(image)
+
+    def palette(self) -> np.ndarray | None:
+        """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
+        if self._image.mode != "P":
+            return None
+        with _translated(self._where, self._error):
+            colors = np.frombuffer(self._image.palette.getdata()[1], np.uint8)
+            if self._image.palette.mode == "RGBA":
+                return colors.reshape(-1, 4)[:, :3]
+            return colors[: len(colors) // 3 * 3].reshape(-1, 3)
+
+    def orientation(self) -> int:
+        """Returns the orientation that EXIF gives, 1 to 8; 1 is upright, and the default."""
+        with _translated(self._where, self._error):
+            return self._image.getexif().get(_ORIENTATION, 1)
+
+    def upright(self) -> "Still":
+        """Returns the image rotated and mirrored as its EXIF orientation says."""
+        with _translated(self._where, self._error):
+            return dataclasses.replace(self, _image=ImageOps.exif_transpose(self._image))
+
+    def rgb_png(self) -> bytes:
+        """Returns the image as an RGB PNG, with the pixels that TensorFlow would decode.
+
+        Of 16-bit grey the high byte is kept; alpha is dropped, not blended.
+        """
+        with _translated(self._where, self._error):
+            image = self._image
+            if image.mode.startswith("I"):
+                image = image.point(lambda value: value / 256).convert("L")
+            return _as_png(image.convert("RGBA").convert("RGB"))
+
+
+def decode(file: File, error: type[VocSegError]) -> Still:
+    """Decodes an image file.
+
+    Args:
+      file: a PNG, JPEG, GIF, BMP, TIFF or WebP.
+      error: the class of the errors to raise.
+
+    Returns:
+      The image.
+
+    Raises:
+      VocSegError: of that class, if the file is of another kind, has more than
+        `limits.MAX_PIXELS` pixels, is animated, is a palette image without its palette, or
+        cannot be decoded.
+    """
+    kind = kind_of(file.data)
+    if kind not in _FORMATS:
+        raise error(
+            file.where,
+            found=describe(file.data),
+            expected="a PNG, JPEG, BMP, TIFF, GIF or WebP file",
+            remedy="put the image itself there",
+        )
+    with _translated(file.where, error):
+        # Only the plugin of this kind is asked: others would start programs, such as
+        # Ghostscript.
+        image = Image.open(io.BytesIO(file.data), formats=(_FORMATS[kind],))
+        check_pixels(*image.size, file, error)
+        # Known without decoding a frame. Further images in a JPEG are previews or depth maps.
+        if kind is not Kind.JPEG and getattr(image, "is_animated", False):
+            raise animated(file, error, kind)
+        image.load()
+    if image.mode in ("P", "PA") and image.palette is None:
+        raise error(
+            file.where,
+            found="a palette image without its palette",
+            expected="a palette, the PLTE chunk of a PNG",
+            remedy="export the file again",
+            kind="damaged file",
+        )
+    return Still(image, file.where, error)
+
+
+def encode_png(pixels: np.ndarray) -> bytes:
+    """Returns uint8 `[H, W]` as a greyscale PNG, or uint8 `[H, W, 3]` as an RGB PNG."""
+    return _as_png(Image.fromarray(pixels))
+
+
+def count_values(pixels: np.ndarray) -> np.ndarray:
+    """Returns how many pixels, uint8 `[H, W]`, have each value, int64 `[256]`.
+
+    Several times as fast as `np.bincount`.
+    """
+    return np.array(Image.fromarray(pixels).histogram(), np.int64)
+
+
+def _as_png(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _translated(where: str, error: type[VocSegError]) -> Iterator[None]:
+    try:
+        yield
+    except VocSegError:
+        raise
+    except Exception as reason:  # Pillow raises whatever the damage leads it to
+        raise error(
+            where,
+            found=f"it cannot be decoded: {reason or type(reason).__name__}",
+            expected="a complete image file",
+            remedy="copy or export the file again",
+            kind="damaged file",
+        ) from None
