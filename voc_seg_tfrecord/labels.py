@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 VOID = 255
-"""Mask value of pixels that no loss and no metric may count (VOC's object borders)."""
+"""Mask value of pixels that losses and metrics must ignore (VOC's object borders)."""
 
 VOC_CLASSES = (
     "background",

@@ -23,15 +23,15 @@ def ordered_map(
     """Maps a function over items in threads.
 
     Args:
-      function: called once an item, in any thread.
+      function: called once per item, in any thread.
       items: what to call it with; drawn no further ahead than `AHEAD`.
 
     Yields:
       Each item with its result, in the order of `items`.
 
     Raises:
-      Exception: the first one that `function` raises, at its item's turn. Then, and when
-        the caller stops early (Ctrl-C among it), what has not begun is dropped.
+      Exception: the first one that `function` raises, when its item's turn comes. Then, and
+        when the caller stops early (also by Ctrl-C), calls that have not begun are dropped.
     """
     items = iter(items)
     pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")

@@ -53,7 +53,7 @@ class ExampleSpec:
 
 
 def try_example(spec: ExampleSpec, item: Item) -> dict[str, Any] | VocSegError:
-    """Reads and makes one example; what is wrong with it is returned, not raised.
+    """Reads and makes one example; an error is returned, not raised.
 
     Args:
       spec: what to make.

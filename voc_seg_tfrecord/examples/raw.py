@@ -17,7 +17,7 @@ class RawExample:
       instances: the instance mask file, None where there is none.
       annotation: the XML file, None where there is none.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
-      label: class index of the whole image, where that is what it has.
+      label: class index of the image, where it has one in place of a mask.
     """
 
     image: File

@@ -26,15 +26,15 @@ class StableExampleWriter(tfds_writer.ExampleWriter):
 def sort_features(record: bytes) -> bytes:
     """Sorts the features of a serialised example by name.
 
-    The entries of the map are moved as they are. To parse and serialise them anew, or to
-    ask protobuf for its deterministic order, which is another in each of its
+    The entries of the map are moved as they are. To parse and serialise them again, or to
+    ask protobuf for its deterministic order, which differs between its
     implementations, would copy every image several times.
 
     Args:
       record: a serialised `tf.train.Example`.
 
     Returns:
-      As many bytes, an equal example.
+      The same number of bytes, an equal example.
 
     Raises:
       ValueError: if the record is not laid out as protobuf writes it.

@@ -1,6 +1,7 @@
 """One file's bytes: what it is, whether it is complete, what it holds.
 
-Enter at `images.read_image` for images, `png.read_header` and `jpeg.read_header` for headers,
-`class_files.find` for class names, `id_lists.parse_ids` for lists, `annotations.read_objects`
-for XML. May import: `errors`, `labels`, `pool`, `features`.
+`kinds` tells what bytes are, `pillow` is the only door to Pillow, `limits` refuses files that
+are too large or animated. Enter at `images.read_image` for images, `png.read_header` and
+`jpeg.read_header` for headers, `class_files.find` for class names, `id_lists.parse_ids` for
+lists, `annotations.read_objects` for XML. May import: `errors`, `labels`, `pool`, `features`.
 """

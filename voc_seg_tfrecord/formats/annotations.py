@@ -83,7 +83,7 @@ def _read_box(element: ET.Element, size: tuple[float, float], where: str) -> lis
             found=f"box {dict(zip(_BOX, corners, strict=True))} in an image of "
             f"{size[0]:g} x {size[1]:g}",
             expected="a box inside the image",
-            remedy="mend the annotation",
+            remedy="correct the annotation",
         )
     return box
 

@@ -86,7 +86,7 @@ def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
             path,
             found=f"not readable as a class file: {error}",
             expected=_EXPECTED[path.name],
-            remedy="mend the file, or give the names with --class_names",
+            remedy="correct the file, or give the names with --class_names",
         ) from None
     names = [entry.name for entry in entries]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -95,7 +95,7 @@ def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
             path,
             found=f"the name {twice[0]!r} twice" if twice else "no names, or an empty one",
             expected=_EXPECTED[path.name],
-            remedy="mend the file, or give the names with --class_names",
+            remedy="correct the file, or give the names with --class_names",
         )
     return ClassFile(path.name, tuple(entries))
 
@@ -124,7 +124,7 @@ def _dataset_meta(text: str) -> list[Entry]:
 
 
 def _class_names(text: str) -> list[Entry]:
-    """Labelme: one name a line; `__ignore__` before the first class counts as -1."""
+    """Labelme: one name per line; `__ignore__` before the first class counts as -1."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
     first = -1 if names and names[0] == VOID_NAMES[0] else 0
     return [Entry(v if v >= 0 else VOID, name) for v, name in enumerate(names, start=first)]
@@ -167,7 +167,7 @@ _PARSERS = {
 _EXPECTED = {
     "labelmap.txt": "lines such as name:128,0,0::",
     "dataset_meta.json": "label_map and segmentation_colors, as datumaro writes them",
-    "class_names.txt": "one name a line",
+    "class_names.txt": "one name per line",
     "colors.txt": "lines such as name 128 0 0",
-    "_classes.csv": "a line 'Pixel Value, Class', then lines such as 1, crack",
+    "_classes.csv": "the line 'Pixel Value, Class', then lines such as 1, crack",
 }

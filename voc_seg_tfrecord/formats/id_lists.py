@@ -20,7 +20,7 @@ _TRAILING_LABEL = re.compile(r"\s+-?\d+$")
 
 
 def id_list_sha256(ids: Iterable[str]) -> str:
-    """Returns the sha256 of the sorted ids, one a line, LF after each."""
+    """Returns the sha256 of the sorted ids, one per line, LF after each."""
     return hashlib.sha256("".join(f"{i}\n" for i in sorted(ids)).encode()).hexdigest()
 
 
@@ -33,7 +33,7 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
     """Reads the ids of a list file.
 
     A line, stripped, is an id if an image of that name is known. Only if none is, it is
-    tried as a path or two (`/JPEGImages/ID.jpg /SegmentationClass/ID.png`), as an id with an
+    tried as one path or two (`/JPEGImages/ID.jpg /SegmentationClass/ID.png`), as an id with an
     image's ending, and as an id with a label behind it (`ID -1`). A line that is none of
     these is returned as it is: whoever looks the image up says that it is missing.
 
@@ -46,7 +46,7 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
       The ids in the order of the file.
 
     Raises:
-      ListError: if the list is empty, is no text, names an id twice, or an id would leave
+      ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.
     """
     seen: dict[str, int] = {}
@@ -60,22 +60,22 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
                 f"{where}, line {number}",
                 found=f"{line!r}, which leaves the tree",
                 expected="an image id, a name below the image folder",
-                remedy="take the line out of the list",
+                remedy="remove the line from the list",
             )
         if found in seen:
             raise ListError(
                 f"{where}, line {number}",
                 found=f"id {found!r} twice, first in line {seen[found]}",
                 expected="each id once",
-                remedy="take one of the two lines out",
+                remedy="remove one of the two lines",
             )
         seen[found] = number
     if not seen:
         raise ListError(
             where,
             found=f"no id in {len(data)} bytes",
-            expected="one image id a line",
-            remedy="fill the list, or leave its split out",
+            expected="one image id per line",
+            remedy="add ids to the list, or leave its split out",
         )
     return list(seen)
 

@@ -1,4 +1,4 @@
-"""What kind of file some bytes are, told from the first of them; a name's ending is not asked."""
+"""What kind of file some bytes are, judged by the first of them and never by a name's ending."""
 
 import enum
 

@@ -1,4 +1,4 @@
-"""The gate: lets nothing pass but values and colours that a rule knows."""
+"""The gate: accepts only values and colours that a rule knows."""
 
 from collections.abc import Mapping
 
@@ -21,9 +21,9 @@ def by_value(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
     if samples.kind == "rgb":
         raise MaskError(
             where,
-            found="colours, in a set that is read by index",
+            found="colours, although the masks are read by index",
             expected="a palette or greyscale mask of class indices",
-            remedy="give the classes' colours in a labelmap.txt, or mend the mask",
+            remedy="give the classes' colours in a labelmap.txt, or correct the mask",
         )
     values, counts = np.unique(samples.values, return_counts=True)
     check_values(dict(zip(values.tolist(), counts.tolist(), strict=True)), rule, where)
@@ -52,8 +52,8 @@ def by_color(samples: Samples, rule: MaskRule, where: object) -> np.ndarray | No
             raise MaskError(
                 where,
                 found=f"value {top}, which has no colour in a palette of {len(samples.palette)}",
-                expected="a colour for each value, in a set that is read by colour",
-                remedy="export the masks anew, or say that values decide: --masks_by index",
+                expected="a colour for each value, because the masks are read by colour",
+                remedy="export the masks again, or have the values decide, with --masks_by index",
             )
         colors = samples.palette[samples.values]
     elif samples.kind == "grey":
@@ -85,7 +85,7 @@ def _raise_unknown_colors(unknown: np.ndarray, rule: MaskRule, where: object) ->
 
 
 def check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -> None:
-    """The gate: lets pass only values that the rule knows.
+    """Accepts only values that the rule knows.
 
     Args:
       histogram: number of pixels by value.
@@ -106,6 +106,6 @@ def check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) ->
             where,
             found=listed + more,
             expected=f"{min(classes)} to {max(classes)}{void}",
-            remedy="name all classes in class_names, say what is void, or mend the mask",
+            remedy="name all classes in class_names, say what is void, or correct the mask",
             kind="unknown mask value",
         )

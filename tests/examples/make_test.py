@@ -1,0 +1,96 @@
+import io
+
+import numpy as np
+from PIL import Image
+import pytest
+from support.png_writer import write_png
+
+from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_example
+from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks.rule import index_rule
+
+NAMES = ("background", "crack", "hole")
+SPEC = ExampleSpec(NAMES, index_rule(3))
+OFFICIAL = ExampleSpec(NAMES, index_rule(3), official=True)
+VALUES = np.array([[0, 2, 255], [0, 2, 2]])
+
+
+def saved(mode="RGB", kind="JPEG", size=(3, 2)):
+    buffer = io.BytesIO()
+    Image.new(mode, size).save(buffer, kind)
+    return buffer.getvalue()
+
+
+def raw(image=None, mask=None, **parts):
+    mask = write_png(VALUES, palette=voc_palette()) if mask is None else mask
+    return RawExample(File(image or saved(), "a.jpg"), "a.jpg", File(mask, "a.png"), **parts)
+
+
+def pixels(data):
+    return np.asarray(Image.open(io.BytesIO(data)))
+
+
+def test_an_example_has_the_images_bytes_and_the_masks_indices():
+    image = saved()
+    example = make_example(raw(image), SPEC)
+    assert example.pop("image") is image
+    assert (pixels(example.pop("segmentation_mask")) == VALUES).all()
+    assert example == {
+        "image/filename": "a.jpg",
+        "image/height": 2,
+        "image/width": 3,
+        "labels": [2],
+    }
+
+
+def test_an_image_without_a_mask_is_all_background_wherever_that_stands():
+    spec = ExampleSpec(("crack", "background"), index_rule(2))
+    example = make_example(RawExample(File(saved(), "a.jpg"), "a.jpg", None), spec)
+    assert (pixels(example["segmentation_mask"]) == 1).all()
+    assert example["labels"] == []
+
+
+def test_an_official_example_takes_nothing_but_what_a_release_holds():
+    assert make_example(raw(), OFFICIAL)["labels"] == [2]
+    with pytest.raises(ImageError, match=r"a\.jpg: .*not a plain JPEG"):
+        make_example(raw(saved(kind="PNG")), OFFICIAL)
+    grey = write_png(VALUES % 4, depth=4, color=0)
+    with pytest.raises(MaskError, match=r"a\.png: 4-bit grey PNG"):
+        make_example(raw(mask=grey), OFFICIAL)
+
+
+def test_own_data_may_be_of_other_kinds():
+    grey = write_png(VALUES % 3, depth=4, color=0)
+    example = make_example(raw(saved(kind="PNG"), grey), SPEC)
+    assert (pixels(example["segmentation_mask"]) == VALUES % 3).all()
+
+
+@pytest.mark.parametrize("label", [None, -1, 3])
+def test_a_label_that_is_no_class_is_refused(label):
+    spec = ExampleSpec(NAMES, index_rule(3), classification=True)
+    assert make_example(raw(label=1), spec)["label"] == 1
+    with pytest.raises(ImageError, match=rf"label {label}\n.*0 to 2"):
+        make_example(raw(label=label), spec)
+
+
+def test_instances_that_no_file_holds_are_all_background():
+    spec = ExampleSpec(NAMES, index_rule(3), instances=True)
+    assert (pixels(make_example(raw(), spec)["instance_mask"]) == 0).all()
+    numbers = File(write_png(VALUES, palette=voc_palette()), "i.png")
+    example = make_example(raw(instances=numbers), spec)
+    assert (pixels(example["instance_mask"]) == VALUES).all()
+
+
+def test_what_is_wrong_with_an_example_is_returned_to_whoever_gathers_it():
+    class Broken:
+        id = "a"
+
+        def read(self):
+            return raw(mask=b"")
+
+    error = try_example(SPEC, Broken())
+    assert isinstance(error, VocSegError)
+    assert error.where == "a.png"
