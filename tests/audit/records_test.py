@@ -55,7 +55,7 @@ def test_a_dataset_of_other_features_is_refused(tmp_path):
     with tfds.testing.tmp_dir(tmp_path) as folder:
         builder = tfds.testing.DummyDataset(data_dir=folder)
         builder.download_and_prepare()
-        with pytest.raises(ConfigError, match="no feature image, image/filename"):
+        with pytest.raises(ConfigError, match="no feature image, segmentation_mask"):
             check_features(builder)
 
 
