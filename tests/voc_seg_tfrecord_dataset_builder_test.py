@@ -276,7 +276,7 @@ BAD_TREES = {
     ),
     "zero bytes of mask": (
         lambda r: rewrite(r / "SegmentationClass/2007_000001.png", lambda _: b""),
-        r"2007_000001\.png: not a PNG, an empty file",
+        r"2007_000001\.png: not a PNG, but an empty file",
     ),
 }
 

@@ -1,10 +1,7 @@
 import pickle
 
-from etils import epath
-
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.trees.pair import Pair
 
 
 def test_an_example_without_a_mask_has_no_other_files_unless_given():
@@ -21,16 +18,3 @@ def test_an_example_can_be_sent_to_a_worker():
 def test_a_files_bytes_do_not_fill_the_screen():
     assert "9999" not in repr(File(b"9" * 4000, "a.jpg"))
     assert "a.jpg" in repr(File(b"9" * 4000, "a.jpg"))
-
-
-def test_a_pair_gives_each_file_with_its_path(tmp_path):
-    folder = epath.Path(tmp_path)
-    for name in ("a.jpg", "a.png", "a.xml"):
-        (folder / name).write_bytes(name.encode())
-    pair = Pair("a", "a.jpg", folder / "a.jpg", folder / "a.png", annotation=folder / "a.xml")
-    assert pair.read() == RawExample(
-        image=File(b"a.jpg", str(folder / "a.jpg")),
-        filename="a.jpg",
-        mask=File(b"a.png", str(folder / "a.png")),
-        annotation=File(b"a.xml", str(folder / "a.xml")),
-    )

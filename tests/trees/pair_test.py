@@ -1,5 +1,6 @@
 import pickle
 
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.trees.pair import Parts
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -8,10 +9,10 @@ def test_a_pair_reads_all_its_files(root):
     (pair,) = VocTree(root).pairs("test", ["2012_000006"], Parts(instances=True, annotations=True))
     raw = pair.read()
     assert raw.filename == "2012_000006.jpg"
-    assert raw.image == (root / "JPEGImages" / "2012_000006.jpg").read_bytes()
-    assert raw.mask == (root / "SegmentationClass" / "2012_000006.png").read_bytes()
-    assert raw.instances == (root / "SegmentationObject" / "2012_000006.png").read_bytes()
-    assert raw.annotation == (root / "Annotations" / "2012_000006.xml").read_bytes()
+    assert raw.image == File.read(root / "JPEGImages" / "2012_000006.jpg")
+    assert raw.mask == File.read(root / "SegmentationClass" / "2012_000006.png")
+    assert raw.instances == File.read(root / "SegmentationObject" / "2012_000006.png")
+    assert raw.annotation == File.read(root / "Annotations" / "2012_000006.xml")
 
 
 def test_what_was_not_asked_for_is_not_read(root):
