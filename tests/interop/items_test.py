@@ -47,7 +47,7 @@ def test_an_item_reads_its_own_record(tmp_path, copies):
     pairs = handwritten.pairs(3)
     path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(*p) for p in pairs])
     found = items.make_items(items.scan_records([path], copies))["train"]
-    image = Image.open(io.BytesIO(found[1].read().image))
+    image = Image.open(io.BytesIO(found[1].read().image.data))
     assert (np.asarray(image) == pairs[1][0]).all()
 
 
