@@ -44,3 +44,9 @@ def test_every_room_says_what_it_is_and_imports_nothing():
         tree = ast.parse(path.read_text())
         assert len(ast.get_docstring(tree).split()) > 10, path
         assert len(tree.body) == 1 or path.parent.name in public, path
+
+
+def test_the_page_on_the_architecture_shows_the_same_order():
+    page = (REPOSITORY / "docs" / "architecture.md").read_text()
+    (line,) = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
+    assert re.split(r"[ <\n]+", line.strip()) == ORDER
