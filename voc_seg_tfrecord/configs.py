@@ -4,18 +4,27 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import json
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
+from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
+from voc_seg_tfrecord.masks.decide import By
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.pair import Parts
+from voc_seg_tfrecord.trees.ratios import check_ratios
+
+MissingMask = Literal["error", "skip", "background"]
+"""What to do about a listed image without a mask."""
+
+Task = Literal["segmentation", "classification"]
+"""Whether an example has a mask or one label."""
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -38,16 +47,17 @@ class VocSegConfig(tfds.core.BuilderConfig):
       objects: whether to have `objects`, from Annotations. By default as the release has it,
         and not for own data.
       layout: names of folders that are not VOC's; see `layout.Layout`.
-      masks_by: `index` or `color`, where it is not to be found out; see `mask_survey`.
+      masks_by: read classes from values (`index`) or colours (`color`); detected by default,
+        see `masks.decide`.
       values: class index by mask value, where it is not the value itself.
       void: values, names and colours that mean void. Defaults to 255 and what tools write.
-      missing_mask: `error`; `skip` leaves listed images without a mask out; `background`
-        takes them as having nothing on them.
+      missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
+        out; `background` gives it a mask of background alone.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.read_image`.
-      task: `segmentation`, or `classification` for records and arrays that have one label an
+      task: `segmentation`, or `classification` for records and arrays that have one label per
         image and no mask.
       overlap: whether an id may be in several splits.
-      seed: seed of the assignment by ratios.
+      seed: seed for assigning ids to splits by ratio.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
 
     Raises:
@@ -67,21 +77,21 @@ class VocSegConfig(tfds.core.BuilderConfig):
     objects: bool | None = None
     # Folder names that are not VOC's, as in `layout.Layout`; None means what is there.
     layout: Mapping[str, str] | None = None
-    # Whether values or colours decide; None means what all masks together tell.
-    masks_by: Literal["index", "color"] | None = None
+    # Whether values or colours give the class; None means that it is detected.
+    masks_by: By | None = None
     # Class index by mask value, where it is not the value itself. JSON has only text as keys.
     values: Mapping[int | str, int] | None = None
     # Values, names and colours that mean void.
     void: Sequence[int | str | Sequence[int]] = (VOID, *VOID_NAMES, VOID_COLOR)
-    # What an image is whose mask is missing: an error, left out, or background.
-    missing_mask: Literal["error", "skip", "background"] = "error"
+    # What to do about a listed image without a mask: error, leave it out, or background.
+    missing_mask: MissingMask = "error"
     # What an EXIF orientation means; see images.read_image.
-    exif: Literal["auto", "apply", "ignore"] = "auto"
-    # Whether examples have masks or one label an image; see README.
-    task: Literal["segmentation", "classification"] = "segmentation"
+    exif: Exif = "auto"
+    # Whether examples have a mask or one label per image.
+    task: Task = "segmentation"
     # Whether an id may be in several splits.
     overlap: bool = False
-    # Seed of the ratios' assignment.
+    # Seed for assigning ids to splits by ratio.
     seed: int = 0
     # The package's folder that holds the tree, in place of --manual_dir. It is no field, and so
     # not in the JSON: a dataset says what it was made of, not where that lay. It is no subclass
@@ -112,27 +122,37 @@ class VocSegConfig(tfds.core.BuilderConfig):
             raise self._error("splits", self.splits, "no splits: those of a release are fixed")
         names = self.class_names
         if not names or len(set(names)) != len(names) or not all(names):
-            raise self._error("class_names", names, "names, none of them empty or twice")
+            raise self._error("class_names", names, "names, none of them empty or given twice")
         if len(names) > VOID:
             raise self._error("class_names", len(names), f"at most {VOID} names; {VOID} is void")
         for field, choices in _CHOICES.items():
             if getattr(self, field) not in choices:
-                raise self._error(field, getattr(self, field), f"one of {choices}")
+                known = ", ".join(choice for choice in choices if choice)
+                raise self._error(field, getattr(self, field), f"one of {known}")
         known = {field.name for field in dataclasses.fields(Layout)}
         if self.layout is not None and set(self.layout) - known:
             raise self._error("layout", self.layout, f"some of {', '.join(sorted(known))}")
         wrong = [i for i in (self.values or {}).values() if not 0 <= i < len(names) and i != VOID]
         if wrong:
             raise self._error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
-        for split in self.splits or {}:
-            check_split_name(split, f"config {self.name!r}, splits")
+        self._check_splits(self.splits or {})
 
-    def _error(self, field: str, found: object, expected: str) -> ConfigError:
+    def _check_splits(self, splits: Mapping[str, str | float]) -> None:
+        for split in splits:
+            check_split_name(split, "option splits")
+        ratios = {n: value for n, value in splits.items() if not isinstance(value, str)}
+        if ratios and len(ratios) < len(splits):
+            raise self._error("splits", dict(splits), "lists for all splits, or ratios for all")
+        if ratios:
+            check_ratios(ratios, "option splits")
+
+    def _error(self, option: str, found: object, expected: str) -> ConfigError:
+        # Commands, JSON and Python all have the option, and not all of them a config's name.
         return ConfigError(
-            f"config {self.name!r}, {field}",
+            f"option {option}",
             found=repr(found),
             expected=expected,
-            remedy="change the config",
+            remedy=f"change {option}",
         )
 
     @property
@@ -183,25 +203,30 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
 
 _CHOICES = {
-    "masks_by": (None, "index", "color"),
-    "missing_mask": ("error", "skip", "background"),
-    "exif": ("auto", "apply", "ignore"),
-    "task": ("segmentation", "classification"),
+    "masks_by": (None, *get_args(By)),
+    "missing_mask": get_args(MissingMask),
+    "exif": get_args(Exif),
+    "task": get_args(Task),
 }
 
 
-def check_split_name(name: str, where: object) -> None:
+def check_split_name(name: str, where: object, error: type[VocSegError] = ConfigError) -> None:
     """Checks that TFDS takes a name for a split: letters, digits and `_`, and not `all`.
 
+    Args:
+      name: the split's name.
+      where: who gave the name, for the error.
+      error: what to raise; a name that comes from a file is no wrong call.
+
     Raises:
-      ConfigError: if it does not.
+      VocSegError: if TFDS does not take it.
     """
     if not re.fullmatch(r"[A-Za-z0-9_]+", name) or name == "all":
-        raise ConfigError(
+        raise error(
             where,
             found=f"the split name {name!r}",
-            expected="letters, digits and _, and not 'all', which TFDS keeps for itself",
-            remedy='name the split in the config, such as "splits": {"train": "my list"}',
+            expected="letters, digits and _, and not 'all', which TFDS reserves",
+            remedy='name the split yourself, such as "splits": {"train": "my list"}',
         )
 
 

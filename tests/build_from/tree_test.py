@@ -1,14 +1,16 @@
+import collections
 import hashlib
 import json
 import pathlib
 
+from etils import epath
 import numpy as np
 import pytest
 from support import exports
 from support.building import examples
 from support.tfds_build import tfds_build
 
-from voc_seg_tfrecord import VOID, VocSegError
+from voc_seg_tfrecord import VOID, VocSegError, voc_palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import cli
 
@@ -77,7 +79,7 @@ def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_pat
     assert "1 apple" not in printed
     assert "0 apple, 1 background, 2 tree" in printed
     assert "by colour, from labelmap.txt" in printed
-    assert "1 without a mask left out" in printed
+    assert "1 left out, without a mask" in printed
     config = json.loads(printed.partition("--config '")[2].partition("'")[0])
     for number, said in enumerate((config, {"name": "mine", "class_names": config["class_names"]})):
         said["missing_mask"] = "skip"
@@ -86,6 +88,38 @@ def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_pat
             *("--data_dir", tmp_path / f"tfds{number}"),
         )
         assert shards(tmp_path / f"tfds{number}") == shards(data_dir)
+
+
+@pytest.mark.parametrize("by_command", [True, False])
+def test_each_mask_is_opened_once_to_decide_and_once_to_build(
+    export, tmp_path, monkeypatch, by_command
+):
+    root, data_dir = export("supervisely"), tmp_path / "data"  # its masks are read by colour
+    opened = []
+    path_type = type(epath.Path(root))
+    read_bytes = path_type.read_bytes
+    monkeypatch.setattr(path_type, "read_bytes", lambda p: opened.append(p) or read_bytes(p))
+    if by_command:
+        assert cli.main(["build", str(root), "--name", "mine", "--data_dir", str(data_dir)]) == 0
+    else:
+        builder_from_tree(root, name="mine", data_dir=data_dir)
+    masks = [path.name for path in opened if path.parent.name == "SegmentationClass"]
+    assert masks
+    assert set(collections.Counter(masks).values()) == {2}
+
+
+def test_colours_found_or_forced_are_read_by_the_same_rule(tmp_path):
+    root = tmp_path / "tree"
+    exports.put_image(root, "JPEGImages/a.jpg")
+    colors = voc_palette()[[2, 1, 0]]  # VOC's colours at other indices, one not in the class file
+    exports.put(
+        root, "SegmentationClass/a.png", exports.write_png(exports.truth("a"), palette=colors)
+    )
+    exports.put(root, "labelmap.txt", "background:0,0,0::\napple:128,0,0::\n")
+    config, found = find_config(root, name="mine")
+    _, forced = find_config(root, name="mine", masks_by="color")
+    assert config.masks_by == "color"
+    assert found.rule == forced.rule
 
 
 def shards(data_dir):
@@ -108,7 +142,7 @@ def test_a_foreground_of_255_is_refused_until_it_is_said(tmp_path):
     mask = np.where(exports.truth("a") > 0, 255, 0)
     exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
     said = {"class_names": ["background", "crack"], "data_dir": tmp_path / "data"}
-    with pytest.raises(VocSegError, match="it may be a foreground"):
+    with pytest.raises(VocSegError, match="may be void or a foreground class"):
         builder_from_tree(root, name="crack", **said)
     builder = builder_from_tree(root, name="crack", values={0: 0, 255: 1}, **said)
     (example,) = examples(builder, "train").values()

@@ -57,9 +57,9 @@ def rgb(*colors):
         ([rgb((0, 0, 0), (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
         ([GREY], RED_ONE, "index", "grey values"),
         ([VOC, GREY], None, "index", "VOC's palette"),
-        ([SHUFFLED], None, "color", "VOC's palette, entries in another order"),
-        ([VOC, SHUFFLED], None, "color", "VOC's palette, entries in another order"),
-        ([rgb((0, 0, 0), (128, 0, 0))], None, "color", "VOC's palette"),
+        ([SHUFFLED], None, "color", "with VOC's palette, indices in another order"),
+        ([VOC, SHUFFLED], None, "color", "with VOC's palette, indices in another order"),
+        ([rgb((0, 0, 0), (128, 0, 0))], None, "color", "with VOC's palette"),
         ([PRIVATE], None, "index", "a private palette"),
         ([BLACK_UNUSED], None, "index", "a private palette"),
         ([BINARY, GREY], None, "index", "grey values"),
@@ -86,7 +86,7 @@ def test_what_cannot_be_told_is_refused(decide, masks, words):
 
 
 def test_a_private_palette_warns(decide):
-    assert "look at a preview" in decide([PRIVATE]).warning
+    assert "Look at a preview" in decide([PRIVATE]).warning
 
 
 @pytest.mark.parametrize("forced", ["index", "color"])

@@ -96,13 +96,3 @@ def test_the_page_for_people_names_kind_count_and_effect(export, capsys):
     printed = capsys.readouterr().out
     assert "1 x no mask (the build: left out)" in printed
     assert "a build would go through" in printed
-
-
-def test_a_wrong_call_exits_with_2(export, capsys):
-    assert cli.main(["check", str(export), "--values", "1=x"]) == 2
-    assert "--values: 'x'" in capsys.readouterr().err
-
-
-def test_a_folder_that_is_not_there_exits_with_1(tmp_path, capsys):
-    assert cli.main(["check", str(tmp_path / "nowhere")]) == 1
-    assert "no such folder" in capsys.readouterr().out

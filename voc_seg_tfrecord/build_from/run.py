@@ -13,25 +13,23 @@ from voc_seg_tfrecord.labels import VOC_CLASSES
 
 
 def build_source(
-    source: Source | None,
+    source: Source,
     config: VocSegConfig,
     *,
-    manual_dir: epath.PathLike | None = None,
     data_dir: epath.PathLike | None = None,
     file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
 ) -> tfds.core.DatasetBuilder:
-    """Builds a config from a source; if none is given, from what `manual_dir` holds.
+    """Builds a config from a source.
 
     Args:
       source: the items of each split.
       config: the config.
-      manual_dir: the tree, where there is no source.
       data_dir: where to write; TFDS's default if not given.
       file_format: `tfrecord` by default, or another of TFDS's.
-      num_shards: shards a split; TFDS chooses by default.
-      overwrite: whether to build anew what is there.
+      num_shards: number of shards per split; TFDS chooses by default.
+      overwrite: whether to replace a dataset that exists.
 
     Returns:
       The builder, its dataset built.
@@ -46,15 +44,14 @@ def build_source(
     if builder.data_path.exists() and not overwrite:
         raise ConfigError(
             builder.data_path,
-            found="a dataset that is there already",
-            expected="a name that is free",
-            remedy="build it anew with overwrite (--overwrite), or choose another name",
+            found="a dataset that exists already",
+            expected="a name that is not in use",
+            remedy="replace the dataset with overwrite (--overwrite), or choose another name",
         )
     builder.source = source
     builder.download_and_prepare(
         file_format=file_format,
         download_config=tfds.download.DownloadConfig(
-            manual_dir=manual_dir,
             num_shards=num_shards,
             download_mode=mode.REUSE_CACHE_IF_EXISTS if overwrite else mode.REUSE_DATASET_IF_EXISTS,
         ),
@@ -71,12 +68,12 @@ def check_name(name: str) -> None:
     """Checks that a config may have this name.
 
     Raises:
-      ConfigError: if TFDS cannot take it, or a release or the sample has it.
+      ConfigError: if TFDS does not take it, or a release or the sample has it.
     """
     if not re.fullmatch(r"[\w.-]+", name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
             f"name {name!r}",
-            found="a name that TFDS cannot take, or that a release or the sample has",
-            expected="letters, digits, _, - and .",
+            found="a name that TFDS does not take, or that a release or the sample has",
+            expected="a name of your own, of letters, digits, _, - and .",
             remedy="choose another name",
         )

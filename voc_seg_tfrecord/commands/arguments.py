@@ -1,56 +1,84 @@
-"""The arguments by which `build` and `check` are told about a tree."""
+"""The arguments that tell `build` and `check` about a tree, and those that name datasets."""
 
 import argparse
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
 
+from voc_seg_tfrecord.configs import MissingMask
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.formats.images import Exif
+from voc_seg_tfrecord.masks.decide import By
+
+T = TypeVar("T")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Adds them to a command."""
-    parser.add_argument("root", metavar="ROOT", help="the folder that your tool exported")
+    """Adds the arguments about a tree to a command."""
+    parser.add_argument("root", metavar="ROOT", help="the folder that your labelling tool exported")
     classes = parser.add_argument_group("classes and masks")
     classes.add_argument(
-        "--class_names", help="names in mask order, with commas between them; or voc"
+        "--class_names",
+        help="names in mask order, separated by commas, or voc for VOC's 21; default: read from "
+        "the class file in ROOT",
     )
     classes.add_argument("--background_first", action="store_true", help="make background class 0")
     classes.add_argument(
-        "--masks_by", choices=["index", "color"], help="what decides the class, if not found out"
+        "--masks_by",
+        choices=get_args(By),
+        help="read classes from values (index) or colours; default: detected",
     )
     classes.add_argument(
-        "--values", help="class index by mask value, such as 0=0,255=1; implies --masks_by index"
+        "--values",
+        help="class index by mask value, such as 0=0,255=1; implies --masks_by index",
     )
     classes.add_argument(
         "--void",
-        help="values, names or colours that mean void, with blanks between them, such as "
+        help="values, names or colours that mean void, separated by blanks, such as "
         "'255 ignore 224,224,192'",
     )
     classes.add_argument(
         "--missing_mask",
-        choices=["skip", "background", "error"],
-        help="what a listed image without a mask is; left out (skip) by default",
+        choices=get_args(MissingMask),
+        help="what to do about a listed image without a mask: stop (error), leave the image out "
+        "(skip), or give it a mask of background; default: skip",
     )
     classes.add_argument(
-        "--exif", choices=["auto", "apply", "ignore"], help="what an EXIF orientation means"
+        "--exif",
+        choices=get_args(Exif),
+        help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
+        "demands (auto), always (apply), or never (ignore); default: auto",
     )
     folders = parser.add_argument_group("folders and splits")
-    folders.add_argument("--images", help="folder of images, if it has another name")
-    folders.add_argument("--masks", help="folder of masks, if it has another name")
-    folders.add_argument("--instance_masks", action="store_true", help="have instance_mask too")
-    folders.add_argument("--objects", action="store_true", help="have objects (boxes) too")
+    folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
+    folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
     folders.add_argument(
-        "--splits", help="train=0.8,validation=0.2 (ratios) or train=my_list (lists)"
+        "--instance_masks", action="store_true", help="add the feature instance_mask"
     )
+    folders.add_argument("--objects", action="store_true", help="add the feature objects (boxes)")
     folders.add_argument(
+        "--splits",
+        help="ratios such as train=0.8,validation=0.2, or lists such as train=my_list; default: "
+        "the lists in ROOT",
+    )
+    add_seed(folders)
+    folders.add_argument(
+        "--allow_overlap", action="store_true", help="allow an image to be in several splits"
+    )
+
+
+def add_seed(parser: argparse._ActionsContainer) -> None:
+    """Adds `--seed` to a command or a group of its arguments."""
+    parser.add_argument(
         "--seed", type=int, default=0, help="seed for assigning ids to splits by ratio (0)"
-    )
-    folders.add_argument(
-        "--allow_overlap", action="store_true", help="let an image be in several splits"
     )
 
 
 def fields(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns what was said, as fields of `VocSegConfig` and arguments of `find_config`."""
+    """Returns what the user said, as arguments of `find_config_of`.
+
+    Raises:
+      ConfigError: if an option is not written as its help says.
+    """
     said: dict[str, Any] = {
         "background_first": args.background_first,
         "instance_mask": args.instance_masks or None,
@@ -66,30 +94,36 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
     if args.class_names:
         said["class_names"] = [name.strip() for name in args.class_names.split(",")]
     if args.values:
-        values = pairs("--values", args.values)
-        said["values"] = {_integer("--values", k): _integer("--values", v) for k, v in values}
+        values = pairs("--values", args.values, _integer)
+        said["values"] = {_integer("--values", value): index for value, index in values.items()}
     if args.void:
         said["void"] = [_void(word) for word in args.void.split()]
     if args.splits:
-        said["splits"] = {name: _source(text) for name, text in pairs("--splits", args.splits)}
+        said["splits"] = pairs("--splits", args.splits, _source)
     return said
 
 
-def pairs(option: str, text: str) -> list[tuple[str, str]]:
+def pairs(option: str, text: str, convert: Callable[[str, str], T]) -> dict[str, T]:
     """Returns the parts of `NAME=VALUE,NAME=VALUE`.
 
+    Args:
+      option: the option, for errors.
+      text: its value.
+      convert: makes a value of the option and the text behind `=`.
+
     Raises:
-      ConfigError: if it is not written so.
+      ConfigError: if the text has another form, or has a name twice.
     """
-    parts = [part.partition("=")[::2] for part in text.split(",")]
-    if not all(key.strip() and value.strip() for key, value in parts):
+    parts = [[word.strip() for word in part.partition("=")[::2]] for part in text.split(",")]
+    names = [name for name, _ in parts]
+    if not all(name and value for name, value in parts) or len(set(names)) < len(names):
         raise ConfigError(
             option,
             found=repr(text),
-            expected="NAME=VALUE with commas between",
-            remedy="write it so",
+            expected="NAME=VALUE, separated by commas, each name once",
+            remedy=f"change {option}",
         )
-    return [(key.strip(), value.strip()) for key, value in parts]
+    return {name: convert(option, value) for name, value in parts}
 
 
 def _integer(option: str, text: str) -> int:
@@ -99,19 +133,24 @@ def _integer(option: str, text: str) -> int:
         raise ConfigError(option, found=repr(text), expected="a whole number") from None
 
 
-def ratio(text: str) -> float:
+def ratio(option: str, text: str) -> float:
     """Returns a ratio.
 
     Raises:
-      ConfigError: if it is no number.
+      ConfigError: if it is not a number.
     """
     try:
         return float(text)
     except ValueError:
-        raise ConfigError("--splits", found=repr(text), expected="a ratio such as 0.8") from None
+        raise ConfigError(option, found=repr(text), expected="a ratio such as 0.8") from None
 
 
-def _source(text: str) -> str | float:
+def word(_: str, text: str) -> str:
+    """Returns the text itself."""
+    return text
+
+
+def _source(_: str, text: str) -> str | float:
     try:
         return float(text)
     except ValueError:
@@ -134,5 +173,5 @@ def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
             help="a built dataset: voc_seg_tfrecord/CONFIG, or the path of its version folder",
         )
     parser.add_argument(
-        "--data_dir", help="where datasets are, as everywhere in TFDS (~/tensorflow_datasets)"
+        "--data_dir", help="the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"
     )

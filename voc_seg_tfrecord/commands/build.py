@@ -1,21 +1,23 @@
 """Builds a dataset from your own tree: finds images, masks, lists and class names.
 
-What was found is shown before anything is built, with the `tfds build` command that builds
-the same bytes.
+Shows what it found before it builds anything, and the `tfds build` command that builds the
+same bytes.
 """
 
 import argparse
 from collections.abc import Mapping
 import shlex
 
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.build_from.tree import build_plan, find_config
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.own_data.plan import Plan
 
-SUMMARY = "build an own tree, its class names and lists found for you"
+SUMMARY = "build a dataset from your own tree; class names and lists are found for you"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,16 +25,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser)
     parser.add_argument("--name", required=True, help="the dataset will be voc_seg_tfrecord/NAME")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
-    parser.add_argument("--file_format", help="tfrecord (default), array_record or riegeli")
-    parser.add_argument("--num_shards", type=int, help="shards a split; TFDS chooses by default")
-    parser.add_argument("--overwrite", action="store_true", help="build anew what is there")
     parser.add_argument(
-        "--dry_run", action="store_true", help="only show what was found, build nothing"
+        "--file_format",
+        choices=[file_format.value for file_format in tfds.core.FileFormat],
+        help="file format of the records; default: tfrecord",
+    )
+    parser.add_argument(
+        "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a dataset that exists")
+    parser.add_argument(
+        "--dry_run", action="store_true", help="only show what was found; build nothing"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shows the plan, builds, and says how to load it."""
+    """Shows the plan, builds the dataset, and says how to load it."""
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
     config, plan = find_config(args.root, name=args.name, **arguments.fields(args))
@@ -40,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         print(f"\nthe same with TFDS:\n  {_tfds_command(args, config)}")
         return 0
-    builder = builder_from_tree(
-        args.root,
-        config=config,
+    builder = build_plan(
+        plan,
+        config,
         data_dir=args.data_dir,
         file_format=args.file_format,
         num_shards=args.num_shards,
@@ -57,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def describe(plan: Plan, config: VocSegConfig) -> str:
-    """Returns what was found and decided, a line each."""
+    """Returns what was found and decided, one fact per line."""
     tree, layout = plan.tree, plan.tree.layout
     source = f"from {plan.class_file.source}" if plan.class_file else "as given"
     lines = {
@@ -72,7 +80,7 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
         lines["also"] = ", ".join(name for name, wanted in extra.items() if wanted)
     for split, ids in plan.splits.items():
         out = len(plan.left_out.get(split, []))
-        note = f"; {out} without a mask left out" if out else ""
+        note = f"; {out} left out, without a mask" if out else ""
         lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
     text = [f"{key + ':':18}{value}" for key, value in lines.items()]
     return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])

@@ -1,6 +1,6 @@
-"""Shows everything that is wrong with a tree, before building it.
+"""Shows everything that is wrong with a tree, before you build it.
 
-Reads and decodes all of it and never stops at the first problem. Exits with 1 if a build
+Reads and decodes all files and does not stop at the first problem. Exits with 1 if a build
 would stop.
 """
 
@@ -16,7 +16,7 @@ from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.own_data import findings
 from voc_seg_tfrecord.own_data.check import check_tree
 
-SUMMARY = "everything wrong with a tree, before building"
+SUMMARY = "show everything that is wrong with a tree, before you build it"
 
 _SHOWN = 3  # findings of a kind
 
@@ -24,7 +24,7 @@ _SHOWN = 3  # findings of a kind
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add(parser)
-    parser.add_argument("--json", action="store_true", help="print the report for machines")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,17 +48,17 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Repo
     try:
         tree, config = find_config_of(args.root, name="check", **said)
         return config, check_tree(tree, config)
-    except ConfigError as error:
-        if error.kind != NO_CLASS_NAMES:
-            raise
-        nameless = error
-    except VocSegError as error:  # without a tree to read this is the one finding
-        return None, findings.Report([findings.finding_of(error)])
-    # Without names any value may be a class; the rest can be checked all the same.
-    names = [f"class {value}" for value in range(VOID)]
-    tree, config = find_config_of(args.root, name="check", **said, class_names=names)
+    except ConfigError:  # a wrong call: nothing about the tree
+        raise
+    except VocSegError as error:
+        fault = error
+    if fault.kind != NO_CLASS_NAMES:  # without a tree to read this is the only finding
+        return None, findings.Report([findings.finding_of(fault)])
+    # Without names any value may be a class; everything else can be checked.
+    said["class_names"] = [f"class {value}" for value in range(VOID)]
+    tree, config = find_config_of(args.root, name="check", **said)
     report = check_tree(tree, config)
-    report.findings.insert(0, findings.finding_of(nameless))
+    report.findings.insert(0, findings.finding_of(fault))
     return config, report
 
 

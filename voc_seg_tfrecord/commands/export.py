@@ -1,11 +1,12 @@
 """Writes a built dataset as plain TFRecords or as a VOC tree."""
 
 import argparse
+from typing import get_args
 
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.interop.export import export
+from voc_seg_tfrecord.interop.export import LayoutName, export
 
 SUMMARY = "write a built dataset as plain TFRecords or as a VOC tree"
 
@@ -16,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout",
         required=True,
-        choices=["raw", "deeplab", "voc"],
+        choices=get_args(LayoutName),
         help="what to write. raw: TFRecords with pixels in image_raw and label_raw; deeplab: "
         "TFRecords with DeepLab's features, image/encoded and others; voc: a tree with "
         "JPEGImages, SegmentationClass and ImageSets",

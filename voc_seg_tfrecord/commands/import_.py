@@ -35,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--splits",
         help="ratios such as train=0.6,test=0.4; by default the split in the files' names",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed for assigning ids to splits by ratio (0)"
-    )
+    arguments.add_seed(parser)
     parser.add_argument(
         "--keys",
         help="which feature holds what, such as image=img,mask=seg,height=h,width=w; also "
@@ -53,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Shows the records, or imports them."""
-    keys = dict(arguments.pairs("--keys", args.keys)) if args.keys else None
+    keys = arguments.pairs("--keys", args.keys, arguments.word) if args.keys else None
     if args.dry_run:
         return _show(args, keys)
     for option in ("name", "class_names"):
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(f"--{option}", found="no value", expected=f"--{option} with a value")
     ratios = None
     if args.splits:
-        ratios = {n: arguments.ratio(r) for n, r in arguments.pairs("--splits", args.splits)}
+        ratios = arguments.pairs("--splits", args.splits, arguments.ratio)
     builder = import_records(
         args.files,
         name=args.name,

@@ -1,4 +1,22 @@
-"""Values or colours."""
+"""Do values or colours give the class of a pixel? One decision for all masks of a set.
+
+A palette PNG holds both, and labelling tools differ in which one they mean. A PNG optimiser
+changes the indices and keeps the colours; a private palette has the right indices and other
+colours. The first rule that applies decides:
+
+1. The user said `index` or `color`.
+2. A class file gives a colour to every class, and the masks use no other colours: colours.
+3. Some masks are RGB: colours. They are those of the class file, or else of VOC's palette; if
+   there is no class file with colours and a colour is not VOC's, the set is refused.
+4. The masks use only the values 0 and 255: refused. 255 may be void or a foreground class.
+5. The masks are greyscale, or each palette entry in use has VOC's colour: values.
+6. All colours in use are in VOC's palette, some at another index: colours.
+7. Black lies at another index than 0, or VOC's colour of void at another than 255: refused.
+8. Otherwise the palette is the tool's own: values, with a warning to look at a preview.
+
+The rules gave the right answer for the files of every known tool, and for 12,031 masks of VOC
+and SBD. `survey` collects what they judge.
+"""
 
 from collections.abc import Collection
 import dataclasses
@@ -10,18 +28,19 @@ from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.masks.survey import Survey
 
 By = Literal["index", "color"]
+"""What gives a pixel's class: its value, or its colour."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """Whether values or colours decide, and why.
+    """Whether values or colours give the class, and why.
 
     Attributes:
       by: `index` or `color`.
-      reason: why, in a few words, for showing.
+      reason: why, in a few words that are shown to the user.
       voc_colors: whether the colours are those of VOC's palette, not of a class file.
-      grey_is_color: whether grey masks hold colours as well.
-      warning: what the user should look at; empty mostly.
+      grey_is_color: whether a grey value v stands for the colour (v, v, v) too.
+      warning: what the user should look at; mostly empty.
     """
 
     by: By
@@ -37,44 +56,54 @@ def decide(
     forced: By | None = None,
     where: object = "masks",
 ) -> Decision:
-    """Applies the rules.
+    """Applies the rules of this module.
+
+    A decision for colours is the same whether it was found or forced, so that a config that
+    says `color` builds the same bytes as the build that found it.
 
     Args:
-      found: the survey.
-      class_file: the set's, if it has one.
-      forced: the user's own decision.
+      found: what the masks use.
+      class_file: the class file of the set, if it has one.
+      forced: what the user said.
       where: the mask folder, for errors.
 
     Returns:
       The decision.
 
     Raises:
-      MaskError: if neither is safe: black or void's colour at a strange index, or only 0 and
-        255, which may be a foreground.
+      MaskError: if neither values nor colours are safe.
     """
     own = {e.color for e in class_file.entries} | {VOID_COLOR} if class_file else set()
     colored = class_file is not None and class_file.colored
-    source = f"from {class_file.source}" if class_file else ""
+    source = f"from {class_file.source}" if colored else "with VOC's palette"
     used = {color for _, color in found.pairs} | found.colors
     grey_is_color = colored and (255, 255, 255) in own and found.greys == {0, VOID}
+    by_color = Decision("color", source, voc_colors=not colored, grey_is_color=grey_is_color)
     if forced == "index":
         return Decision("index", "as you said")
     if forced == "color":
-        said = "as you said, " + (source if colored else "with VOC's palette")
-        return Decision("color", said, voc_colors=not colored, grey_is_color=grey_is_color)
+        return dataclasses.replace(by_color, reason=f"as you said, {source}")
     if colored and (used or grey_is_color) and used <= own:
-        return Decision("color", source, grey_is_color=grey_is_color)
+        return by_color
+    palette = [tuple(color) for color in voc_palette().tolist()]
     if found.colors:
-        return _decide_rgb(found, colored, source, where)
+        # Colours that the class file does not know are named by the build, file by file.
+        if not colored:
+            _check_rgb(found, set(palette), where)
+        return by_color
     if found.binary:
-        raise MaskError(
-            where,
-            found=f"only the values 0 and {VOID} in all {found.examined} masks",
-            expected=f"{VOID} to be void and classes beside it; here it may be a foreground",
-            remedy=f'if {VOID} is a class, say so with "values": {{"0": 0, "{VOID}": 1}} '
-            f"(--values 0=0,{VOID}=1); if it is void, with --masks_by index",
-        )
-    return _decide_palette(found, where)
+        raise _binary_error(found, where)
+    if all(color is None or color == palette[index] for index, color in found.pairs):
+        return Decision("index", "VOC's palette" if found.pairs or found.voc else "grey values")
+    if used <= set(palette):
+        return dataclasses.replace(by_color, reason=f"{source}, indices in another order")
+    _check_private_palette(found, where)
+    return Decision(
+        "index",
+        "a private palette",
+        warning="The palette's colours are not VOC's, so the values are taken as classes. Look "
+        "at a preview.",
+    )
 
 
 def colors_of(
@@ -93,39 +122,41 @@ def colors_of(
     return colors
 
 
-def _decide_rgb(found: Survey, colored: bool, source: str, where: object) -> Decision:
-    palette = set(map(tuple, voc_palette().tolist()))
-    if colored:  # unknown colours are in it: the build names each file
-        return Decision("color", source)
-    if found.colors | {color for _, color in found.pairs} <= palette:
-        return Decision("color", "VOC's palette", voc_colors=True)
-    raise MaskError(
+def _check_rgb(found: Survey, palette: set[Color], where: object) -> None:
+    """Checks that RGB masks, and palette masks beside them, use colours of VOC alone."""
+    unknown = sorted(found.colors - palette)
+    if not unknown:
+        unknown = sorted({c for _, c in found.pairs if c is not None} - palette)
+    if unknown:
+        raise MaskError(
+            where,
+            found=f"RGB masks with colours such as {unknown[0]}",
+            expected="a class file that says which colour is which class",
+            remedy="put a labelmap.txt with lines such as crack:250,50,83:: beside the image "
+            "folder",
+        )
+
+
+def _binary_error(found: Survey, where: object) -> MaskError:
+    return MaskError(
         where,
-        found=f"RGB masks with colours such as {sorted(found.colors - palette)[0]}",
-        expected="a class file that says which colour is which class",
-        remedy="put a labelmap.txt with lines such as crack:250,50,83:: beside the image folder",
+        found=f"only the values 0 and {VOID} in all {found.examined} masks",
+        expected=f"other values besides 0 and {VOID}; with only these two, {VOID} may be void or "
+        "a foreground class",
+        remedy=f'if {VOID} is a class, say "values": {{"0": 0, "{VOID}": 1}} '
+        f"(--values 0=0,{VOID}=1); if it is void, say --masks_by index",
     )
 
 
-def _decide_palette(found: Survey, where: object) -> Decision:
-    palette = [tuple(color) for color in voc_palette().tolist()]
-    if not found.pairs or all(c is None or c == palette[i] for i, c in found.pairs):
-        return Decision("index", "VOC's palette" if found.pairs or found.voc else "grey values")
-    if all(color in palette for _, color in found.pairs):
-        return Decision("color", "VOC's palette, entries in another order", voc_colors=True)
+def _check_private_palette(found: Survey, where: object) -> None:
+    """Checks that a palette's values may be classes: black and void's colour at their places."""
     for (index, color), path in sorted(found.pairs.items(), key=lambda item: item[0][0]):
         if (color == (0, 0, 0) and index) or (color == VOID_COLOR and index != VOID):
             meaning = "black" if index and color == (0, 0, 0) else "VOC's colour of void"
             raise MaskError(
                 path,
                 found=f"{meaning} at palette index {index}, so values cannot be classes",
-                expected="a class file with the colours, or a palette in the classes' order",
+                expected="a class file with the colours, or a palette in the order of the classes",
                 remedy=f"put a labelmap.txt beside the image folder ({where}), or say that "
-                "values decide: --masks_by index",
+                "values are the classes: --masks_by index",
             )
-    return Decision(
-        "index",
-        "a private palette",
-        warning="the palette's colours are not VOC's, so the values are taken as classes; "
-        "look at a preview",
-    )

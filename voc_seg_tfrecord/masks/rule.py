@@ -1,13 +1,16 @@
-"""What values and colours of a set's masks mean."""
+"""The rule by which every mask of a set is read: decided once, then only applied."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import functools
 
 import numpy as np
 
-from voc_seg_tfrecord.formats.class_files import Color
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_files import ClassFile, Color
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.masks.decide import Decision, colors_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,3 +39,66 @@ class MaskRule:
 def index_rule(num_classes: int) -> MaskRule:
     """Returns the rule of VOC itself: 0 to `num_classes` - 1 are classes, 255 is void."""
     return MaskRule({value: value for value in (*range(num_classes), VOID)})
+
+
+def make_rule(
+    class_names: Sequence[str],
+    class_file: ClassFile | None,
+    decision: Decision,
+    *,
+    values: Mapping[int, int] | None = None,
+    void: Collection[int | str | Color] = (VOID,),
+) -> MaskRule:
+    """Turns a decision into the rule by which each mask is read.
+
+    Args:
+      class_names: names in the order of the class indices.
+      class_file: the labelling tool's class file, where there is one.
+      decision: whether values or colours are the class.
+      values: class index by mask value, where the user gave it.
+      void: values, names and colours that mean void.
+
+    Returns:
+      The rule.
+
+    Raises:
+      ConfigError: if the class names are not those of the class file.
+    """
+    names = class_file.class_names(void) if class_file else class_names
+    source = class_file.source if class_file else ""
+    index_of = _index_of(class_names, names, source, any_number=values is not None)
+    colors = None
+    if decision.by == "color":
+        named = colors_of(decision, class_file, void)
+        colors = {
+            color: index_of.get(name, VOID) if isinstance(name, str) else name
+            for color, name in named.items()
+            if isinstance(name, str) or name == VOID or name < len(class_names)
+        }
+    if values is not None:
+        known = dict(values)
+    elif class_file:
+        known = {
+            e.value: VOID if class_files.is_void(e, void) else index_of[e.name]
+            for e in class_file.entries
+        }
+    else:
+        known = {value: value for value in range(len(class_names))}
+    voids = [value for value in (-1, *void) if isinstance(value, int)]
+    return MaskRule(dict.fromkeys(voids, VOID) | known, colors, decision.grey_is_color)
+
+
+def _index_of(
+    class_names: Sequence[str], names: Sequence[str], source: str, *, any_number: bool
+) -> dict[str, int]:
+    """Returns the class index of each of a class file's names: by name, else by its place."""
+    if set(names) == set(class_names):
+        return {name: index for index, name in enumerate(class_names)}
+    if any_number or len(names) == len(class_names):
+        return {name: index for index, name in enumerate(names)}
+    raise ConfigError(
+        "option class_names",
+        found=f"{len(class_names)} names: {', '.join(class_names)}",
+        expected=f"the {len(names)} names in {source}: {', '.join(names)}",
+        remedy="give these names, in the order that you want",
+    )

@@ -1,14 +1,10 @@
-"""Do values or colours decide the class? Asked of all masks of a set together.
+"""Looks at all masks of a set and notes the values and colours they use; `decide` judges them.
 
-A palette PNG holds both, and tools differ in which one means the class: an optimised palette
-has other indices and the right colours, a private palette the right indices and other
-colours. The rules, in their order, got every known tool's files and 12,031 masks of VOC and
-SBD right.
+A mask with VOC's own palette is recognised by the palette's bytes and is not decoded.
 """
 
 from collections.abc import Collection
 import dataclasses
-from typing import Literal
 
 from etils import epath
 import numpy as np
@@ -23,20 +19,19 @@ from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.masks.stored import read_samples
 from voc_seg_tfrecord.pool import ordered_map
 
-By = Literal["index", "color"]
-
 
 @dataclasses.dataclass
 class Survey:
     """What the masks of a set use.
 
     Attributes:
-      pairs: index and colour of each palette entry that is used, with a mask that uses it; a
-        value behind its palette's end has no colour.
-      colors: colours used by RGB masks.
-      greys: values used by greyscale masks, until one is neither 0 nor 255.
-      voc: how many masks have VOC's own palette; they are not decoded.
-      examined: how many masks were read.
+      pairs: index and colour of each palette entry in use, with the path of a mask that uses
+        it. The colour is None where a value lies beyond the end of the palette.
+      colors: colours in use in RGB masks.
+      greys: values in use in greyscale masks. Once one of them is neither 0 nor 255, no more
+        greyscale masks are decoded.
+      voc: number of masks with VOC's own palette.
+      examined: number of masks that were read.
     """
 
     pairs: dict[tuple[int, Color | None], str] = dataclasses.field(default_factory=dict)
@@ -53,14 +48,14 @@ class Survey:
 
 
 def survey(paths: Collection[epath.Path], *, all_colors: bool = False) -> Survey:
-    """Looks at every mask of a set; damaged ones are passed over, the build names them.
+    """Looks at every mask of a set. Damaged masks are skipped; the build names them.
 
     Args:
       paths: the masks.
-      all_colors: whether VOC's palette has to be looked at like any other.
+      all_colors: whether masks with VOC's palette have to be decoded like any other.
 
     Returns:
-      What they use.
+      The values and colours in use.
     """
     found = Survey()
     for path, used in tqdm(
@@ -85,7 +80,7 @@ def survey(paths: Collection[epath.Path], *, all_colors: bool = False) -> Survey
 def _look(
     path: epath.Path, found: Survey, all_colors: bool
 ) -> tuple[set[tuple[int, Color | None]], set[Color], set[int]] | None:
-    """Returns the palette entries, colours and grey values in use; None for VOC's palette."""
+    """Returns palette entries, colours and grey values in use; None for VOC's own palette."""
     try:
         data = path.read_bytes()
         if kind_of(data) is Kind.PNG and not all_colors and png.has_palette(data, _VOC):

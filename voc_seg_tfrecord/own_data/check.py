@@ -1,4 +1,4 @@
-"""Everything that is wrong with a tree, found in one reading and never stopped by a file."""
+"""Finds everything that is wrong with a tree, in one reading that no file stops."""
 
 import collections
 from collections.abc import Iterable
@@ -12,7 +12,13 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ImageError, MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.errors import (
+    ConfigError,
+    ImageError,
+    MaskError,
+    SplitError,
+    VocSegError,
+)
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.features import IMAGE, MASK
 from voc_seg_tfrecord.formats import pillow
@@ -23,7 +29,7 @@ from voc_seg_tfrecord.pool import ordered_map
 from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
-# What tools put behind an id when they copy or augment an image: Roboflow's hash, " copy".
+# What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".
 _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
 
 
@@ -36,10 +42,15 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
 
     Returns:
       The report. No file makes it stop early.
+
+    Raises:
+      ConfigError: if the config itself is wrong, as a build would raise it.
     """
     report = Report(class_names=tuple(config.class_names))
     try:
         plan = make_plan(tree, config)
+    except ConfigError:
+        raise
     except VocSegError as error:
         report.findings.append(finding_of(error))
         plan = _plan_of_everything(tree, config, report)
@@ -56,7 +67,7 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
 
 
 def _plan_of_everything(tree: VocTree, config: VocSegConfig, report: Report) -> Plan | None:
-    """Returns a plan to read on with where the tree's own splits are wrong."""
+    """Returns a plan with all images in one split, to read on although the splits are wrong."""
     try:
         everything = dataclasses.replace(config, splits={"train": 1.0}, missing_mask="skip")
         return make_plan(tree, everything)
@@ -76,7 +87,7 @@ def _notes(plan: Plan) -> Iterable[Finding]:
 
 
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
-    """Returns split and pair of each id whose files are all there."""
+    """Returns split and pair of each id whose files all exist."""
     found = []
     for split, ids in plan.splits.items():
         for image_id in ids:
@@ -121,7 +132,7 @@ def _read_one(
         pillow.decode(File(example[IMAGE], str(pair.image)), ImageError)
     except VocSegError as error:
         return [finding_of(error)], None, digest
-    # A check has to outlive whatever a file does to a decoder.
+    # A check goes on, whatever a file does to a decoder.
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, digest
@@ -144,7 +155,7 @@ def _unused(plan: Plan) -> Iterable[Finding]:
 def _same_in_two_splits(
     plan: Plan, digests: dict[bytes, list[tuple[str, str]]]
 ) -> Iterable[Finding]:
-    """Yields images whose bytes, or ids but for marks of copies, are in two splits."""
+    """Yields images that are in two splits by their bytes, or by their ids without copy marks."""
     for places in digests.values():
         if len({split for split, _ in places}) > 1:
             text = " and ".join(f"{image_id} ({split})" for split, image_id in places)

@@ -1,4 +1,4 @@
-"""What lies on disk: where a tree's root is and which tool's layout it has."""
+"""Finds the root of a tree on disk, and tells which labelling tool's layout it has."""
 
 from collections.abc import Iterator
 import re
@@ -11,14 +11,22 @@ from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS, VOC, Layout, ind
 from voc_seg_tfrecord.trees.tree import VocTree
 
 MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
-"""Folders of masks in the order in which they are looked for."""
+"""Names of mask folders, in the order in which they are tried."""
 
 _MMSEGMENTATION = Layout("imgs", "gts", "_img", "_gt", lists="splits")
 _ROBOFLOW_MASK = "_mask"
 _ROBOFLOW_FOLDERS = ("train", "valid", "test")
-_DEEP = 3  # levels below the given folder that are searched for a tree
+_DEEP = 3  # levels below the given folder in which a tree is searched
 
-# Lists that hold `train`; `trainval` is read as split='train+validation'.
+_KNOWN_LAYOUTS = f"""\
+one of these layouts:
+    images in {IMAGES}, masks in {MASKS}, lists in {LISTS} (Pascal VOC, CVAT, Supervisely)
+    images in {IMAGES}, masks in SegmentationClassPNG (labelme, datumaro)
+    images in {IMAGES}, masks in SegmentationClassRaw or SegmentationClassAug
+    images in imgs, masks in gts, lists in splits (MMSegmentation)
+    NAME.jpg and NAME_mask.png in one folder (Roboflow)"""
+
+# Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'.
 _UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 
 
@@ -26,24 +34,20 @@ def find_tree(folder: epath.Path) -> VocTree:
     """Finds the one tree at or below a folder and the layout it has.
 
     Args:
-      folder: what the user gave.
+      folder: the folder that the user gave; it exists.
 
     Returns:
       The tree.
 
     Raises:
-      LayoutError: if there is no tree or more than one, or it holds no masks, saying what
-        it holds instead.
+      LayoutError: if there is no tree or more than one, or if it holds no masks; the error
+        says what it holds instead.
     """
-    if not folder.is_dir():
-        raise LayoutError(
-            folder, found="no such folder", expected="a folder", remedy="check the path"
-        )
     roots = find_roots(folder)
     if len(roots) > 1:
         raise LayoutError(
             folder,
-            found=f"{len(roots)} trees: {', '.join(map(str, roots))}",
+            found=f"{len(roots)} trees:" + "".join(f"\n    {path}" for path in roots),
             expected="one tree",
             remedy="give the folder of one of them",
         )
@@ -52,7 +56,7 @@ def find_tree(folder: epath.Path) -> VocTree:
 
 
 def find_roots(folder: epath.Path) -> list[epath.Path]:
-    """Returns all trees at or below a folder, the nearest level's only."""
+    """Returns the trees at or below a folder, all of the first level that has any."""
     level = [folder]
     for _ in range(_DEEP + 1):
         roots = [path for path in level if _looks_like_tree(path)]
@@ -63,7 +67,7 @@ def find_roots(folder: epath.Path) -> list[epath.Path]:
 
 
 def find_layout(root: epath.Path) -> Layout:
-    """Says which layout a tree has.
+    """Tells which layout a tree has.
 
     Raises:
       LayoutError: if it has no images, or no masks, or masks of several tasks.
@@ -89,18 +93,21 @@ def split_folders(tree: VocTree) -> list[str]:
 
 
 def split_name(name: str) -> str:
-    """Returns TFDS's name of the split that a list or a folder is called after."""
+    """Returns TFDS's name for the split that a list or a folder names."""
     return {"val": "validation", "valid": "validation"}.get(name, name)
 
 
 def standard_lists(names: list[str]) -> dict[str, str]:
     """Returns the splits that lists make by default.
 
-    `val` and `valid` become `validation`. Where `train` is there, the known lists that hold
-    it as well (`trainval`, `trainaug`) make no split of their own.
+    `val` and `valid` become `validation`. If there is a list `train`, the known lists that
+    hold its ids too (`trainval`, `trainaug`) make no split.
 
     Args:
-      names: the lists that are there.
+      names: names of the lists in the tree.
+
+    Returns:
+      List name by split name.
     """
     kept = [name for name in names if name not in _UNIONS or "train" not in names]
     return {split_name(name): name for name in kept}
@@ -113,7 +120,7 @@ def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Lay
             root / IMAGES,
             found=f"no image, but {len(masks)} masks in {layout.masks}",
             expected="an image for each mask",
-            remedy="export again with the images (CVAT: 'Save images'), or put them there",
+            remedy="export again with the images (in CVAT, tick 'Save images'), or copy them there",
         )
     tasks = sorted({mask_id.partition("/")[0] for mask_id in masks if "/" in mask_id})
     if tasks and not set(masks) & set(images):
@@ -129,26 +136,21 @@ def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Lay
 def _no_masks(root: epath.Path) -> LayoutError:
     there = sorted(path.name for path in root.iterdir() if not path.name.startswith("."))
     found = "no masks" + (f" among {', '.join(there[:8])}" if there else " in an empty folder")
-    if (root / "Annotations").is_dir():
-        found = "boxes only: Annotations, but no masks"
-        return LayoutError(
-            root,
-            found=found,
-            expected=f"masks in one of {', '.join(MASK_FOLDERS)}",
-            remedy="export segmentation masks; VoTT, makesense and Label Studio write only "
-            "boxes under the name Pascal VOC",
-        )
-    brush = index_files(root, (".png",))
-    if any(re.search(r"task-\d+-annotation-\d+", name) for name in brush):
-        found = "Label Studio's brush export, one 0/255 PNG a label"
-    return LayoutError(
-        root,
-        found=found,
-        expected=f"{IMAGES}, masks in one of {', '.join(MASK_FOLDERS)}, and {LISTS}; or imgs and "
-        "gts; or NAME_mask.png beside NAME.jpg",
-        remedy="export in the Pascal VOC segmentation format, or name the folders with --images "
-        "and --masks",
+    expected = _KNOWN_LAYOUTS
+    remedy = (
+        "export in the Pascal VOC segmentation format, or name the folders with --images and "
+        "--masks"
     )
+    if any(re.search(r"task-\d+-annotation-\d+", name) for name in index_files(root, (".png",))):
+        found = "the brush export of Label Studio, which has one 0/255 PNG per label"
+    if (root / "Annotations").is_dir():
+        found = "boxes only: there is a folder Annotations, but there are no masks"
+        expected = f"masks in one of {', '.join(MASK_FOLDERS)}"
+        remedy = (
+            "export segmentation masks; VoTT, makesense and Label Studio write only boxes under "
+            "the name Pascal VOC"
+        )
+    return LayoutError(root, found=found, expected=expected, remedy=remedy)
 
 
 def _looks_like_tree(folder: epath.Path) -> bool:

@@ -1,4 +1,4 @@
-"""A user's own tree: everything that has to be decided about it before it is read."""
+"""All that is decided about a user's own tree, before any example is made of it."""
 
 import dataclasses
 
@@ -8,16 +8,13 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.masks.decide import Decision, colors_of, decide
-from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.masks.decide import Decision, decide
+from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.own_data.splitting import split_ids, without_masks
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.tree import VocTree
-
-_SHOWN_IDS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +23,12 @@ class Plan:
 
     Attributes:
       tree: the tree.
-      class_file: the tool's file of class names, where there is one.
-      decision: whether values or colours decide, and why.
+      class_file: the labelling tool's file of class names, where there is one.
+      decision: whether values or colours give the class, and why.
       rule: how each mask is read.
       splits: the ids of each split.
       sources: where each split comes from, in words.
-      left_out: the listed ids that each split leaves out for want of a mask.
+      left_out: by split, the listed ids that are left out because they have no mask.
       notes: what else a user should know.
     """
 
@@ -46,12 +43,34 @@ class Plan:
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
-    """Finds the tree at or below a folder, with the config's folder names if it has any."""
+    """Finds the tree at or below a folder, with the config's folder names if it has any.
+
+    Raises:
+      ConfigError: if the folder, or one that the config names, does not exist.
+      LayoutError: if there is no tree, or more than one.
+    """
     folder = epath.Path(folder)
+    if not folder.is_dir():
+        raise ConfigError(
+            folder,
+            found="no such folder",
+            expected="the folder that your labelling tool exported",
+            remedy="check the path",
+        )
     if config.layout is None:
         return discovery.find_tree(folder)
     roots = discovery.find_roots(folder)
-    return VocTree(roots[0] if len(roots) == 1 else folder, Layout(**config.layout))
+    tree = VocTree(roots[0] if len(roots) == 1 else folder, Layout(**config.layout))
+    for option in ("images", "masks"):
+        name = config.layout.get(option)
+        if name is not None and not (tree.root / name).is_dir():
+            raise ConfigError(
+                f"option {option}",
+                found=f"no folder {name!r} in {tree.root}",
+                expected=f"the folder of {option}, relative to {tree.root}",
+                remedy="check the name",
+            )
+    return tree
 
 
 def find_class_file(tree: VocTree) -> ClassFile | None:
@@ -64,64 +83,23 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
 
     Args:
       tree: the tree.
-      config: what the user said; what it leaves open is found out.
+      config: what the user said; everything else is detected.
 
     Returns:
       The plan.
 
     Raises:
-      VocSegError: if splits, class names or masks leave something open or contradict.
+      VocSegError: if splits, class names or masks contradict, or do not tell enough.
     """
     class_file = find_class_file(tree)
     splits, sources, notes = split_ids(tree, config)
     splits, left_out = without_masks(tree, config, splits)
     decision = _decide(tree, config, class_file)
     notes += [decision.warning] if decision.warning else []
-    rule = make_rule(config, class_file, decision)
-    return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
-
-
-def make_rule(config: VocSegConfig, class_file: ClassFile | None, decision: Decision) -> MaskRule:
-    """Turns a decision into the rule by which each mask is read.
-
-    Raises:
-      ConfigError: if the config's class names are not those of the class file.
-    """
-    index_of = _index_of(config, class_file)
-    colors = None
-    if decision.by == "color":
-        named = colors_of(decision, class_file, config.void)
-        colors = {
-            color: index_of.get(name, VOID) if isinstance(name, str) else name
-            for color, name in named.items()
-            if isinstance(name, str) or name == VOID or name < len(config.class_names)
-        }
-    if config.values is not None:
-        values = dict(config.values)
-    elif class_file:
-        values = {
-            e.value: VOID if class_files.is_void(e, config.void) else index_of[e.name]
-            for e in class_file.entries
-        }
-    else:
-        values = {value: value for value in range(len(config.class_names))}
-    voids = [value for value in (-1, *config.void) if isinstance(value, int)]
-    return MaskRule(dict.fromkeys(voids, VOID) | values, colors, decision.grey_is_color)
-
-
-def _index_of(config: VocSegConfig, class_file: ClassFile | None) -> dict[str, int]:
-    """Returns the class index of each name of the class file: by name, else by its place."""
-    names = class_file.class_names(config.void) if class_file else config.class_names
-    if set(names) == set(config.class_names):
-        return {name: index for index, name in enumerate(config.class_names)}
-    if len(names) == len(config.class_names) or config.values is not None:
-        return {name: index for index, name in enumerate(names)}
-    raise ConfigError(
-        f"config {config.name!r}, class_names",
-        found=f"{len(config.class_names)} names: {', '.join(config.class_names)}",
-        expected=f"the {len(names)} of {class_file.source}: {', '.join(names)}",
-        remedy="give those names, in the order that you want",
+    rule = make_rule(
+        config.class_names, class_file, decision, values=config.values, void=config.void
     )
+    return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
 
 
 def _decide(tree: VocTree, config: VocSegConfig, class_file: ClassFile | None) -> Decision:

@@ -1,9 +1,11 @@
-"""Which ids each split of an own tree has."""
+"""Which ids each split of a user's own tree has."""
+
+from collections.abc import Mapping
 
 from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.own_data import discovery
-from voc_seg_tfrecord.trees.ratios import assign, check_ratios
+from voc_seg_tfrecord.trees.ratios import assign
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN_IDS = 3
@@ -12,48 +14,82 @@ _SHOWN_IDS = 3
 def split_ids(
     tree: VocTree, config: VocSegConfig
 ) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:
-    """Returns ids by split, where each comes from, and notes."""
+    """Shares the ids of a tree out to splits.
+
+    Args:
+      tree: the tree.
+      config: may say where splits come from, and whether an id may be in several.
+
+    Returns:
+      Ids by split; by split where they come from, in words; and notes for the user.
+
+    Raises:
+      ConfigError: if the config names a list or a folder that does not exist.
+      ListError: if a list is wrong, a split is empty, or splits share ids.
+    """
     wanted, notes = config.splits, []
     if wanted is None:
         wanted, notes = _default_splits(tree)
+    else:
+        _check_sources(tree, wanted)
+    # A config has lists for all splits or ratios for all; see VocSegConfig.
     ratios = {name: value for name, value in wanted.items() if not isinstance(value, str)}
     if ratios:
-        if len(ratios) < len(wanted):
-            raise ConfigError(
-                f"config {config.name!r}, splits",
-                found=repr(dict(wanted)),
-                expected="lists for all splits, or ratios for all",
-                remedy="change the splits",
-            )
-        check_ratios(ratios, f"config {config.name!r}, splits")
         splits = assign(tree.images, ratios, config.seed)
-        sources = {
-            n: f"{r:g} of {len(tree.images)}, by hash" if r < 1 else "all images"
-            for n, r in ratios.items()
-        }
+        share = f"of {len(tree.images)}, by hash"
+        sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
     else:
         splits = {name: _read_split(tree, source) for name, source in wanted.items()}
         sources = {n: s if s.endswith("/") else f"{s}.txt" for n, s in wanted.items()}
-    _check_splits(splits, config, tree)
+    _check_not_empty(splits, tree)
+    if not config.overlap:
+        _check_disjoint(splits, tree)
     return splits, sources, notes
 
 
 def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
+    """Returns the splits of a tree that nobody has said anything about, and notes.
+
+    They are the folders that name splits, else the lists, else `train` with all images, as
+    labelme's users expect.
+    """
     folders = discovery.split_folders(tree)
     if folders:
         return {discovery.split_name(name): f"{name}/" for name in folders}, []
     names = tree.list_names()
     empty = [n for n in names if not tree.list_path(n).read_bytes().strip() and n != "train"]
     lists = discovery.standard_lists([name for name in names if name not in empty])
-    notes = [f"{name}.txt is empty: no such split" for name in empty if len(names) > len(empty)]
-    unused = sorted(set(names) - set(lists.values()) - set(empty))
-    notes += [f"{name}.txt holds train as well: no split of its own" for name in unused]
     for split, name in lists.items():
-        check_split_name(split, tree.list_path(name))
-    if not lists and empty:
-        tree.read_ids(empty[0])  # raises
-    # With no list at all everything is train, as labelme's users expect.
-    return lists or {"train": 1.0}, notes if lists else ["no lists: everything is train"]
+        check_split_name(split, tree.list_path(name), ListError)
+    if not lists:
+        if empty:
+            tree.read_ids(empty[0])  # raises
+        return {"train": 1.0}, ["There are no lists, so all images are in train."]
+    notes = [f"{name}.txt is empty, so it makes no split." for name in empty]
+    unions = sorted(set(names) - set(lists.values()) - set(empty))
+    notes += [f"{name}.txt holds the ids of train too, so it makes no split." for name in unions]
+    return lists, notes
+
+
+def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
+    """Checks that the lists and folders that the user named exist."""
+    for split, source in wanted.items():
+        if not isinstance(source, str):
+            continue
+        if source.endswith("/"):
+            what, there = "folder", (tree.root / tree.layout.images / source).is_dir()
+            known = [f"{name}/" for name in discovery.split_folders(tree)]
+        else:
+            what, there = "list", tree.list_path(source).exists()
+            known = tree.list_names()
+        if not there:
+            raise ConfigError(
+                "option splits",
+                found=f"{split}={source}, but there is no such {what} in {tree.root}",
+                expected=f"one of the {what}s {', '.join(known)}" if known else "ratios",
+                remedy="name a list, a folder that ends with /, or give ratios such as "
+                "train=0.8,validation=0.2",
+            )
 
 
 def _read_split(tree: VocTree, source: str) -> list[str]:
@@ -62,22 +98,25 @@ def _read_split(tree: VocTree, source: str) -> list[str]:
     return tree.read_ids(source)
 
 
-def _check_splits(splits: dict[str, list[str]], config: VocSegConfig, tree: VocTree) -> None:
+def _check_not_empty(splits: dict[str, list[str]], tree: VocTree) -> None:
     for name, ids in splits.items():
         if not ids:
             raise ListError(
                 f"split {name!r} of {tree.root}",
                 found="no image",
-                expected="one at least",
+                expected="at least one image",
                 remedy="change the ratios or the seed, or add images",
             )
+
+
+def _check_disjoint(splits: dict[str, list[str]], tree: VocTree) -> None:
     owner: dict[str, str] = {}
     shared: dict[tuple[str, str], list[str]] = {}
     for name, ids in splits.items():
         for image_id in ids:
             if owner.setdefault(image_id, name) != name:
                 shared.setdefault((owner[image_id], name), []).append(image_id)
-    if shared and not config.overlap:
+    if shared:
         (first, second), ids = max(shared.items(), key=lambda item: len(item[1]))
         more = f" and {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else ""
         raise ListError(
@@ -92,25 +131,30 @@ def _check_splits(splits: dict[str, list[str]], config: VocSegConfig, tree: VocT
 def without_masks(
     tree: VocTree, config: VocSegConfig, splits: dict[str, list[str]]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Leaves out listed images that have no mask, if the config says so."""
+    """Leaves out listed images that have no mask, if the config says so.
+
+    Returns:
+      By split, the ids that stay and the ids that are left out.
+
+    Raises:
+      ListError: if no image of a split has a mask.
+    """
     if config.missing_mask != "skip":
         return splits, {}
-    # An image that is missing too stays in, for the error that names it.
-    kept = {
-        name: [i for i in ids if i in tree.masks or i not in tree.images]
-        for name, ids in splits.items()
-    }
-    left_out = {
-        name: [i for i in ids if i in tree.images and i not in tree.masks]
-        for name, ids in splits.items()
-    }
-    for name, ids in kept.items():
-        if not ids:
+    kept: dict[str, list[str]] = {}
+    left_out: dict[str, list[str]] = {}
+    for name, ids in splits.items():
+        # An image that is missing too stays in, for the error that names it.
+        out = {i for i in ids if i in tree.images and i not in tree.masks}
+        kept[name] = [image_id for image_id in ids if image_id not in out]
+        if not kept[name]:
             raise ListError(
                 f"split {name!r} of {tree.root}",
-                found=f"no mask for any of its {len(left_out[name])} images",
-                expected="a mask for one at least",
+                found=f"no mask for any of its {len(out)} images",
+                expected="at least one image with a mask",
                 remedy="leave the split out, or take its images as background "
                 "(--missing_mask background)",
             )
-    return kept, {name: ids for name, ids in left_out.items() if ids}
+        if out:
+            left_out[name] = [image_id for image_id in ids if image_id in out]
+    return kept, left_out

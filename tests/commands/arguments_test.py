@@ -1,0 +1,124 @@
+import argparse
+
+import pytest
+from support import exports
+
+from voc_seg_tfrecord.commands import arguments, cli
+from voc_seg_tfrecord.errors import ConfigError
+
+# Calls that are wrong whatever the tree holds, and words of their message.
+WRONG_CALLS = [
+    ("--splits train=0.8,validation=0.3", "train=0.8, validation=0.3, together 1.1"),
+    ("--splits train=0.5,validation=0.4", "train=0.5, validation=0.4, together 0.9"),
+    ("--splits train=0.5,train=0.5", "each name once"),
+    ("--splits train=0.8,validation=val", "lists for all splits, or ratios for all"),
+    ("--splits train=nowhere", "train=nowhere, but there is no such list"),
+    ("--splits train=nowhere/", "train=nowhere/, but there is no such folder"),
+    ("--splits all=0.5,rest=0.5", "the split name 'all'"),
+    ("--splits train", "NAME=VALUE"),
+    ("--values 1=x", "--values: 'x'"),
+    ("--values x=1", "--values: 'x'"),
+    ("--values 0=0,0=1", "each name once"),
+    ("--values 0=0,1=7", "option values: 7"),
+    ("--values 0", "NAME=VALUE"),
+    ("--masks_by bogus", "invalid choice: 'bogus' (choose from"),
+    ("--missing_mask bogus", "invalid choice: 'bogus' (choose from"),
+    ("--exif bogus", "invalid choice: 'bogus' (choose from"),
+    ("--seed x", "invalid int value: 'x'"),
+    ("--class_names a,a,b", "option class_names: ('a', 'a', 'b')"),
+    ("--class_names a,b,,", "option class_names"),
+    ("--class_names a,b", "option class_names: 2 names: a, b"),
+    ("--images nowhere", "option images: no folder 'nowhere'"),
+    ("--masks nowhere", "option masks: no folder 'nowhere'"),
+]
+
+
+@pytest.fixture
+def root(tmp_path):
+    exports.cvat(tmp_path / "export")
+    return tmp_path / "export"
+
+
+def outcome(capsys, words):
+    """Returns status and message of a call, without the usage that argparse prints first."""
+    try:
+        status = cli.main([str(word) for word in words])
+    except SystemExit as caught:
+        status = caught.code
+    _, _, message = capsys.readouterr().err.rpartition("error: ")
+    return status, message
+
+
+def both(capsys, root, data_dir, *words):
+    """Returns what `check` and `build` say to the same call."""
+    build = ("--name", "mine", "--data_dir", data_dir)
+    return (
+        outcome(capsys, ["check", root, *words]),
+        outcome(capsys, ["build", root, *build, *words]),
+    )
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG_CALLS, ids=[call for call, _ in WRONG_CALLS])
+def test_a_wrong_call_is_answered_alike_by_check_and_build(root, tmp_path, capsys, words, message):
+    checked, built = both(capsys, root, tmp_path / "data", *words.split())
+    assert checked == built
+    status, said = built
+    assert status == 2
+    assert message in said
+    assert "config" not in said
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG_CALLS[:4])
+def test_a_wrong_call_is_told_before_what_the_tree_lacks(root, tmp_path, capsys, words, message):
+    (root / "labelmap.txt").unlink()
+    checked, built = both(capsys, root, tmp_path / "data", *words.split())
+    assert checked == built
+    assert built[0] == 2
+    assert message in built[1]
+
+
+def test_a_root_that_is_not_there_is_a_wrong_call(tmp_path, capsys):
+    checked, built = both(capsys, tmp_path / "nowhere", tmp_path / "data")
+    assert checked == built
+    assert built[0] == 2
+    assert "no such folder" in built[1]
+
+
+def put_binary_masks(root):
+    for path in (root / "SegmentationClass").rglob("*.png"):
+        path.write_bytes(exports.write_png(exports.truth(path.stem) % 2 * 255, color=0))
+    (root / "labelmap.txt").write_text("background:::\ncrack:::\n")
+
+
+# What is wrong with a tree, and not with the call.
+WRONG_DATA = {
+    "no class names": lambda root: (root / "labelmap.txt").unlink(),
+    "overlapping lists": lambda root: exports.put(
+        root, "ImageSets/Segmentation/other.txt", "000032\n"
+    ),
+    "a list name that TFDS refuses": lambda root: exports.put(
+        root, "ImageSets/Segmentation/my list.txt", "000032\n"
+    ),
+    "only 0 and 255": put_binary_masks,
+    "an empty image": lambda root: exports.put(root, "JPEGImages/000032.jpg", b""),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_DATA)
+def test_wrong_data_exits_with_1_from_check_and_build(root, tmp_path, capsys, kind):
+    WRONG_DATA[kind](root)
+    (checked, _), (built, _) = both(capsys, root, tmp_path / "data")
+    assert (checked, built) == (1, 1)
+
+
+def test_a_name_that_is_given_twice_is_refused():
+    with pytest.raises(ConfigError, match="each name once"):
+        arguments.pairs("--keys", "a=1,a=2", arguments.word)
+
+
+def test_void_takes_values_names_and_colours():
+    parser = argparse.ArgumentParser()
+    arguments.add(parser)
+    args = parser.parse_args(["ROOT", "--void", "255 ignore 224,224,192 -1"])
+    assert arguments.fields(args)["void"] == [255, "ignore", (224, 224, 192), -1]
