@@ -1,4 +1,7 @@
+import json
 import pickle
+
+import pytest
 
 from voc_seg_tfrecord import errors
 
@@ -23,3 +26,25 @@ def test_errors_survive_pickling():
         again = pickle.loads(pickle.dumps(error))
         assert type(again) is type(error)
         assert str(again) == str(error)
+
+
+def all_types(base):
+    return [base, *(t for below in base.__subclasses__() for t in all_types(below))]
+
+
+@pytest.mark.parametrize("kind", all_types(errors.VocSegError))
+def test_every_error_comes_back_from_json(kind):
+    problem = errors.MaskError("m.png", found="value 21", expected="0 to 20", kind="unknown value")
+    if kind is errors.SplitError:
+        error = kind("train", [problem, problem], 3)
+    else:
+        error = kind("train", found="x", remedy="y")
+    again = errors.from_json(json.loads(json.dumps(error.to_json())))
+    assert type(again) is kind
+    assert vars(again).keys() == vars(error).keys()
+    assert (str(again), again.kind) == (str(error), error.kind)
+
+
+def test_plain_data_of_another_type_is_no_error_of_ours():
+    with pytest.raises(KeyError):
+        errors.from_json({"type": "SystemExit", "where": "x", "found": "y"})

@@ -1,17 +1,18 @@
 """The exceptions of this package: one small tree, one shape of message."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class VocSegError(ValueError):
     """Something about the data or the call is wrong, and the message says what to do.
 
     Args:
-      where: the file, list line or option that is at fault.
+      where: the file, the line of a list, or the option that is wrong.
       found: what is there.
       expected: what should be there.
       remedy: what the user can do about it.
-      kind: what sort of problem it is, in a few words; by default that of the class.
+      kind: the sort of problem in a few words; by default that of the class.
     """
 
     KIND = "other"
@@ -31,14 +32,18 @@ class VocSegError(ValueError):
             parts.append(f"what to do: {remedy}")
         super().__init__("\n  ".join(parts))
 
+    def to_json(self) -> dict[str, Any]:
+        """Returns the error as plain data, for `from_json` in another process."""
+        fields = ("where", "found", "expected", "remedy", "kind")
+        return {"type": type(self).__name__, **{name: getattr(self, name) for name in fields}}
+
     def __reduce__(self):
-        # Beam and process pools pickle exceptions; keyword-only arguments need help.
-        fields = {name: getattr(self, name) for name in ("found", "expected", "remedy", "kind")}
-        return _rebuild, (type(self), self.where, fields)
+        # Process pools pickle exceptions; keyword-only arguments need help.
+        return from_json, (self.to_json(),)
 
 
 class ConfigError(VocSegError):
-    """A config, flag or argument makes no sense."""
+    """The call is wrong: a config, an option or an argument."""
 
     KIND = "wrong call"
 
@@ -86,7 +91,7 @@ class RecordError(VocSegError):
 
 
 class SplitError(VocSegError):
-    """A split has problems; the first few are shown, all are counted.
+    """A split has problems. The first few are shown and all are counted.
 
     Args:
       split: name of the split.
@@ -108,13 +113,50 @@ class SplitError(VocSegError):
             lines.append(f"  ... and {len(problems) - self.SHOWN} more")
         super().__init__(f"split {split!r}", found="\n".join(lines))
 
-    def __reduce__(self):
-        return type(self), (self.split, self.problems, self.examined)
+    def to_json(self) -> dict[str, Any]:
+        """Returns the error as plain data, for `from_json` in another process."""
+        problems = [problem.to_json() for problem in self.problems]
+        return {
+            "type": type(self).__name__,
+            "split": self.split,
+            "problems": problems,
+            "examined": self.examined,
+        }
+
+
+def from_json(data: Mapping[str, Any]) -> VocSegError:
+    """Returns the error that `to_json` made plain data of.
+
+    Args:
+      data: the plain data. Only a class of this module is ever called with it.
+
+    Raises:
+      KeyError: if its type is no error of this module.
+    """
+    fields = dict(data)
+    kind = _TYPES[fields.pop("type")]
+    if kind is SplitError:
+        fields["problems"] = [from_json(problem) for problem in fields["problems"]]
+        return SplitError(**fields)
+    return kind(fields.pop("where"), **fields)
 
 
 def _indent(text: str) -> str:
     return "\n".join("  " + line for line in text.splitlines())
 
 
-def _rebuild(cls: type[VocSegError], where: str, fields: dict[str, str]) -> VocSegError:
-    return cls(where, **fields)
+_TYPES = {
+    kind.__name__: kind
+    for kind in (
+        VocSegError,
+        ConfigError,
+        SourceError,
+        LayoutError,
+        ListError,
+        ImageError,
+        MaskError,
+        AnnotationError,
+        RecordError,
+        SplitError,
+    )
+}

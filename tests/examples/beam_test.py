@@ -1,6 +1,11 @@
+import contextlib
 import json
+import pathlib
+import pickle
 
 import apache_beam
+from etils import epath
+import numpy as np
 import pytest
 from support.building import build, records, version_folders
 from support.paths import DUMMY_DATA
@@ -9,7 +14,11 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.build_from.memory import ArrayItem
+from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import beam
+from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.trees.tree import VocTree
 
 OWN = VocSegConfig(name="own")
 
@@ -129,3 +138,43 @@ def test_tfds_build_with_beam_ends_with_the_error_and_a_status_that_is_not_0(
     assert result.returncode != 0
     assert "SplitError: split 'train': 1 of 3 examples cannot be used" in result.stderr
     assert version_folders(tmp_path / "data") == []
+
+
+def test_the_files_for_the_workers_are_lines_of_json(tmp_path):
+    tree = VocTree(DUMMY_DATA / "VOCdevkit" / "VOC2012")
+    pairs = tree.pairs("train", tree.read_ids("train"))
+    beam.MakeExamples("train", pairs, OWN.example_spec(index_rule(21)), epath.Path(tmp_path))
+    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    assert [path.name for path in files] == ["items-000000000000.jsonl", "split.jsonl"]
+    items, split = ([json.loads(x) for x in path.read_text().splitlines()] for path in files)
+    assert [type(pairs[0]).from_json(data) for _, data in items] == pairs
+    assert split == [{"split": "train", "examined": len(pairs)}]
+
+
+class Touching:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return pathlib.Path.touch, (self.path,)
+
+
+def test_a_pickle_in_the_shared_folder_is_refused_and_not_run(tmp_path):
+    planted = pickle.dumps(Touching(tmp_path / "touched"), protocol=0)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pytest.raises(json.JSONDecodeError))
+        folder = stack.enter_context(beam.exchange(tmp_path))
+        (folder / "000").mkdir()
+        (folder / "000" / "problems-x.jsonl").write_bytes(planted)
+    assert not (tmp_path / "touched").exists()
+    pickle.loads(planted)
+    assert (tmp_path / "touched").exists()
+
+
+def test_arrays_in_memory_are_refused_under_beam(tmp_path):
+    item = ArrayItem("a", "a.png", np.zeros((2, 2), np.uint8), np.zeros((2, 2), np.uint8), None)
+    spec = OWN.example_spec(index_rule(21))
+    with pytest.raises(ConfigError, match="build them without Beam"):
+        beam.MakeExamples("train", [item], spec, epath.Path(tmp_path))

@@ -1,4 +1,5 @@
 import io
+import json
 
 from etils import epath
 import numpy as np
@@ -82,3 +83,9 @@ def test_a_file_without_records_is_refused(tmp_path, copies):
     path = handwritten.write(tmp_path / "a.tfrecord", [])
     with pytest.raises(RecordError, match=r"a\.tfrecord: no record"):
         items.scan_records([path], copies)
+
+
+def test_a_record_item_can_be_sent_to_another_machine():
+    layout = layouts.KNOWN["DeepLab"]
+    item = items.RecordItem("a", "a.png", "/data/x.tfrecord", 12, 345, layout, "x, record 0")
+    assert items.RecordItem.from_json(json.loads(json.dumps(item.to_json()))) == item

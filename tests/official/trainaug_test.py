@@ -1,7 +1,7 @@
 import dataclasses
 import hashlib
 import io
-import pickle
+import json
 import shutil
 import tarfile
 
@@ -178,7 +178,8 @@ def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
 def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
     tree = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
     pairs = tree.pairs("train", tree.read_ids("train"), Parts(instances=True))
-    assert pickle.loads(pickle.dumps(pairs)) == pairs
+    sent = json.dumps([pair.to_json() for pair in pairs])
+    assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == pairs
 
 
 @pytest.mark.usefixtures("of_pngs")

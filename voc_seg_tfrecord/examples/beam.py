@@ -1,31 +1,35 @@
 """A split under Apache Beam: the same examples and errors, on as many machines as there are.
 
-Imported only by a build that uses Beam. What the driver tells the workers, and what they
-tell it back, goes through files below the data_dir, which TFDS has all of them share anyway:
-a pipeline that held all ids itself would be too big to submit, and what a runner makes of an
-exception on a worker differs from runner to runner.
+Imported only by a build that uses Beam. Driver and workers exchange files of JSON lines below
+the data_dir, which all of them share anyway, for two reasons:
+
+1. A pipeline that held all ids itself would be too big to submit.
+2. What a runner makes of an exception on a worker differs from runner to runner.
+
+The files hold data alone. Reading one executes nothing, whoever else can write to the folder.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import contextlib
-import pickle
+import json
 from typing import Any
 import uuid
 
 import apache_beam as beam
 from etils import epath
 
-from voc_seg_tfrecord.errors import SplitError, VocSegError
+from voc_seg_tfrecord import errors
+from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
 from voc_seg_tfrecord.examples.raw import Item
 
 CHUNK = 1000
-"""How many pairs the driver puts into one file."""
+"""How many items the driver puts into one file."""
 
 
 @contextlib.contextmanager
 def exchange(data_dir: epath.PathLike) -> Iterator[epath.Path]:
-    """Opens the folder through which driver and workers talk, while a pipeline runs.
+    """Opens the folder of files for driver and workers, while a pipeline runs.
 
     Args:
       data_dir: the folder that is being built; all workers must see it.
@@ -55,23 +59,27 @@ class MakeExamples(beam.PTransform):
 
     Args:
       split: the split's name.
-      pairs: its files.
+      items: its examples in their source, all of one class.
       spec: what to make of them.
       folder: what `exchange` yielded.
+
+    Raises:
+      ConfigError: if the items cannot be sent to a worker.
     """
 
-    def __init__(self, split: str, pairs: Sequence[Item], spec: ExampleSpec, folder: epath.Path):
+    def __init__(self, split: str, items: Sequence[Item], spec: ExampleSpec, folder: epath.Path):
         super().__init__()
+        self._item_type = _type_of(items)
         self._spec = spec
-        # Splits are numbered, so that the first one's problems are told first.
+        # Splits are numbered, so that the problems of the first one are told first.
         self._folder = folder / f"{len(list(folder.iterdir())):03}"
         self._folder.mkdir()
-        (self._folder / "split.pickle").write_bytes(pickle.dumps((split, len(pairs))))
+        _write_lines(self._folder / "split.jsonl", [{"split": split, "examined": len(items)}])
         self._chunks = []
-        for start in range(0, len(pairs), CHUNK):
-            path = self._folder / f"pairs-{start:012}.pickle"
-            numbered = list(enumerate(pairs[start : start + CHUNK], start))
-            path.write_bytes(pickle.dumps(numbered))
+        for start in range(0, len(items), CHUNK):
+            path = self._folder / f"items-{start:012}.jsonl"
+            numbered = enumerate(items[start : start + CHUNK], start)
+            _write_lines(path, ([number, item.to_json()] for number, item in numbered))
             self._chunks.append(str(path))
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
@@ -79,17 +87,18 @@ class MakeExamples(beam.PTransform):
         return (
             pipeline
             | "Chunks" >> beam.Create(self._chunks)
-            | "Pairs" >> beam.FlatMap(_read_chunk)
+            | "Items" >> beam.FlatMap(_read_lines)
             # Otherwise one worker would get a whole chunk.
             | "Spread" >> beam.Reshuffle()
-            | "Examples" >> beam.ParDo(_MakeExample(self._spec, str(self._folder)))
+            | "Examples" >> beam.ParDo(_MakeExample(self._item_type, self._spec, str(self._folder)))
         )
 
 
 class _MakeExample(beam.DoFn):
     """Makes one example, or notes its problem for the driver."""
 
-    def __init__(self, spec: ExampleSpec, folder: str):
+    def __init__(self, item_type: type[Item], spec: ExampleSpec, folder: str):
+        self._item_type = item_type
         self._spec = spec
         self._folder = folder
         self._problems: list[tuple[int, VocSegError]] = []
@@ -97,29 +106,50 @@ class _MakeExample(beam.DoFn):
     def start_bundle(self) -> None:
         self._problems = []
 
-    def process(self, numbered: tuple[int, Item]) -> Iterator[tuple[str, dict[str, Any]]]:
-        number, pair = numbered
-        result = try_example(self._spec, pair)
+    def process(self, line: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        number, data = json.loads(line)
+        item = self._item_type.from_json(data)
+        result = try_example(self._spec, item)
         if isinstance(result, VocSegError):
             self._problems.append((number, result))
         else:
-            yield pair.id, result
+            yield item.id, result
 
     def finish_bundle(self) -> None:
         if self._problems:
-            path = epath.Path(self._folder) / f"problems-{uuid.uuid4()}.pickle"
-            path.write_bytes(pickle.dumps(self._problems))
+            path = epath.Path(self._folder) / f"problems-{uuid.uuid4()}.jsonl"
+            _write_lines(path, ([number, error.to_json()] for number, error in self._problems))
 
 
-def _read_chunk(path: str) -> list[tuple[int, Item]]:
-    return pickle.loads(epath.Path(path).read_bytes())
+def _type_of(items: Sequence[Item]) -> type[Item]:
+    """Returns the class of the items; it goes to the workers with the pipeline's own code."""
+    (item_type,) = {type(item) for item in items}
+    if not hasattr(item_type, "from_json"):
+        raise ConfigError(
+            "Apache Beam",
+            found="examples that are in the memory of this process alone",
+            expected="examples that lie in files, which workers can read",
+            remedy="build them without Beam options",
+        )
+    return item_type
+
+
+def _write_lines(path: epath.Path, values: Iterable[Any]) -> None:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+
+
+def _read_lines(path: epath.PathLike) -> list[str]:
+    return epath.Path(path).read_text().splitlines()
 
 
 def _raise_problems(folder: epath.Path) -> None:
     for split_folder in sorted(folder.iterdir()):
         problems: dict[int, VocSegError] = {}  # by number: a bundle may have been run twice
-        for path in split_folder.glob("problems-*.pickle"):
-            problems.update(pickle.loads(path.read_bytes()))
+        for path in split_folder.glob("problems-*.jsonl"):
+            for line in _read_lines(path):
+                number, data = json.loads(line)
+                problems[number] = errors.from_json(data)
         if problems:
-            split, examined = pickle.loads((split_folder / "split.pickle").read_bytes())
-            raise SplitError(split, [problems[n] for n in sorted(problems)], examined) from None
+            (line,) = _read_lines(split_folder / "split.jsonl")
+            found = [problems[number] for number in sorted(problems)]
+            raise SplitError(problems=found, **json.loads(line)) from None

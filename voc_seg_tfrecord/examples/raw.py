@@ -32,6 +32,9 @@ class RawExample:
 class Item(Protocol):
     """One example in its source: a tree, a file of records, or arrays in memory.
 
+    An item that lies in files has `to_json()`, which returns plain data, and a class method
+    `from_json(data)`: so it gets to a worker under Apache Beam.
+
     Attributes:
       id: the example's key, unique in its split.
     """

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import pathlib
 import re
-from typing import Any
+from typing import Any, Self
 
 from etils import epath
 import numpy as np
@@ -46,6 +46,15 @@ class RecordItem:
     length: int
     layout: RecordLayout
     where: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the item as plain data, for `from_json` on a worker."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the item that `to_json` made plain data of."""
+        return cls(**{**data, "layout": RecordLayout(**data["layout"])})
 
     def read(self) -> RawExample:
         """Reads the record again by its offset."""

@@ -1,6 +1,9 @@
 """One id's files in a tree."""
 
+from collections.abc import Mapping
 import dataclasses
+import os
+from typing import Any, Self
 
 from etils import epath
 
@@ -28,7 +31,7 @@ IMAGE_AND_MASK = Parts()
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """One id's files. Cheap to make, to pickle and to send to a worker.
+    """One id's files. Cheap to make, and to send to a worker as JSON.
 
     Attributes:
       id: the image id, the example's key.
@@ -55,3 +58,19 @@ class Pair:
             instances=self.instances and File.read(self.instances),
             annotation=self.annotation and File.read(self.annotation),
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the pair as plain data, for `from_json` on a worker."""
+        return {
+            name: os.fspath(value) if isinstance(value, os.PathLike) else value
+            for name, value in vars(self).items()
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the pair that `to_json` made plain data of."""
+        paths = {name: epath.Path(data[name]) for name in _PATHS if data[name] is not None}
+        return cls(**{**data, **paths})
+
+
+_PATHS = ("image", "mask", "instances", "annotation")
