@@ -213,5 +213,5 @@ def test_own_data_needs_a_manual_folder(tmp_path):
 
 def test_two_trees_in_the_manual_folder_are_named(devkit, root, tmp_path):
     (root.parent / "VOC2007" / "JPEGImages").mkdir(parents=True)
-    with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"2 trees: .*VOC2007, .*VOC2012"):
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"2 trees:\n.*VOC2007\n.*VOC2012"):
         build(tmp_path / "data", VocSegConfig(name="mine"), pathlib.Path(devkit))

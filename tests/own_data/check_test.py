@@ -94,5 +94,5 @@ def test_no_file_stops_the_check(export, capsys, content):
 def test_the_page_for_people_names_kind_count_and_effect(export, capsys):
     assert cli.main(["check", str(export)]) == 0
     printed = capsys.readouterr().out
-    assert "1 x no mask (the build: left out)" in printed
+    assert "1 x no mask (left out of a build)" in printed
     assert "a build would go through" in printed

@@ -30,5 +30,5 @@ def test_another_seed_gives_another_assignment():
 
 @pytest.mark.parametrize("ratios", [{"a": 0.5}, {"a": 0.6, "b": 0.6}, {"a": 1.2, "b": -0.2}])
 def test_ratios_that_do_not_share_out_everything_are_refused(ratios):
-    with pytest.raises(ConfigError, match="sum up to 1"):
+    with pytest.raises(ConfigError, match="sum to 1"):
         check_ratios(ratios, "splits")

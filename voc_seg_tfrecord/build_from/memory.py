@@ -1,4 +1,4 @@
-"""Images and masks in memory, or any iterator of them, as a source of examples."""
+"""From images and masks in memory, or an iterator of them, to a built dataset."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -68,8 +68,8 @@ def from_arrays(
 ) -> tfds.core.DatasetBuilder:
     """Builds a dataset from arrays.
 
-    With one split the arrays are drawn as they are written, so iterators may be longer than
-    memory; ratios need to see all of them first.
+    With one split each array is written as soon as it is drawn, so an iterator may hold more
+    than fits into memory. Ratios need all arrays in memory first.
 
     Args:
       images: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]` each; sizes may differ.
@@ -78,9 +78,9 @@ def from_arrays(
       filenames: a name for each image; `00000000.png` and so on by default.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
       class_names: in the order of the indices.
-      splits: ratios by which the images are shared out, by a hash of their names; by
-        default everything is `train`.
-      seed: of that assignment.
+      splits: ratios by which images are assigned to splits, by a hash of their names; by
+        default all images are in `train`.
+      seed: seed for assigning images to splits by ratio.
       data_dir: where to write; TFDS's default if not given.
       **options: see `build_source`.
 
@@ -147,7 +147,7 @@ def _image(image: np.ndarray, where: str) -> np.ndarray:
             where,
             found=f"an array {array.dtype}{list(array.shape)}",
             expected="uint8 [H, W], [H, W, 1] or [H, W, 3]",
-            remedy="scale to 0..255 and convert with .astype('uint8'); channels go last",
+            remedy="scale to 0..255 and convert with .astype('uint8'); channels are the last axis",
         )
     return np.ascontiguousarray(array)
 

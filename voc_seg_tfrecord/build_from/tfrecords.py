@@ -35,11 +35,12 @@ def import_records(
       files: files, folders or patterns; gzip-compressed ones too.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
       class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's.
-      splits: ratios by which all records are shared out. By default the files' names tell
-        (`train`, `val`, `test`), or everything is `train`.
-      keys: which feature holds what, as in `RecordLayout`; found out for known layouts.
-      repair: whether to map luminances of VOC's palette back to classes, where they tell.
-      seed: of the assignment by ratios.
+      splits: ratios by which all records are assigned to splits. By default the names of the
+        files give the split (`train`, `val`, `test`), or all records are in `train`.
+      keys: which feature holds what, as in `RecordLayout`; detected for known layouts.
+      repair: whether to map luminances of VOC's palette back to classes, where each belongs
+        to one class.
+      seed: seed for assigning records to splits by ratio.
       data_dir: where to write; TFDS's default if not given.
       **options: see `build_source`.
 
@@ -67,7 +68,7 @@ def import_records(
 def share_out(
     items: Mapping[str, list[RecordItem]], ratios: Mapping[str, float] | None, seed: int
 ) -> dict[str, list[RecordItem]]:
-    """Shares all items out by ratios, or leaves them where they are if there are none."""
+    """Assigns all items to splits by ratios; without ratios the items stay where they are."""
     if ratios is None:
         return dict(items)
     check_ratios(ratios, "splits")

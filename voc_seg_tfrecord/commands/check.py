@@ -20,6 +20,12 @@ SUMMARY = "show everything that is wrong with a tree, before you build it"
 
 _SHOWN = 3  # findings of a kind
 
+_EFFECTS = {
+    findings.STOPS: "stops a build",
+    findings.LEFT_OUT: "left out of a build",
+    findings.IGNORED: "does not change a build",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
@@ -64,11 +70,11 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Repo
 
 def _print_findings(summary: dict) -> None:
     for kind in summary["findings"]:
-        print(f"{kind['count']:6} x {kind['kind']} (the build: {kind['effect']})")
+        print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
         for message in kind["messages"][:_SHOWN]:
             print("           " + message.replace("\n", "\n           "))
         if kind["count"] > _SHOWN:
-            print(f"           ... and {kind['count'] - _SHOWN} more; --json lists all")
+            print(f"           ... and {kind['count'] - _SHOWN} more; --json shows all")
 
 
 def _print_classes(summary: dict) -> None:

@@ -1,4 +1,4 @@
-"""Masks that fell into the palette trap: luminance where class indices should be."""
+"""Masks that hold luminances where class indices should be, because a palette was lost."""
 
 from collections.abc import Collection
 import functools
@@ -14,7 +14,7 @@ _PILLOW = ((19595, 38470, 7471), 16, 1 << 15)
 
 @functools.cache
 def tables() -> tuple[dict[int, tuple[int, ...]], ...]:
-    """Returns classes by luminance, for TensorFlow's decoder and for Pillow's.
+    """Returns the classes of each luminance, for TensorFlow's decoder and for Pillow's.
 
     0, 1, 2 and 255 of VOC's palette become 0, 38, 75 and 220. TensorFlow's libpng drops
     fractions, so that bicycle and sheep are both 75, bottle and tvmonitor both 52; Pillow's
@@ -35,7 +35,7 @@ def tables() -> tuple[dict[int, tuple[int, ...]], ...]:
 
 
 def looks_ruined(values: Collection[int]) -> bool:
-    """Says whether mask values can only be luminances of VOC's palette.
+    """Tells whether mask values can only be luminances of VOC's palette.
 
     Args:
       values: all values that occur in a set of masks.
@@ -64,8 +64,8 @@ def repair(values: Collection[int], where: object) -> dict[int, int]:
     names = " or ".join(VOC_CLASSES[index] for index in table[shared])
     raise MaskError(
         where,
-        found=f"value {shared}, which is {names}: nothing tells which",
-        expected="luminances that stand for one class each",
+        found=f"value {shared}, which may be {names}",
+        expected="luminances that belong to one class each",
         remedy="build from the original palette masks",
     )
 
@@ -76,8 +76,8 @@ def ruined_error(values: Collection[int], where: object) -> MaskError:
     return MaskError(
         where,
         found=f"luminances of VOC's palette ({shown}) where class indices should be",
-        expected="0 to 20, or 255: here palette masks were decoded as grey, so that 0, 1, 2, "
-        "255 became 0, 38, 75, 220, and bicycle and sheep, bottle and tvmonitor one value",
-        remedy="build from the original palette masks; --repair maps the values back if none "
-        "of those that collide occur",
+        expected="0 to 20, or 255. Palette masks were decoded as grey here: 0, 1, 2, 255 became "
+        "0, 38, 75, 220. Bicycle and sheep became the same value, and so did bottle and tvmonitor",
+        remedy="build from the original palette masks. --repair maps the values back if no value "
+        "belongs to two classes",
     )

@@ -20,10 +20,10 @@ _DEEP = 3  # levels below the given folder in which a tree is searched
 
 _KNOWN_LAYOUTS = f"""\
 one of these layouts:
-    images in {IMAGES}, masks in {MASKS}, lists in {LISTS} (Pascal VOC, CVAT, Supervisely)
-    images in {IMAGES}, masks in SegmentationClassPNG (labelme, datumaro)
-    images in {IMAGES}, masks in SegmentationClassRaw or SegmentationClassAug
-    images in imgs, masks in gts, lists in splits (MMSegmentation)
+    {IMAGES}, {MASKS} and {LISTS} (Pascal VOC, CVAT)
+    {IMAGES} and SegmentationClassPNG (labelme)
+    {IMAGES} and SegmentationClassAug or SegmentationClassRaw
+    imgs, gts and splits (MMSegmentation)
     NAME.jpg and NAME_mask.png in one folder (Roboflow)"""
 
 # Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'.

@@ -1,4 +1,4 @@
-"""What a check of a tree has found, and its summary for machines."""
+"""The findings of a check, and their summary as plain data."""
 
 import collections
 import dataclasses
@@ -15,13 +15,13 @@ STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing to know about a tree.
+    """One fact about a tree that its owner should know.
 
     Attributes:
-      kind: what sort of thing.
+      kind: the sort of finding.
       where: the file, list or ids.
-      message: all about it.
-      effect: what a build does: `stops`, `left out` or `ignored`.
+      message: what was found, in full.
+      effect: what a build does about it: `stops`, `left out` or `ignored`.
     """
 
     kind: str
@@ -57,12 +57,12 @@ class Report:
 
 
 def finding_of(error: VocSegError) -> Finding:
-    """Returns what an error found."""
+    """Returns an error as a finding."""
     return Finding(error.kind, error.where, str(error))
 
 
 def summary(report: Report) -> dict[str, Any]:
-    """Returns a report for machines: plain dictionaries, lists, numbers and texts."""
+    """Returns a report as plain data, which can be written as JSON."""
     kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
     for finding in report.findings:
         kinds[finding.kind, finding.effect].append(finding)

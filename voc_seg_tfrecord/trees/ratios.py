@@ -1,4 +1,4 @@
-"""Which split an id belongs to when no list says so."""
+"""Assigns ids to splits by ratio, where no list does."""
 
 from collections.abc import Iterable, Mapping
 import hashlib
@@ -9,7 +9,7 @@ _SCALE = 1 << 64
 
 
 def check_ratios(ratios: Mapping[str, float], where: object) -> None:
-    """Checks that the ratios of the splits share out the whole pool.
+    """Checks that the ratios of the splits sum to 1.
 
     Raises:
       ConfigError: if one is not above 0, or their sum is not 1.
@@ -20,20 +20,20 @@ def check_ratios(ratios: Mapping[str, float], where: object) -> None:
             where,
             found=", ".join(f"{name}={ratio:g}" for name, ratio in ratios.items())
             + f", together {total:g}",
-            expected="ratios above 0 that sum up to 1, such as train=0.8,validation=0.2",
+            expected="ratios above 0 that sum to 1, such as train=0.8,validation=0.2",
             remedy="change the ratios",
         )
 
 
 def assign(ids: Iterable[str], ratios: Mapping[str, float], seed: int) -> dict[str, list[str]]:
-    """Shares ids out to splits.
+    """Assigns ids to splits.
 
     An id's place depends on the id, the seed and the ratios alone: not on the machine, not
     on the other ids. Adding images later moves none of the old ones.
 
     Args:
       ids: the pool.
-      ratios: each split's share; they sum up to 1.
+      ratios: each split's share; they sum to 1.
       seed: another seed gives another assignment.
 
     Returns:

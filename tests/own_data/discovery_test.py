@@ -1,0 +1,44 @@
+from etils import epath
+import pytest
+from support import exports
+
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.own_data import discovery
+
+
+def test_the_nearest_level_that_has_a_tree_wins(tmp_path):
+    for name in ("a/JPEGImages", "b/deeper/JPEGImages"):
+        (tmp_path / name).mkdir(parents=True)
+    assert discovery.find_roots(epath.Path(tmp_path)) == [epath.Path(tmp_path / "a")]
+
+
+def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
+    exports.labelme_old(tmp_path)
+    root = epath.Path(tmp_path)
+    assert discovery.find_layout(root).masks == "SegmentationClass"
+    (tmp_path / "SegmentationClassPNG").mkdir()
+    mask = exports.write_png(exports.truth("a"), color=0)
+    exports.put(tmp_path, "SegmentationClassPNG/a.png", mask)
+    assert discovery.find_layout(root).masks == "SegmentationClassPNG"
+
+
+def test_what_is_no_tree_is_told_five_layouts_one_per_line(tmp_path):
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(LayoutError) as caught:
+        discovery.find_tree(epath.Path(tmp_path))
+    assert "no masks among photos" in str(caught.value)
+    layouts = [line for line in str(caught.value).splitlines() if line.startswith("    ")]
+    assert len(layouts) == 5
+    assert max(map(len, layouts)) < 90
+
+
+@pytest.mark.parametrize(
+    ("names", "splits"),
+    [
+        (["train", "trainval", "val"], {"train": "train", "validation": "val"}),
+        (["trainval"], {"trainval": "trainval"}),
+        (["default"], {"default": "default"}),
+    ],
+)
+def test_lists_that_hold_train_too_make_no_split(names, splits):
+    assert discovery.standard_lists(names) == splits
