@@ -11,6 +11,7 @@ from voc_seg_tfrecord import sources
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.labels import BACKGROUND_NAMES
 from voc_seg_tfrecord.own_data.plan import Plan, find_class_file, make_plan, open_tree
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -144,8 +145,7 @@ def _names_in(tree: VocTree, config: VocSegConfig) -> list[str]:
     if class_file is None:
         raise LayoutError(
             tree.root,
-            found="no class names: none of labelmap.txt, dataset_meta.json, class_names.txt, "
-            "colors.txt and _classes.csv is there",
+            found=f"no class names: none of {', '.join(class_files.NAMES)} is there",
             expected="the names of the classes, in the order of the masks' values",
             remedy="give them with --class_names background,crack, or VOC's 21 names with "
             "--class_names voc",

@@ -15,7 +15,11 @@ T = TypeVar("T")
 def add(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments about a tree to a command."""
     parser.add_argument("root", metavar="ROOT", help="the folder that your labelling tool exported")
-    classes = parser.add_argument_group("classes and masks")
+    _add_classes(parser.add_argument_group("classes and masks"))
+    _add_folders(parser.add_argument_group("folders and splits"))
+
+
+def _add_classes(classes: argparse._ArgumentGroup) -> None:
     classes.add_argument(
         "--class_names",
         help="names in mask order, separated by commas, or voc for VOC's 21; default: read from "
@@ -48,7 +52,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
         "demands (auto), always (apply), or never (ignore); default: auto",
     )
-    folders = parser.add_argument_group("folders and splits")
+
+
+def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
     folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
     folders.add_argument(

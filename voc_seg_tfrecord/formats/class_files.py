@@ -64,8 +64,7 @@ def find(root: epath.Path, *folders: str) -> ClassFile | None:
       *folders: folders below it to look in as well.
 
     Returns:
-      The first of labelmap.txt, dataset_meta.json, class_names.txt, colors.txt and
-      _classes.csv that is there, None where none is.
+      The first of `NAMES` that exists, None where none does.
 
     Raises:
       LayoutError: if the file cannot be read as its tool writes it.
@@ -163,6 +162,9 @@ _PARSERS = {
     "colors.txt": _colors,
     "_classes.csv": _classes_csv,
 }
+
+NAMES = tuple(_PARSERS)
+"""Names of the class files that are known, in the order in which they are tried."""
 
 _EXPECTED = {
     "labelmap.txt": "lines such as name:128,0,0::",
