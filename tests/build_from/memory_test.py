@@ -51,7 +51,7 @@ def test_ratios_and_names(tmp_path):
     ("images", "said", "words"),
     [
         ([np.zeros((4, 4, 3))], {"masks": [np.zeros((4, 4), int)]}, r"float64\[4, 4, 3\]"),
-        ([np.zeros((3, 4, 4), "u1")], {"masks": [np.zeros((4, 4), int)]}, "channels go last"),
+        ([np.zeros((3, 4, 4), "u1")], {"masks": [np.zeros((4, 4), int)]}, "the last axis"),
         ([np.zeros((4, 4, 3), "u1")], {"masks": [np.zeros((4, 5), int)]}, "mask of 5 x 4"),
         ([np.zeros((4, 4, 3), "u1")], {"masks": [np.full((4, 4), 7)]}, "value 7 on 16 pixels"),
         ([np.zeros((4, 4, 3), "u1")], {"masks": [np.zeros((4, 4))]}, "one-hot"),
