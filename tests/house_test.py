@@ -12,7 +12,7 @@ ORDER = re.split(
     r"[ <\n]+",
     """errors labels pool features < formats < facts masks < examples < trees < configs
     < interop official own_data < sources < audit voc_seg_tfrecord_dataset_builder
-    < build_from < arrays pipeline splits stats < commands""",
+    < build_from < arrays pipeline splits stats evaluation < commands""",
 )
 
 
@@ -39,7 +39,7 @@ def test_every_module_imports_one_way():
 
 
 def test_every_room_says_what_it_is_and_imports_nothing():
-    public = {"pipeline", "stats"}  # users import these by name
+    public = {"evaluation", "pipeline", "stats"}  # users import these by name
     for path in PACKAGE.glob("*/__init__.py"):
         tree = ast.parse(path.read_text())
         assert len(ast.get_docstring(tree).split()) > 10, path

@@ -2,8 +2,8 @@
 
 Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecord')` and
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
-imported. The public modules `arrays`, `leaks`, `pipeline`, `splits`, `stats` and `verify` are
-imported when they are first asked for.
+imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `splits`, `stats` and
+`verify` are imported when they are first asked for.
 """
 
 import importlib
@@ -30,6 +30,7 @@ __all__ = [
 # Imported late, as some of them import TensorFlow. Not in `__all__`: `import *` would load them.
 _MODULES = {
     "arrays": "arrays",
+    "evaluation": "evaluation",
     "leaks": "audit.leaks",
     "pipeline": "pipeline",
     "splits": "splits",

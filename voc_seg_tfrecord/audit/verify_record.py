@@ -46,15 +46,21 @@ def examine(
     problems += _inner_problems(record, arrays, class_names)
     if source is not None:
         problems += _outer_problems(record, arrays, source, split)
-    digests = {n: fingerprint.mask_digest(record.id, array) for n, array in arrays.items()}
-    return Examined(
-        record.id,
-        fingerprint.Digests(
-            fingerprint.image_digest(record.id, record.bytes(IMAGE)),
-            digests.get(MASK, b""),
-            digests.get(INSTANCES, b""),
-        ),
-        tuple(problems),
+    return Examined(record.id, digests_of(record, arrays), tuple(problems))
+
+
+def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.Digests:
+    """Hashes one record.
+
+    Args:
+      record: the record.
+      masks: its masks by the name of their feature, uint8 `[H, W]`.
+    """
+    digests = {name: fingerprint.mask_digest(record.id, mask) for name, mask in masks.items()}
+    return fingerprint.Digests(
+        fingerprint.image_digest(record.id, record.bytes(IMAGE)),
+        digests.get(MASK, b""),
+        digests.get(INSTANCES, b""),
     )
 
 

@@ -178,6 +178,11 @@ def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
             metavar=name.upper(),
             help="a built dataset: voc_seg_tfrecord/CONFIG, or the path of its version folder",
         )
+    add_data_dir(parser)
+
+
+def add_data_dir(parser: argparse.ArgumentParser) -> None:
+    """Adds `--data_dir` of commands that read built datasets."""
     parser.add_argument(
         "--data_dir", help="the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"
     )

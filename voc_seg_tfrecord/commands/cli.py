@@ -10,7 +10,17 @@ from absl import logging
 
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
-COMMANDS = ("check", "build", "verify", "stats", "leaks", "preview", "export", "import_")
+COMMANDS = (
+    "check",
+    "build",
+    "verify",
+    "stats",
+    "leaks",
+    "preview",
+    "evaluate",
+    "export",
+    "import_",
+)
 """Modules of `voc_seg_tfrecord.commands`, in the order in which the help page lists them:
 from a folder to a dataset, then what can be done with a dataset."""
 

@@ -1,0 +1,78 @@
+import json
+
+import pytest
+from support.building import examples
+from support.scoring import moved
+
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats import pillow
+
+
+@pytest.fixture
+def predictions(sample, tmp_path):
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    for name, example in examples(sample, "train").items():
+        data = pillow.encode_png(moved(example["segmentation_mask"][..., 0]))
+        (folder / name.replace(".jpg", ".png")).write_bytes(data)
+    return folder
+
+
+def evaluate(sample, predictions, *words, split="@train"):
+    return cli.main(
+        ["evaluate", f"{sample.data_dir}{split}", "--predictions", str(predictions), *words]
+    )
+
+
+def test_the_table_names_absent_classes_and_the_mean(sample, predictions, capsys):
+    assert evaluate(sample, predictions) == 0
+    out = capsys.readouterr().out
+    assert "@train: 3 images" in out
+    assert "mIoU" in out
+    assert "absent from masks and predictions, not in the mean: bicycle" in out
+
+
+def test_json_holds_the_same_numbers(sample, predictions, capsys):
+    evaluate(sample, predictions)
+    table = capsys.readouterr().out
+    evaluate(sample, predictions, "--json")
+    result = json.loads(capsys.readouterr().out)
+    assert f"mIoU            {100 * result['miou']:.2f}" in table
+    assert result["fingerprint"] in table
+    assert result["classes"]["bicycle"]["iou"] is None
+
+
+def test_a_trimap_scores_the_band_alone(sample, predictions, capsys):
+    evaluate(sample, predictions, "--json")
+    whole = json.loads(capsys.readouterr().out)
+    evaluate(sample, predictions, "--json", "--trimap", "2")
+    band = json.loads(capsys.readouterr().out)
+    assert 0 < band["pixels"] < whole["pixels"]
+    assert band["trimap"] == 2
+
+
+def test_the_matrix_is_drawn(sample, predictions, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "matrix.png"
+    assert evaluate(sample, predictions, "--confusion", str(path)) == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "split", "message"),
+    [
+        ((), "", "no split"),
+        ((), "@nothing", "no such split"),
+        (("--trimap", "0"), "@train", "1 pixel or more"),
+        (("--confusion", "matrix.xyz"), "@train", "the ending '.xyz'"),
+    ],
+)
+def test_a_wrong_call_is_named(sample, predictions, capsys, words, split, message):
+    assert evaluate(sample, predictions, *words, split=split) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_prediction_ends_with_1(sample, predictions, capsys):
+    next(predictions.iterdir()).unlink()
+    assert evaluate(sample, predictions) == 1
+    assert "no such file" in capsys.readouterr().err

@@ -1,0 +1,94 @@
+"""Scores predictions against a split of a built dataset, as VOC's devkit counts: one matrix
+over all pixels that are not void, IoU per class, and the mean over the classes that occur.
+"""
+
+import argparse
+import json
+
+from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
+from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.errors import ConfigError
+
+SUMMARY = "score predictions: IoU per class, mIoU, accuracies"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    parser.add_argument(
+        "dataset", metavar="DATASET@SPLIT", help="a built dataset and a split, or SPLIT+SPLIT"
+    )
+    arguments.add_data_dir(parser)
+    parser.add_argument(
+        "--predictions",
+        required=True,
+        metavar="FOLDER",
+        help="folder of ID.png or ID.npy: the class index of each pixel",
+    )
+    parser.add_argument(
+        "--trimap",
+        type=int,
+        metavar="PIXELS",
+        help="count only pixels at most this far from a void pixel, the band around objects",
+    )
+    parser.add_argument(
+        "--confusion", metavar="FILE", help="draw the confusion matrix: .png, .pdf or .svg"
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Scores, prints, and draws the matrix if asked."""
+    from voc_seg_tfrecord import evaluation
+    from voc_seg_tfrecord.evaluation import chart
+
+    name, splits = split_name(args.dataset)
+    if not splits:
+        raise ConfigError(
+            args.dataset,
+            found="no split",
+            expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012@validation",
+            remedy="name the split that was predicted",
+        )
+    if args.confusion:
+        chart.check_path(args.confusion)
+    builder = open_built(name, args.data_dir)
+    result = evaluation.evaluate(
+        builder,
+        check_splits(builder, splits),
+        args.predictions,
+        trimap=args.trimap,
+        progress=True,
+    )
+    if args.confusion:
+        chart.save_confusion(result, args.confusion)
+    if args.json:
+        print(json.dumps(result.as_dict() | {"trimap": args.trimap}, indent=2))
+    else:
+        _print(result, args)
+    return 0
+
+
+def _print(result, args: argparse.Namespace) -> None:
+    band = f", pixels within {args.trimap} of void" if args.trimap else ""
+    print(f"{result.dataset}: {result.images} images{band}")
+    print(f"fingerprint of what was scored: {result.fingerprint}\n")
+    width = max(map(len, result.class_names))
+    print(f"  {'class':{width + 4}}{'IoU':>8}{'accuracy':>10}{'pixels':>12}")
+    pixels = result.matrix.sum(1)
+    rows = zip(result.class_names, result.iou, result.accuracy, pixels, strict=True)
+    for index, (name, iou, accuracy, count) in enumerate(rows):
+        cells = f"{_percent(iou):>8}{_percent(accuracy):>10}{count:12}"
+        print(f"  {index:3} {name:{width}}{cells}")
+    print(f"\nmIoU            {_percent(result.miou)}  over {int(result.present.sum())} classes")
+    print(f"mean accuracy   {_percent(result.mean_accuracy)}")
+    print(f"pixel accuracy  {_percent(result.pixel_accuracy)}")
+    if result.absent:
+        print(f"absent from masks and predictions, not in the mean: {', '.join(result.absent)}")
+    if result.only_predicted:
+        print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
+    if args.confusion:
+        print(f"confusion matrix drawn in {args.confusion}")
+
+
+def _percent(value: float) -> str:
+    return "-" if value != value else f"{100 * value:.2f}"  # NaN is not equal to itself

@@ -1,0 +1,21 @@
+"""Scores of predictions: IoU per class, mIoU and accuracies, counted as VOC's devkit counts.
+
+Enter at `evaluate` for a folder of predictions, at `Confusion` for arrays, and at
+`keras_metric` for a metric in `model.compile`. `confusion` counts, `result` divides,
+`boundary` restricts to a band, `predictions` reads files, `folder` streams a dataset. May
+import everything but `commands`. As users import this room by name, it gives out its names.
+"""
+
+from voc_seg_tfrecord.evaluation.confusion import Confusion
+from voc_seg_tfrecord.evaluation.folder import evaluate
+from voc_seg_tfrecord.evaluation.result import Result
+
+__all__ = ["Confusion", "Result", "evaluate", "keras_metric"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "keras_metric":  # Keras takes seconds to import
+        from voc_seg_tfrecord.evaluation.keras_miou import keras_metric
+
+        return keras_metric
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

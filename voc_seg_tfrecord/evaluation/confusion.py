@@ -1,0 +1,166 @@
+"""The one confusion matrix over all pixels, from which every score follows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.evaluation import boundary
+from voc_seg_tfrecord.evaluation.result import Result
+from voc_seg_tfrecord.labels import VOID
+
+
+class Confusion:
+    """Counts pixels by class of the mask and class of the prediction.
+
+    The rule is that of VOC's devkit (`VOCevalseg.m`):
+
+    1. One matrix is summed over all images; no mean over images is taken.
+    2. Pixels that are void (255) in the mask count nowhere, whatever was predicted there.
+    3. A prediction is a class everywhere. A prediction of void, or of any other value that
+       is no class, is an error, also where the mask is void.
+    4. The IoU of a class is its correct pixels divided by all pixels that have the class in
+       the mask, in the prediction, or in both.
+    5. The mean is over classes. The devkit divides 0 by 0 for a class that occurs neither in
+       masks nor in predictions; here such a class is left out of the mean and named.
+
+    References:
+      Everingham et al., The PASCAL Visual Object Classes Challenge 2012 Development Kit,
+      section 7.2, and its `VOCevalseg.m`.
+
+    Args:
+      class_names: the classes, in mask order, background among them.
+      trimap: if given, only pixels at most so many pixels away from a void pixel count.
+    """
+
+    def __init__(self, class_names: Sequence[str], *, trimap: int | None = None):
+        if not 0 < len(class_names) <= VOID:
+            raise ConfigError(
+                "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"
+            )
+        if trimap is not None and trimap < 1:
+            raise ConfigError("trimap", found=str(trimap), expected="1 pixel or more")
+        self.class_names = tuple(class_names)
+        self.trimap = trimap
+        self.images = 0
+        self.matrix = np.zeros((len(class_names), len(class_names)), np.int64)
+
+    def update(self, masks: np.ndarray, predictions: np.ndarray, where: object = "") -> None:
+        """Adds one image or a batch.
+
+        Args:
+          masks: class indices, integers `[H, W]`, `[H, W, 1]`, `[B, H, W]` or
+            `[B, H, W, 1]`; 0 to C - 1, or 255 for void, which padding is as well.
+          predictions: class indices of the same shape, with or without the last axis of 1;
+            0 to C - 1.
+          where: names the image in errors.
+
+        Raises:
+          MaskError: if shapes differ, or a value is no class.
+        """
+        masks, predictions = _plain(masks, "mask", where), _plain(predictions, "prediction", where)
+        if masks.shape != predictions.shape:
+            raise MaskError(
+                where or "prediction",
+                found=f"a prediction of shape {list(predictions.shape)}",
+                expected=f"{list(masks.shape)}, as its mask has",
+                remedy="resize the scores of the network to the size of the mask before "
+                "taking the class of each pixel",
+            )
+        for mask, prediction in zip(masks, predictions, strict=True):
+            self._add(mask, prediction, where)
+
+    def merge(self, other: "Confusion") -> "Confusion":
+        """Adds what another worker has counted; returns this object.
+
+        Raises:
+          ConfigError: if the other one counts other classes or another band.
+        """
+        if (self.class_names, self.trimap) != (other.class_names, other.trimap):
+            raise ConfigError(
+                "merge",
+                found=f"classes {list(other.class_names)}, trimap {other.trimap}",
+                expected=f"classes {list(self.class_names)}, trimap {self.trimap}",
+            )
+        self.matrix += other.matrix
+        self.images += other.images
+        return self
+
+    def result(self, *, fingerprint: str = "", dataset: str = "") -> Result:
+        """Returns the scores of all that was added."""
+        return Result(self.class_names, self.matrix.copy(), self.images, fingerprint, dataset)
+
+    def _add(self, mask: np.ndarray, prediction: np.ndarray, where: object) -> None:
+        classes = len(self.class_names)
+        table = pair_counts(mask, prediction)
+        _check_values(table, classes, where)
+        if self.trimap is not None:
+            inside = boundary.band(mask, self.trimap)
+            table = pair_counts(np.where(inside, mask, VOID), prediction)
+        self.matrix += table[:classes, :classes]
+        self.images += 1
+
+
+def pair_counts(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Counts the pixels that have each pair of values, int64 `[256, 256]`.
+
+    Args:
+      first: uint8 `[H, W]`.
+      second: uint8 `[H, W]`.
+    """
+    # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
+    pairs = (first.astype(np.uint16) << 8 | second).ravel()
+    if not len(pairs):
+        return np.zeros((256, 256), np.int64)
+    starts = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1
+    starts = np.concatenate([[0], starts])
+    lengths = np.diff(starts, append=len(pairs))
+    counts = np.bincount(pairs[starts], weights=lengths, minlength=1 << 16)
+    return counts.astype(np.int64).reshape(256, 256)
+
+
+def _check_values(table: np.ndarray, classes: int, where: object) -> None:
+    for name, counts, allowed in (
+        ("mask", table.sum(1), [*range(classes), VOID]),
+        ("prediction", table.sum(0), range(classes)),
+    ):
+        wrong = [v for v in np.flatnonzero(counts).tolist() if v not in allowed]
+        if wrong:
+            shown = ", ".join(f"{v} on {counts[v]} pixels" for v in wrong[:5])
+            void = f", or {VOID} for void" if name == "mask" else f"; {VOID} is no prediction"
+            raise MaskError(
+                where or name,
+                found=f"a {name} with the values {shown}",
+                expected=f"0 to {classes - 1}{void}",
+                remedy="predict one of the classes for every pixel"
+                if name == "prediction"
+                else "give the masks of the dataset",
+                kind=f"unknown {name} value",
+            )
+
+
+def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
+    """Returns masks or predictions as uint8 `[B, H, W]`."""
+    found = np.asarray(array)
+    shape = found.shape
+    if found.ndim > 2 and shape[-1] == 1:
+        found = found[..., 0]
+    if found.ndim == 2:
+        found = found[np.newaxis]
+    if found.ndim != 3 or found.dtype.kind not in "iu":
+        raise MaskError(
+            where or name,
+            found=f"a {name} {array.dtype if hasattr(array, 'dtype') else ''}{list(shape)}",
+            expected="integers [H, W], [H, W, 1], [B, H, W] or [B, H, W, 1]",
+            remedy="take .argmax(-1) of the scores of a network",
+        )
+    if found.dtype != np.uint8:
+        if found.size and (found.min() < 0 or found.max() > VOID):
+            raise MaskError(
+                where or name,
+                found=f"a {name} with values from {found.min()} to {found.max()}",
+                expected=f"0 to {VOID}",
+                kind=f"unknown {name} value",
+            )
+        found = found.astype(np.uint8)
+    return found
