@@ -76,3 +76,9 @@ def test_classes_csv_gives_values(tmp_path):
 def test_what_no_tool_writes_is_refused(tmp_path, name, text, words):
     with pytest.raises(LayoutError, match=words):
         read(tmp_path, name, text)
+
+
+def test_two_labels_with_one_colour_are_refused(tmp_path):
+    (tmp_path / "labelmap.txt").write_text("background:0,0,0::\ncat:9,9,9::\ndog:9,9,9::\n")
+    with pytest.raises(LayoutError, match=r"the colour 9,9,9 for 'cat' and for 'dog'"):
+        class_files.find(epath.Path(tmp_path))

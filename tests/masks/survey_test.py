@@ -72,7 +72,7 @@ def test_a_mask_with_vocs_palette_is_not_decoded_unless_asked(put, monkeypatch):
     ],
 )
 def test_a_set_is_binary_if_0_and_255_are_its_only_values(put, masks, binary):
-    assert survey(put(*masks)).binary is binary
+    assert survey(put(*masks)).looks_binary is binary
 
 
 def test_a_damaged_mask_counts_and_uses_nothing(put):

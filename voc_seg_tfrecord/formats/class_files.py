@@ -1,6 +1,6 @@
 """The files in which labelling tools say which value or colour means which class."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 import csv
 import dataclasses
 import json
@@ -96,7 +96,22 @@ def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
             expected=_EXPECTED[path.name],
             remedy="correct the file, or give the names with --class_names",
         )
+    _check_colors(path, entries)
     return ClassFile(path.name, tuple(entries))
+
+
+def _check_colors(path: epath.Path, entries: Sequence[Entry]) -> None:
+    """Checks that no two classes share a colour: by colour they would be one."""
+    owner: dict[Color, str] = {}
+    for entry in entries:
+        if entry.color and owner.setdefault(entry.color, entry.name) != entry.name:
+            raise LayoutError(
+                path,
+                found=f"the colour {','.join(map(str, entry.color))} for {owner[entry.color]!r} "
+                f"and for {entry.name!r}",
+                expected="a colour of its own for each class",
+                remedy="correct the file, and check which class the masks mean",
+            )
 
 
 def _labelmap(text: str) -> list[Entry]:

@@ -8,11 +8,18 @@ colours. The first rule that applies decides:
 2. A class file gives a colour to every class, and the masks use no other colours: colours.
 3. Some masks are RGB: colours. They are those of the class file, or else of VOC's palette; if
    there is no class file with colours and a colour is not VOC's, the set is refused.
-4. The masks use only the values 0 and 255: refused. 255 may be void or a foreground class.
-5. The masks are greyscale, or each palette entry in use has VOC's colour: values.
-6. All colours in use are in VOC's palette, some at another index: colours.
+4. Masks with only the values 0 and 255 are more than masks with 255 beside a class: refused.
+   255 may be void or a foreground class.
+5. The masks are greyscale, or each palette entry in use has VOC's colour or is the grey of its
+   index: values.
+6. All colours in use are in VOC's palette, some at another index: colours, with a note that
+   shows the table.
 7. Black lies at another index than 0, or VOC's colour of void at another than 255: refused.
 8. Otherwise the palette is the tool's own: values, with a warning to look at a preview.
+
+Where colours would decide (rules 2, 3 and 6), and under rule 8, no mask may use a colour that
+stands at a lower index of its palette too: two indices would become one class, void background
+among them. Such a set is refused.
 
 The rules gave the right answer for the files of every known tool, and for 12,031 masks of VOC
 and SBD. `survey` collects what they judge.
@@ -84,20 +91,27 @@ def decide(
     if forced == "color":
         return dataclasses.replace(by_color, reason=f"as you said, {source}")
     if colored and (used or grey_is_color) and used <= own:
+        _check_one_to_one(found)
         return by_color
     palette = [tuple(color) for color in voc_palette().tolist()]
     if found.colors:
         # Colours that the class file does not know are named by the build, file by file.
         if not colored:
             _check_rgb(found, set(palette), where)
+        _check_one_to_one(found)
         return by_color
-    if found.binary:
+    if found.looks_binary:
         raise _binary_error(found, where)
-    if all(color is None or color == palette[index] for index, color in found.pairs):
+    if all(c is None or c in (palette[i], (i, i, i)) for i, c in found.pairs):
         return Decision("index", "VOC's palette" if found.pairs or found.voc else "grey values")
+    _check_one_to_one(found)
     if used <= set(palette):
-        return dataclasses.replace(by_color, reason=f"{source}, indices in another order")
-    _check_private_palette(found, where)
+        return dataclasses.replace(
+            by_color,
+            reason=f"{source}, indices in another order",
+            warning=_table(found, palette),
+        )
+    _check_places(found, where)
     return Decision(
         "index",
         "a private palette",
@@ -140,7 +154,7 @@ def _check_rgb(found: Survey, palette: set[Color], where: object) -> None:
 def _binary_error(found: Survey, where: object) -> MaskError:
     return MaskError(
         where,
-        found=f"only the values 0 and {VOID} in all {found.examined} masks",
+        found=f"only the values 0 and {VOID} in {found.binary} of {found.examined} masks",
         expected=f"other values besides 0 and {VOID}; with only these two, {VOID} may be void or "
         "a foreground class",
         remedy=f'if {VOID} is a class, say "values": {{"0": 0, "{VOID}": 1}} '
@@ -148,8 +162,32 @@ def _binary_error(found: Survey, where: object) -> MaskError:
     )
 
 
-def _check_private_palette(found: Survey, where: object) -> None:
-    """Checks that a palette's values may be classes: black and void's colour at their places."""
+def _check_one_to_one(found: Survey) -> None:
+    """Checks that no mask uses one colour for two indices of its palette."""
+    if found.repeated:
+        path, what = found.repeated
+        raise MaskError(
+            path,
+            found=what,
+            expected="each colour once, so that colours tell the classes apart",
+            remedy="if the values are the classes, say --masks_by index; otherwise export the "
+            "masks with one colour per class",
+        )
+
+
+def _table(found: Survey, palette: list[Color]) -> str:
+    """Says which index becomes which class of VOC, for the user to look at."""
+    rows = sorted((index, palette.index(color)) for index, color in found.pairs if color)
+    moved = ", ".join(f"{index} -> {number}" for index, number in rows)
+    return (
+        "The masks hold VOC's colours at other indices, so colours give the classes. The palette "
+        f"indices become these classes: {moved}. If the values are the classes, say "
+        "--masks_by index."
+    )
+
+
+def _check_places(found: Survey, where: object) -> None:
+    """Checks that black and void's colour are at their places, if they are in use."""
     for (index, color), path in sorted(found.pairs.items(), key=lambda item: item[0][0]):
         if (color == (0, 0, 0) and index) or (color == VOID_COLOR and index != VOID):
             meaning = "black" if index and color == (0, 0, 0) else "VOC's colour of void"

@@ -1,5 +1,6 @@
 """All that is decided about a user's own tree, before any example is made of it."""
 
+from collections.abc import Collection
 import dataclasses
 
 from etils import epath
@@ -94,7 +95,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     class_file = find_class_file(tree)
     splits, sources, notes = split_ids(tree, config)
     splits, left_out = without_masks(tree, config, splits)
-    decision = _decide(tree, config, class_file)
+    listed = {image_id for ids in splits.values() for image_id in ids}
+    decision = _decide(tree, config, class_file, listed)
     notes += [decision.warning] if decision.warning else []
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
@@ -102,13 +104,16 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
 
 
-def _decide(tree: VocTree, config: VocSegConfig, class_file: ClassFile | None) -> Decision:
+def _decide(
+    tree: VocTree, config: VocSegConfig, class_file: ClassFile | None, listed: Collection[str]
+) -> Decision:
     if config.values is not None:
         return Decision("index", "values as you said")
     if config.masks_by == "index":
         return Decision("index", "as you said")
     where = tree.root / tree.layout.masks
-    paths = [where / name for name in tree.masks.values()]
+    # A mask that no split lists decides nothing.
+    paths = [where / name for image_id, name in tree.masks.items() if image_id in listed]
     colored = class_file is not None and class_file.colored
     found = survey(paths, all_colors=colored)
     return decide(found, class_file, config.masks_by, where)
