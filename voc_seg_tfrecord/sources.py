@@ -1,5 +1,7 @@
 """What a config is built from: the files of every split, and how they are read."""
 
+import dataclasses
+
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.examples.source import Source
@@ -70,4 +72,5 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
     rule = index_rule(len(config.class_names))
-    return Source(splits, config.example_spec(rule))
+    archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
+    return Source(splits, config.example_spec(rule), archives)

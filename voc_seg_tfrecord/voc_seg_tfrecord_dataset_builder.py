@@ -135,6 +135,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ) -> dict[str, SplitGenerator]:
         """Finds every split's files and checks its list, all before the first record."""
         source = self.source or sources.open_source(self.builder_config, TfdsFetcher(dl_manager))
+        if source.archives:  # no key at all otherwise: what was not verified is not recorded
+            self.info.metadata["archives"] = list(source.archives)
         return {
             split: self._generate_examples(split, items, source.spec)
             for split, items in source.splits.items()

@@ -10,11 +10,11 @@ from support.building import build
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.audit import fingerprint, verify
+from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.facts import named_lists, official_splits
+from voc_seg_tfrecord.facts import named_lists
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 FIRST = "2007_000001"  # the first record of train
@@ -181,7 +181,11 @@ def test_a_source_with_other_splits_needs_the_config(sample, root):
 def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, capsys):
     assert cli.main(["verify", str(sample.data_dir), "--source", str(TREE)]) == 0
     right = capsys.readouterr().out
-    assert right.endswith(f"verified in itself and against {TREE}: no faults\n")
+    assert right.endswith(
+        "checked in itself: sizes, labels, values of masks\n"
+        f"compared with the files in {TREE}: every feature of every record\n"
+        "no faults in what was checked\n"
+    )
     report = verify.verify(sample)
     assert report.fingerprint in right
     assert report.splits["train"].fingerprint.masks in right
@@ -195,6 +199,22 @@ def test_the_command_prints_json(sample, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["faults"] == []
     assert report["splits"]["train"]["examples"] == 3
+    assert report["checked"] == [
+        "checked in itself only: sizes, labels, values of masks; "
+        "give --source ROOT to compare with the files"
+    ]
+    assert report["archives"] == []
+
+
+def test_archives_that_were_verified_at_build_are_printed(sample, tmp_path, capsys):
+    folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
+    metadata = json.loads((folder / "metadata.json").read_text())
+    metadata["archives"] = [{"filename": "a.tar", "sha256": "0" * 64}]
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    assert cli.main(["verify", str(folder)]) == 0
+    assert f"archive verified at build: a.tar, sha256 {'0' * 64}\n" in capsys.readouterr().out
+    assert cli.main(["verify", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["archives"] == metadata["archives"]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +231,7 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     info.write_text(info.read_text().replace('"sample"', '"2012"'))
     faults = found(open_built("voc_seg_tfrecord/2012", tmp_path), None)
     sha256 = named_lists.named()["voc2012_train"].sha256
-    assert "train: 3 examples, 2012 has 1464" in faults
+    assert "train: 3 examples, VOC2012 train has 1464" in faults
     assert any(f"pinned is {sha256}" in fault for fault in faults)
     assert any(
         fault.startswith("train: missing: 2007_000032, 2007_000039")
@@ -222,31 +242,6 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
         fault.startswith("train: extra: 2007_000001, 2008_000002, 2009_000003, by")
         for fault in faults
     )
-
-
-def fingerprint_of(name, masks):
-    ids = named_lists.named()[name]
-    return fingerprint.Fingerprint(ids.examples, ids.sha256, "", masks, "")
-
-
-def test_masks_of_an_official_split_are_held_against_the_pinned_digest():
-    right = official_splits.splits()["2012", "train"].masks_sha256
-    ids = set(named_lists.ids("voc2012_train"))
-    compare = verify._compare_with_facts
-    faults, known = compare("2012", "train", fingerprint_of("voc2012_train", right), ids)
-    assert faults == []
-    assert known == {"ids": "the list voc2012_train", "masks": "VOC2012 train, as pinned"}
-    faults, known = compare("2012", "train", fingerprint_of("voc2012_train", "0" * 64), ids)
-    assert [str(fault) for fault in faults] == [
-        f"train: masks: sha256 {'0' * 64}, pinned is {right}"
-    ]
-
-
-def test_an_own_config_of_a_named_list_is_recognised():
-    faults, known = verify._compare_with_facts(
-        "mine", "train", fingerprint_of("semi_92", "0" * 64), set(named_lists.ids("semi_92"))
-    )
-    assert (faults, known) == ([], {"ids": "the list semi_92"})
 
 
 def test_nothing_is_downloaded_to_verify(sample, tmp_path):

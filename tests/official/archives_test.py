@@ -17,6 +17,7 @@ class Folder:
 
     def __init__(self, manual_dir=None):
         self.manual_dir = manual_dir and epath.Path(manual_dir)
+        self.verified = []
 
     def download(self, archive):
         raise NotDownloaded([f"{archive.filename} is nowhere"])
@@ -24,7 +25,9 @@ class Folder:
 
 def test_the_archive_in_the_manual_folder_wins_over_a_download(tmp_path):
     (tmp_path / "a.tar").write_bytes(DATA)
-    assert archives.find(ARCHIVE, Folder(tmp_path)) == tmp_path / "a.tar"
+    fetcher = Folder(tmp_path)
+    assert archives.find(ARCHIVE, fetcher) == tmp_path / "a.tar"
+    assert fetcher.verified == [archives.Verified("a.tar", ARCHIVE.sha256s[0])]
 
 
 @pytest.mark.parametrize("given", [True, False])
@@ -35,6 +38,8 @@ def test_an_archive_that_is_not_in_the_manual_folder_is_downloaded(tmp_path, giv
 
 def test_another_file_under_an_archives_name_is_refused_with_both_hashes(tmp_path):
     (tmp_path / "a.tar").write_bytes(b"x")
+    fetcher = Folder(tmp_path)
     with pytest.raises(SourceError, match="1 bytes, sha256 ") as caught:
-        archives.find(ARCHIVE, Folder(tmp_path))
+        archives.find(ARCHIVE, fetcher)
     assert ARCHIVE.sha256s[0] in str(caught.value)
+    assert fetcher.verified == []

@@ -10,6 +10,7 @@ import time
 import pytest
 from support.building import build, version_folders
 from support.paths import DUMMY_DATA
+import tensorflow_datasets as tfds
 from tensorflow_datasets.core.download import checksums
 from tensorflow_datasets.core.utils import Size
 
@@ -154,6 +155,28 @@ def test_a_connection_cut_half_way_is_told_and_the_mirror_asked(archive, served,
 def test_an_archive_in_the_manual_folder_is_used(archive, served, tmp_path):
     archive()
     assert built(tmp_path, served[0] / "good") == BOTH
+
+
+def recorded(tmp_path):
+    builder = tfds.builder_from_directory(tmp_path / "data/voc_seg_tfrecord/part/1.0.0")
+    return builder.info.metadata.get("archives")
+
+
+def test_the_verified_archive_is_recorded_if_downloaded_or_in_the_manual_folder(
+    archive, served, tmp_path
+):
+    data = archive("good")
+    expected = [{"filename": NAME, "sha256": hashlib.sha256(data).hexdigest()}]
+    built(tmp_path)
+    assert recorded(tmp_path) == expected
+    (tmp_path / "data" / "voc_seg_tfrecord").rename(tmp_path / "gone")
+    built(tmp_path, served[0] / "good")
+    assert recorded(tmp_path) == expected
+
+
+def test_an_unpacked_tree_records_no_archive(devkit, tmp_path):
+    built(tmp_path, devkit)
+    assert recorded(tmp_path) is None
 
 
 def test_an_archive_in_the_manual_folder_is_checked(archive, tmp_path):

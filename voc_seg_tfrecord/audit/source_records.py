@@ -14,6 +14,7 @@ from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.official.archives import Verified
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +49,7 @@ class _OnlyFolder:
     """A `Fetcher` that has a folder, and neither downloads nor unpacks anything."""
 
     manual_dir: epath.Path
+    verified: list[Verified] = dataclasses.field(default_factory=list)
 
     def extract(self, path: epath.Path) -> epath.Path:
         raise ConfigError(

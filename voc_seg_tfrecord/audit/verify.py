@@ -7,14 +7,11 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, records, source_records, verify_record
+from voc_seg_tfrecord.audit import fingerprint, pinned, records, source_records, verify_record
 from voc_seg_tfrecord.audit.dataset import check_features, class_names
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
-from voc_seg_tfrecord.facts import named_lists, official_splits
-
-_MANY = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,11 +33,14 @@ class SplitReport:
     Attributes:
       fingerprint: of its examples.
       faults: in order of id.
+      facts: a sentence about what agrees with the pinned facts of a release and what could not
+        be compared; empty if nothing is pinned for data like this.
       known: which published list or masks a hash belongs to, by field of the fingerprint.
     """
 
     fingerprint: fingerprint.Fingerprint
     faults: tuple[Fault, ...]
+    facts: str
     known: Mapping[str, str]
 
 
@@ -51,10 +51,13 @@ class Report:
     Attributes:
       splits: one report per split.
       fingerprint: sha256 of the complete dataset.
+      archives: `filename` and `sha256` of each archive that the dataset was built from, if its
+        sha256 was verified at build.
     """
 
     splits: Mapping[str, SplitReport]
     fingerprint: str
+    archives: tuple[Mapping[str, str], ...] = ()
 
     @property
     def faults(self) -> list[Fault]:
@@ -73,7 +76,7 @@ def verify(
 
     Each record's mask values, labels and sizes are checked. With a source, each record is also
     compared with the record that its files give, and the ids with the tree's lists. Counts,
-    ids and masks of an official config are compared with `checksums/splits.tsv`.
+    ids and masks of a release are compared with `checksums/splits.tsv`, see `pinned`.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
@@ -82,7 +85,8 @@ def verify(
       progress: whether to show one progress bar per split on standard error.
 
     Returns:
-      The report. The dataset is right if it has no faults.
+      The report. It has no faults if all that could be checked is right; see `SplitReport.facts`
+      for what could not.
 
     Raises:
       ConfigError: if the dataset or the source cannot be verified.
@@ -93,7 +97,8 @@ def verify(
         split: _verify_split(builder, split, found, progress) for split in builder.info.splits
     }
     total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
-    return Report(reports, total)
+    archives = (builder.info.metadata or {}).get("archives", ())
+    return Report(reports, total, tuple(archives))
 
 
 def _verify_split(
@@ -120,44 +125,6 @@ def _verify_split(
         said = builder.info.splits[split].num_examples
         faults.insert(0, Fault(split, "", f"{count} records, the dataset's info says {said}"))
     total = fingerprint.of_split(digests)
-    wrong, known = _compare_with_facts(builder.info.config_name, split, total, set(digests))
-    return SplitReport(total, (*faults, *wrong), known)
-
-
-def _compare_with_facts(
-    config: str | None, split: str, found: fingerprint.Fingerprint, ids: set[str]
-) -> tuple[list[Fault], dict[str, str]]:
-    """Returns the faults against the pinned facts, and what agrees with them by field."""
-    known = {}
-    if name := named_lists.identify(found.ids):
-        known["ids"] = f"the list {name}"
-    same = (
-        p
-        for p in official_splits.splits().values()
-        if p.masks_sha256 and p.masks_sha256 == found.masks
-    )
-    if row := next(same, None):
-        known["masks"] = f"VOC{row.config} {row.name}, as pinned"
-    row = official_splits.splits().get((config or "", split))
-    faults = []
-    if row is None:
-        return faults, known
-    if found.examples != row.examples:
-        faults.append(f"{found.examples} examples, {row.config} has {row.examples}")
-    if row.ids_sha256 and found.ids != row.ids_sha256:
-        faults.append(f"ids: sha256 {found.ids}, pinned is {row.ids_sha256}")
-        if name := named_lists.identify(row.ids_sha256):
-            official = set(named_lists.ids(name))
-            faults += _listed("missing", official - ids, name)
-            faults += _listed("extra", ids - official, name)
-    elif row.masks_sha256 and found.masks != row.masks_sha256:
-        faults.append(f"masks: sha256 {found.masks}, pinned is {row.masks_sha256}")
-    return [Fault(split, "", fault) for fault in faults], known
-
-
-def _listed(what: str, ids: set[str], name: str) -> list[str]:
-    if not ids:
-        return []
-    first = ", ".join(sorted(ids)[:_MANY])
-    more = f" and {len(ids) - _MANY} more" if len(ids) > _MANY else ""
-    return [f"{what}: {first}{more}, by the list {name}"]
+    facts = pinned.compare(pinned.claim_of(builder), split, total, digests)
+    faults += [Fault(split, "", fault) for fault in facts.faults]
+    return SplitReport(total, tuple(faults), facts.checked, facts.known)

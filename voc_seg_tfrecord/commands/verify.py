@@ -1,7 +1,7 @@
 """Verifies every record of a built dataset, and compares it with its source or the pinned facts.
 
-Prints the dataset's fingerprint, which does not depend on the number of shards, the file format or
-the engine. Exits with 1 if there are faults.
+Says what was checked and what was not. Prints the dataset's fingerprint, which does not depend on
+the number of shards, the file format or the engine. Exits with 1 if there are faults.
 """
 
 import argparse
@@ -12,7 +12,6 @@ from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.facts import official_splits
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     builder = open_built(args.dataset, args.data_dir)
     report = verify.verify(builder, args.source, config=_config(args.config), progress=True)
     if args.json:
-        print(json.dumps(_as_json(builder, report), indent=2))
+        print(json.dumps(_as_json(builder, report, args.source), indent=2))
     else:
         _print(builder, report, args.source)
     return 1 if report.faults else 0
@@ -77,21 +76,40 @@ def _print(builder, report, source: str | None) -> None:
         print(f"  {fault}")
     if len(faults) > _SHOWN:
         print(f"  ... and {len(faults) - _SHOWN} more")
-    facts = any(
-        (builder.info.config_name, split) in official_splits.splits() for split in report.splits
-    )
-    against = ["in itself"] + ["the pinned facts"] * facts + [source] * bool(source)
-    count = f"{len(faults) or 'no'} fault{'' if len(faults) == 1 else 's'}"
-    print(f"verified {' and against '.join(against)}: {count}")
+    for archive in report.archives:
+        print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
+    for line in _checked(report, source):
+        print(line)
+    count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
+    print(f"{count} in what was checked")
 
 
-def _as_json(builder, report) -> dict:
+def _checked(report, source: str | None) -> list[str]:
+    """Says in sentences what was checked and what was not."""
+    facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
+    inner = "sizes, labels, values of masks"
+    if source:
+        files = f"compared with the files in {source}: every feature of every record"
+        return [f"checked in itself: {inner}", files, *facts]
+    advice = "give --source ROOT to compare with the files"
+    if not facts:
+        return [f"checked in itself only: {inner}; {advice}"]
+    return [f"checked in itself: {inner}", *facts, f"not compared with the files; {advice}"]
+
+
+def _as_json(builder, report, source: str | None) -> dict:
     return {
         "dataset": builder.info.full_name,
         "fingerprint": report.fingerprint,
         "splits": {
-            name: {**dataclasses.asdict(split.fingerprint), "known": dict(split.known)}
+            name: {
+                **dataclasses.asdict(split.fingerprint),
+                "known": dict(split.known),
+                "facts": split.facts,
+            }
             for name, split in report.splits.items()
         },
+        "archives": [dict(archive) for archive in report.archives],
+        "checked": _checked(report, source),
         "faults": [dataclasses.asdict(fault) for fault in report.faults],
     }

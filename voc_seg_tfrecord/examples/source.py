@@ -1,6 +1,6 @@
 """A source: the items of each split and what examples are to hold."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.examples.make import ExampleSpec
@@ -14,7 +14,9 @@ class Source:
     Attributes:
       splits: items by split name. Under Apache Beam they have to be lists.
       spec: what examples are to hold and how masks are read.
+      archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
     """
 
     splits: Mapping[str, Iterable[Item]]
     spec: ExampleSpec
+    archives: Sequence[Mapping[str, str]] = ()

@@ -1,6 +1,7 @@
 """Archives of releases: found in the manual folder or downloaded, then checked and unpacked."""
 
 from collections.abc import Sequence
+import dataclasses
 from typing import Protocol
 
 from etils import epath
@@ -22,8 +23,22 @@ class NotDownloaded(Exception):  # noqa: N818 - a reader turns it into an error 
         self.tried = tuple(tried)
 
 
+@dataclasses.dataclass(frozen=True)
+class Verified:
+    """An archive whose sha256 is one of those that its release was published with."""
+
+    filename: str
+    sha256: str
+
+
 class Fetcher(Protocol):
-    """What readers of releases ask for folders and archives."""
+    """What readers of releases ask for folders and archives.
+
+    Attributes:
+      verified: the archives that were used and whose sha256 was verified; `find` adds them.
+    """
+
+    verified: list[Verified]
 
     @property
     def manual_dir(self) -> epath.Path | None:
@@ -46,20 +61,21 @@ class Fetcher(Protocol):
 def find(archive: Archive, fetcher: Fetcher) -> epath.Path:
     """Returns the path of an archive: the one in the manual folder, else a download.
 
+    Its sha256 is verified in both cases, because a download may lie on this disk since long.
+
     Raises:
       NotDownloaded: if it is not in the manual folder and no address gives it.
-      SourceError: if the one in the manual folder is not the release's own.
+      SourceError: if it is not the release's own.
     """
-    if fetcher.manual_dir is not None:
-        path = fetcher.manual_dir / archive.filename
-        if path.exists():
-            check_sha256(path, archive)
-            return path
-    return fetcher.download(archive)
+    path = fetcher.manual_dir / archive.filename if fetcher.manual_dir is not None else None
+    if path is None or not path.exists():
+        path = fetcher.download(archive)
+    fetcher.verified.append(Verified(archive.filename, check_sha256(path, archive)))
+    return path
 
 
-def check_sha256(path: epath.Path, archive: Archive) -> None:
-    """Checks an archive that the user put there.
+def check_sha256(path: epath.Path, archive: Archive) -> str:
+    """Returns the sha256 of an archive, which is one of those it was published with.
 
     Raises:
       SourceError: if it is not the release's own.
@@ -72,6 +88,7 @@ def check_sha256(path: epath.Path, archive: Archive) -> None:
             expected=f"sha256 {' or '.join(archive.sha256s)}",
             remedy="copy or download the archive again",
         )
+    return found.checksum
 
 
 def place_of(fetcher: Fetcher) -> str:

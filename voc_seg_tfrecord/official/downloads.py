@@ -5,7 +5,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core.download import download_manager, resource
 
 from voc_seg_tfrecord.facts.releases import Archive
-from voc_seg_tfrecord.official.archives import NotDownloaded
+from voc_seg_tfrecord.official.archives import NotDownloaded, Verified
 
 _TIMEOUT_SECONDS = 20
 
@@ -15,10 +15,14 @@ class TfdsFetcher:
 
     Args:
       dl_manager: TFDS's download manager.
+
+    Attributes:
+      verified: the archives that were used and whose sha256 was verified.
     """
 
     def __init__(self, dl_manager: tfds.download.DownloadManager):
         self._manager = dl_manager
+        self.verified: list[Verified] = []
 
     @property
     def manual_dir(self) -> epath.Path | None:
