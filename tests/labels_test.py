@@ -36,7 +36,18 @@ def test_no_colour_of_the_palette_occurs_twice():
         (("apple", "background"), 1),
         (("_background_",), 0),
         (("a",), None),
+        (("Apple", "Background"), 1),
+        (("apple", " BG "), 1),
+        (("__bg__",), 0),
+        (("bg", "background"), 1),
+        (("BG", "Background"), None),
+        (("background noise",), None),
     ],
 )
 def test_background_is_found_by_its_name(names, index):
     assert labels.background_index(names) == index
+
+
+def test_the_background_that_is_named_decides_alone():
+    assert labels.background_index(("background", "road"), "road") == 1
+    assert labels.background_index(("background", "road"), "sky") is None

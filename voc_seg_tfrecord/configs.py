@@ -13,7 +13,7 @@ from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
+from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, background_index
 from voc_seg_tfrecord.masks.decide import By
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
@@ -38,6 +38,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
       strict: whether the id lists must be the release's official ones. Only a config with a
         release can be strict; `False` builds a part of it.
       class_names: class names in mask order, background among them. Defaults to VOC's 21.
+      background: name of the class that is background, needed only if it is not called
+        background or bg, in any spelling.
       splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a
         folder (`{"train": "train/"}`), or a ratio for all of them (`{"train": 0.8,
         "validation": 0.2}`). By default the lists or folders that are there; `val` becomes
@@ -50,9 +52,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
       masks_by: read classes from values (`index`) or colours (`color`); detected by default,
         see `masks.decide`.
       values: class index by mask value, where it is not the value itself.
-      void: values, names and colours that mean void. Defaults to 255 and what tools write.
+      void: values, names (in any spelling) and colours that mean void. Defaults to 255 and
+        what tools write.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
-        out; `background` gives it a mask of background alone.
+        out; `background` gives it a mask of background alone, and needs a background class.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.read_image`.
       task: `segmentation`, or `classification` for records and arrays that have one label per
         image and no mask.
@@ -70,6 +73,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     strict: bool | None = None
     # Names in mask order. A JSON config brings a list, so any sequence will do.
     class_names: Sequence[str] = VOC_CLASSES
+    # Name of the class that is background; empty means that its name says so, or there is none.
+    background: str = ""
     # Split name to list name, to folder (ends with /) or to ratio; None means what is there.
     splits: Mapping[str, str | float] | None = None
     # Features that need more than image and mask; None means as the release has it.
@@ -124,7 +129,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if not names or len(set(names)) != len(names) or not all(names):
             raise self._error("class_names", names, "names, none of them empty or given twice")
         if len(names) > VOID:
-            raise self._error("class_names", len(names), f"at most {VOID} names; {VOID} is void")
+            expected = f"at most {VOID} names, as the value {VOID} is void"
+            raise self._error("class_names", len(names), expected)
+        self._check_background()
         for field, choices in _CHOICES.items():
             if getattr(self, field) not in choices:
                 known = ", ".join(choice for choice in choices if choice)
@@ -136,6 +143,21 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if wrong:
             raise self._error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
         self._check_splits(self.splits or {})
+
+    def _check_background(self) -> None:
+        if self.background and self.background not in self.class_names:
+            raise self._error("background", self.background, f"one of {_some(self.class_names)}")
+        needed = self.missing_mask == "background" and self.task == "segmentation"
+        if needed and background_index(self.class_names, self.background) is None:
+            raise ConfigError(
+                "option missing_mask",
+                found=f"'background', but none of the {len(self.class_names)} classes is known "
+                f"to be background: {_some(self.class_names)}",
+                expected="a class called background or bg, in any spelling, or the name of the "
+                "class that is background",
+                remedy='name the class with --background NAME (in a config: "background": '
+                '"NAME"), or leave images without a mask out with --missing_mask skip',
+            )
 
     def _check_splits(self, splits: Mapping[str, str | float]) -> None:
         for split in splits:
@@ -190,6 +212,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             exif="ignore" if self.official else self.exif,
             classification=self.task == "classification",
             mask_source=bool(self.mask_sources),
+            background=self.background,
         )
 
     def to_json(self) -> str:
@@ -200,6 +223,14 @@ class VocSegConfig(tfds.core.BuilderConfig):
         changed = {n: getattr(self, n) for n in names if getattr(self, n) != getattr(default, n)}
         release = {"release": self.release} if self.release else {}
         return json.dumps({"name": self.name, **release, **changed})
+
+
+_SHOWN_NAMES = 8
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 _CHOICES = {

@@ -36,8 +36,8 @@ VOC_CLASSES = (
 VOC_POSES = ("frontal", "rear", "left", "right", "unspecified")
 """Poses of annotated objects, in the order of TFDS's `voc`."""
 
-BACKGROUND_NAMES = ("background", "_background_")
-"""Names that mean background: VOC's and labelme's."""
+_BACKGROUND_NAMES = ("background", "_background_")  # VOC's and labelme's
+_BACKGROUND_WORDS = ("background", "bg")
 
 
 @functools.cache
@@ -60,9 +60,26 @@ def voc_palette() -> np.ndarray:
     return palette
 
 
-def background_index(class_names: Sequence[str]) -> int | None:
-    """Returns the index of the class named background, None where no class is."""
+def background_index(class_names: Sequence[str], named: str = "") -> int | None:
+    """Returns the index of the class that means background.
+
+    Args:
+      class_names: names in mask order.
+      named: the name that the user gave; it decides alone if it is not empty.
+
+    Returns:
+      The index of the class that is named so; of VOC's or labelme's name; or of the one class
+      that is called background or bg in any spelling (`Background`, `__bg__`). None where
+      there is no such class, or more than one of the last kind.
+    """
+    if named:
+        return list(class_names).index(named) if named in class_names else None
     for index, name in enumerate(class_names):
-        if name in BACKGROUND_NAMES:
+        if name in _BACKGROUND_NAMES:
             return index
-    return None
+    loose = [i for i, name in enumerate(class_names) if _plain(name) in _BACKGROUND_WORDS]
+    return loose[0] if len(loose) == 1 else None
+
+
+def _plain(name: str) -> str:
+    return name.casefold().strip("_- \t")

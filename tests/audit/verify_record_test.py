@@ -15,12 +15,12 @@ def serialized(tmp_path_factory):
 
 
 def problems(record):
-    return list(verify_record.examine(VOC_CLASSES, "train", None, record).problems)
+    return list(verify_record.examine(VOC_CLASSES, 0, "train", None, record).problems)
 
 
 def test_a_record_as_it_was_built_has_no_problem_and_its_digests(serialized):
     record = records.parse(serialized)
-    found = verify_record.examine(VOC_CLASSES, "train", None, record)
+    found = verify_record.examine(VOC_CLASSES, 0, "train", None, record)
     assert found.problems == ()
     assert found.id == "2007_000001"
     assert found.digests.image == fingerprint.image_digest("2007_000001", record.bytes("image"))

@@ -7,7 +7,8 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import read_only_builder
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.features import LABELS, SEGMENTATION
+from voc_seg_tfrecord.features import LABELS, MASK, SEGMENTATION
+from voc_seg_tfrecord.labels import background_index
 
 
 def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.DatasetBuilder:
@@ -74,6 +75,12 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
             found=f"no feature {', '.join(lacking)}",
             expected="a dataset that voc_seg_tfrecord built",
         )
+
+
+def background(builder: tfds.core.DatasetBuilder) -> int | None:
+    """Returns the index of a built dataset's background class, None where none is known."""
+    config = (builder.info.metadata or {}).get("config") or {}
+    return background_index(builder.info.features[MASK].names, config.get("background", ""))
 
 
 def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:

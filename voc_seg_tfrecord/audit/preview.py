@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK
-from voc_seg_tfrecord.labels import VOID, background_index, voc_palette
+from voc_seg_tfrecord.labels import VOID, voc_palette
 
 _CELL = 240  # pixels of an image's longer side
 _GAP = 8
@@ -16,19 +16,21 @@ _PAPER = (32, 32, 32)
 _INK = (240, 240, 240)
 
 
-def sheet(examples: Iterable[dict[str, Any]], class_names: Sequence[str]) -> Image.Image:
+def sheet(
+    examples: Iterable[dict[str, Any]], class_names: Sequence[str], background: int | None
+) -> Image.Image:
     """Draws one row per example: image, mask, overlay and the names of its classes.
 
     Args:
       examples: with `image`, uint8 `[H, W, 3]`; `segmentation_mask`, uint8 `[H, W, 1]`; and
         `image/filename`.
       class_names: in mask order.
+      background: index of the background class, None if there is none.
 
     Returns:
       An RGB image. Masks and void have VOC's colours; background is black, whichever class
       index it has.
     """
-    background = background_index(class_names)
     palette = voc_palette().copy()
     if background:
         palette[[0, background]] = palette[[background, 0]]

@@ -8,7 +8,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, pinned, records, source_records, verify_record
-from voc_seg_tfrecord.audit.dataset import check_features, class_names
+from voc_seg_tfrecord.audit.dataset import background, check_features, class_names
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
@@ -107,7 +107,9 @@ def _verify_split(
     digests: dict[str, fingerprint.Digests] = {}
     faults: list[Fault] = []
     count = 0
-    examine = functools.partial(verify_record.examine, class_names(builder), split, source)
+    examine = functools.partial(
+        verify_record.examine, class_names(builder), background(builder), split, source
+    )
     try:
         for found in records.scan(builder, split, examine, progress=progress):
             count += 1

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.features import HEIGHT, IMAGE, INSTANCES, LABELS, MASK, MASKS, WIDTH
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.labels import VOID, background_index
+from voc_seg_tfrecord.labels import VOID
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,12 +25,17 @@ class Examined:
 
 
 def examine(
-    class_names: tuple[str, ...], split: str, source: Originals | None, record: Record
+    class_names: tuple[str, ...],
+    background: int | None,
+    split: str,
+    source: Originals | None,
+    record: Record,
 ) -> Examined:
     """Hashes one record and collects its problems.
 
     Args:
       class_names: the dataset's classes, in mask order.
+      background: the index of background, which `labels` leaves out; None if there is none.
       split: the record's split.
       source: what the dataset was made from; None if it is not available.
       record: the record.
@@ -43,7 +48,7 @@ def examine(
                 arrays[name] = records.pixels(File(record.bytes(name), name))
             except VocSegError as error:
                 problems.append(str(error))
-    problems += _inner_problems(record, arrays, class_names)
+    problems += _inner_problems(record, arrays, class_names, background)
     if source is not None:
         problems += _outer_problems(record, arrays, source, split)
     return Examined(record.id, digests_of(record, arrays), tuple(problems))
@@ -65,7 +70,10 @@ def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.D
 
 
 def _inner_problems(
-    record: Record, arrays: Mapping[str, np.ndarray], class_names: tuple[str, ...]
+    record: Record,
+    arrays: Mapping[str, np.ndarray],
+    class_names: tuple[str, ...],
+    background: int | None,
 ) -> Iterator[str]:
     """Yields what is inconsistent within a record."""
     try:
@@ -84,7 +92,6 @@ def _inner_problems(
     values = [int(value) for value in np.flatnonzero(counts) if value != VOID]
     if wrong := [value for value in values if value >= len(class_names)]:
         yield f"{MASK}: values {wrong}, there are {len(class_names)} classes"
-    background = background_index(class_names)
     labels = tuple(value for value in values if value != background)
     if labels != record.ints(LABELS):
         yield f"{LABELS}: {record.ints(LABELS)}, the mask has {labels}"

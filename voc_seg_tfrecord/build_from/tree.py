@@ -12,7 +12,9 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_ou
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.labels import BACKGROUND_NAMES
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.own_data.class_order import background_to_front
 from voc_seg_tfrecord.own_data.plan import Plan, find_class_file, make_plan, open_tree
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -106,6 +108,7 @@ def find_config_of(
     images: str | None = None,
     masks: str | None = None,
     missing_mask: str = "skip",
+    background: str = "",
     **fields: Any,
 ) -> tuple[VocTree, VocSegConfig]:
     """Finds a tree and its class names.
@@ -115,10 +118,11 @@ def find_config_of(
       name: the config's name.
       class_names: names in mask order; `['voc']` means VOC's 21. By default they are read
         from the tree's class file.
-      background_first: whether background becomes class 0.
+      background_first: whether background becomes class 0; the masks' classes move with it.
       images: the folder of images, if its name is not a known one.
       masks: the folder of masks, likewise.
       missing_mask: what to do about a listed image without a mask; left out by default.
+      background: name of the class that is background, if its name does not say so.
       **fields: other fields of `VocSegConfig`.
 
     Returns:
@@ -132,15 +136,26 @@ def find_config_of(
     fields["layout"] = {k: v for k, v in folders.items() if v is not None} or None
     if class_names:
         fields["class_names"] = spelled_out(class_names)
-    config = VocSegConfig(name=name, missing_mask=missing_mask, **fields)
+    config = VocSegConfig(name=name, **fields)
     tree = open_tree(epath.Path(root).expanduser(), config)
-    names = list(config.class_names) if class_names else _names_in(tree, config)
+    if not class_names:
+        class_file = _class_file(tree)
+        fields["class_names"] = class_file.class_names(config.void)
+        background = background or _said_in(class_file, fields["class_names"])
+    config = VocSegConfig(name=name, missing_mask=missing_mask, background=background, **fields)
     if background_first:
-        names.sort(key=lambda n: n not in BACKGROUND_NAMES)
-    return tree, dataclasses.replace(config, class_names=names)
+        config = background_to_front(tree, config, own_names=bool(class_names))
+    return tree, config
 
 
-def _names_in(tree: VocTree, config: VocSegConfig) -> list[str]:
+def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
+    """Returns the background that a class file names, empty if its name says so anyway."""
+    said = class_file.background
+    known = said not in names or background_index(names) == names.index(said)
+    return "" if known else said
+
+
+def _class_file(tree: VocTree) -> ClassFile:
     class_file = find_class_file(tree)
     if class_file is None:
         raise LayoutError(
@@ -151,4 +166,4 @@ def _names_in(tree: VocTree, config: VocSegConfig) -> list[str]:
             "--class_names voc",
             kind=NO_CLASS_NAMES,
         )
-    return list(class_file.class_names(config.void))
+    return class_file

@@ -25,7 +25,17 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         help="names in mask order, separated by commas, or voc for VOC's 21; default: read from "
         "the class file in ROOT",
     )
-    classes.add_argument("--background_first", action="store_true", help="make background class 0")
+    classes.add_argument(
+        "--background",
+        metavar="NAME",
+        help="name of the class that is background; needed only if it is not called background "
+        "or bg, in any spelling",
+    )
+    classes.add_argument(
+        "--background_first",
+        action="store_true",
+        help="make background class 0; the classes of the masks move with their names",
+    )
     classes.add_argument(
         "--masks_by",
         choices=get_args(By),
@@ -37,14 +47,14 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
     )
     classes.add_argument(
         "--void",
-        help="values, names or colours that mean void, separated by blanks, such as "
-        "'255 ignore 224,224,192'",
+        help="values, names (in any spelling) or colours that mean void, separated by blanks, "
+        "such as '255 ignore 224,224,192'",
     )
     classes.add_argument(
         "--missing_mask",
         choices=get_args(MissingMask),
         help="what to do about a listed image without a mask: stop (error), leave the image out "
-        "(skip), or give it a mask of background; default: skip",
+        "(skip), or give it a mask of the background class (background); default: skip",
     )
     classes.add_argument(
         "--exif",
@@ -97,6 +107,8 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
     for name in ("masks_by", "missing_mask", "exif"):
         if getattr(args, name) is not None:
             said[name] = getattr(args, name)
+    if args.background:
+        said["background"] = args.background
     if args.class_names:
         said["class_names"] = [name.strip() for name in args.class_names.split(",")]
     if args.values:

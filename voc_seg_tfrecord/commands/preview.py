@@ -4,7 +4,7 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.audit.dataset import background, open_built
 from voc_seg_tfrecord.audit.preview import sheet
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
@@ -36,6 +36,6 @@ def run(args: argparse.Namespace) -> int:
     if not examples:
         raise ConfigError("--num", found=str(args.num), expected="1 or more")
     names = builder.info.features[MASK].names
-    sheet(examples, names).save(epath.Path(args.out).expanduser())
+    sheet(examples, names, background(builder)).save(epath.Path(args.out).expanduser())
     print(f"{len(examples)} examples of {split} in {args.out}")
     return 0

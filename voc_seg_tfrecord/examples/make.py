@@ -40,6 +40,7 @@ class ExampleSpec:
       exif: what an EXIF orientation means; see `images.read_image`.
       classification: whether an example has one label in place of a mask.
       mask_source: whether `mask_source` is a feature.
+      background: name of the class that is background, if its name does not say so.
     """
 
     class_names: tuple[str, ...]
@@ -50,6 +51,7 @@ class ExampleSpec:
     exif: images.Exif = "ignore"
     classification: bool = False
     mask_source: bool = False
+    background: str = ""
 
 
 def try_example(spec: ExampleSpec, item: Item) -> dict[str, Any] | VocSegError:
@@ -90,7 +92,7 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
             LABEL: _check_label(raw, spec),
         }
     size = (image.height, image.width)
-    background = background_index(spec.class_names)
+    background = background_index(spec.class_names, spec.background)
     mask = _read_mask(raw, spec, size, background)
     example = {
         IMAGE: image.data,

@@ -13,8 +13,8 @@ from voc_seg_tfrecord.labels import VOID, voc_palette
 
 Color = tuple[int, int, int]
 
-VOID_NAMES = ("__ignore__", "void", "ignored")
-"""Labels by which labelme, CVAT and datumaro mean void."""
+VOID_NAMES = ("__ignore__", "void", "ignored", "ignore")
+"""Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
 
 VOID_COLOR: Color = (224, 224, 192)
 """VOC's colour of void, which Supervisely and datumaro write too."""
@@ -36,10 +36,12 @@ class ClassFile:
     Attributes:
       source: the file's name.
       entries: its classes in its order; void is among them where the file lists it.
+      background: name of the class that the file says is background; mostly empty.
     """
 
     source: str
     entries: tuple[Entry, ...]
+    background: str = ""
 
     @property
     def colored(self) -> bool:
@@ -52,8 +54,12 @@ class ClassFile:
 
 
 def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
-    """Says whether an entry is among the values, names and colours that mean void."""
-    return entry.name in void or entry.color in void or entry.value in void
+    """Says whether an entry is among the values, names and colours that mean void.
+
+    The spelling of names in upper and lower case does not matter.
+    """
+    names = {word.casefold() for word in void if isinstance(word, str)}
+    return entry.name.casefold() in names or entry.color in void or entry.value in void
 
 
 def find(root: epath.Path, *folders: str) -> ClassFile | None:
@@ -79,8 +85,9 @@ def find(root: epath.Path, *folders: str) -> ClassFile | None:
 
 def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
     try:
-        entries = parse(path.read_bytes().decode("utf-8-sig"))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        text = path.read_bytes().decode("utf-8-sig")
+        entries = parse(text)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise LayoutError(
             path,
             found=f"not readable as a class file: {error}",
@@ -96,8 +103,29 @@ def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
             expected=_EXPECTED[path.name],
             remedy="correct the file, or give the names with --class_names",
         )
+    _check_numbers(path, entries)
     _check_colors(path, entries)
-    return ClassFile(path.name, tuple(entries))
+    background = _background_label(text) if path.name == "dataset_meta.json" else ""
+    return ClassFile(path.name, tuple(entries), background)
+
+
+def _check_numbers(path: epath.Path, entries: list[Entry]) -> None:
+    """Checks that no class of a long file has the value of void, or one above it."""
+    beyond = [e for e in entries if e.value >= VOID and e.name.casefold() not in VOID_NAMES]
+    if len(entries) > VOID and beyond:
+        raise LayoutError(
+            path,
+            found=f"{len(entries)} names; {beyond[0].name!r} would have the value {VOID}",
+            expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
+            remedy="remove classes that no mask has, or put a void class last and call it void",
+        )
+
+
+def _background_label(text: str) -> str:
+    """Returns the name that datumaro's `background_label` gives, as a value or as a name."""
+    meta = json.loads(text)
+    names, label = meta["label_map"], str(meta.get("background_label", ""))
+    return str(names.get(label, label if label in names.values() else ""))
 
 
 def _check_colors(path: epath.Path, entries: Sequence[Entry]) -> None:
@@ -121,7 +149,7 @@ def _labelmap(text: str) -> list[Entry]:
     entries = []
     for value, line in enumerate(lines):
         name, color, *_ = [*line.split(":"), ""]
-        rgb = _rgb(color.split(",")) if color.strip() else _rgb(voc_palette()[value])
+        rgb = _rgb(color.split(",")) if color.strip() else _rgb(voc_palette()[min(value, VOID)])
         entries.append(Entry(value, name.strip(), rgb))
     return entries
 
