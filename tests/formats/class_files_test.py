@@ -82,3 +82,24 @@ def test_two_labels_with_one_colour_are_refused(tmp_path):
     (tmp_path / "labelmap.txt").write_text("background:0,0,0::\ncat:9,9,9::\ndog:9,9,9::\n")
     with pytest.raises(LayoutError, match=r"the colour 9,9,9 for 'cat' and for 'dog'"):
         class_files.find(epath.Path(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["Void", "VOID", "ignore", "Ignored", "__IGNORE__"])
+def test_a_class_that_means_void_does_so_in_any_spelling(tmp_path, name):
+    found = read(tmp_path, "labelmap.txt", f"background:0,0,0::\n{name}:9,9,9::\ncat:1,2,3::\n")
+    assert found.class_names(DEFAULT_VOID) == ("background", "cat")
+
+
+@pytest.mark.parametrize("label", ["1", 1, "ground"])
+def test_datumaro_says_which_class_is_background(tmp_path, label):
+    meta = {"label_map": {"0": "cat", "1": "ground"}, "background_label": label}
+    found = read(tmp_path, "dataset_meta.json", json.dumps(meta))
+    assert found.background == "ground"
+
+
+def test_a_file_of_256_classes_is_refused_because_255_is_void(tmp_path):
+    names = [f"class {n}" for n in range(256)]
+    with pytest.raises(LayoutError, match="255 is void"):
+        read(tmp_path, "class_names.txt", "\n".join(names))
+    found = read(tmp_path, "class_names.txt", "\n".join([*names[:255], "Void"]))
+    assert len(found.class_names(DEFAULT_VOID)) == 255

@@ -83,3 +83,28 @@ def test_values_do_not_go_with_an_order_that_is_to_change(tree):
     exports.put(root, "class_names.txt", "\n".join(NAMES))
     with pytest.raises(ConfigError, match="--class_names too"):
         find_config(root, name="mine", values={0: 0}, background_first=True)
+
+
+def test_a_missing_mask_is_background_only_where_a_background_class_is_known(tree):
+    root, _ = tree
+    exports.put_image(root, "JPEGImages/b.jpg")
+    said = {"class_names": ["Apple", "Ground", "tree"], "missing_mask": "background"}
+    with pytest.raises(ConfigError, match="--background NAME"):
+        find_config(root, name="mine", **said)
+    builder = builder_from_tree(
+        root, name="mine", data_dir=root / "data", background="Ground", **said
+    )
+    found = examples(builder, "train")["b.jpg"]
+    assert (found["segmentation_mask"] == 1).all()
+    assert list(found["labels"]) == []
+
+
+def test_the_background_that_datumaro_names_fills_missing_masks(tree):
+    root, _ = tree
+    exports.put_image(root, "JPEGImages/b.jpg")
+    meta = '{"label_map": {"0": "apple", "1": "ground", "2": "tree"}, "background_label": "1"}'
+    exports.put(root, "dataset_meta.json", meta)
+    builder = builder_from_tree(
+        root, name="mine", data_dir=root / "data", missing_mask="background"
+    )
+    assert (examples(builder, "train")["b.jpg"]["segmentation_mask"] == 1).all()
