@@ -14,7 +14,7 @@ from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, background_index
-from voc_seg_tfrecord.masks.decide import By
+from voc_seg_tfrecord.masks.decision import By
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.pair import Parts

@@ -9,7 +9,9 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats.class_files import ClassFile, Entry
+from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.masks.decide import decide as decide_from
+from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.survey import survey
 
 RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
@@ -22,28 +24,36 @@ def palette(values, *colors):
 
 VOC = write_png(np.array([[0, 1, 255]]), palette=voc_palette())
 GREY = write_png(np.array([[0, 1, 2]]), color=0)
-BINARY = write_png(np.array([[0, 255]]), color=0)
 GREY_VOID = write_png(np.array([[0, 1, 255]]), color=0)
-RAMP = write_png(np.array([[0, 128]]), palette=np.repeat(np.arange(256)[:, None], 3, 1))
-ZERO_AGAIN = "0,0,0 at the palette indices 0 and 255"
-ZEROS_BEHIND = voc_palette() * (np.arange(256) < 21)[:, None]
-SHUFFLED = palette([[0, 1]], (0, 0, 0), tuple(voc_palette()[7]))
+BINARY = write_png(np.array([[0, 255]]), color=0)
+BLACK, PERSON, CAR, SHEEP, BORDER = (tuple(voc_palette()[i].tolist()) for i in (0, 15, 7, 17, 255))
+MOVED = palette([[0, 1, 2]], BLACK, PERSON, BORDER)
+MOVED_BLACK = palette([[0, 1, 2]], BORDER, PERSON, BLACK)
+SHUFFLED = palette([[0, 1]], CAR, BLACK)
 PRIVATE = palette([[0, 1]], (0, 0, 0), (9, 9, 9))
 BLACK_ELSEWHERE = palette([[0, 1]], (9, 9, 9), (0, 0, 0))
 VOID_ELSEWHERE = palette([[0, 1, 2]], (0, 0, 0), (224, 224, 192), (9, 9, 9))
 BLACK_UNUSED = palette([[0, 0]], (9, 9, 9), (0, 0, 0))
+RAMP = palette([[0, 1, 2]], *((i, i, i) for i in range(256)))
+ZEROS_BEHIND = palette([[0, 1, 255]], *voc_palette()[:21], *[(0, 0, 0)] * 235)
+ZEROS = palette([[0, 1, 255]], *[(0, 0, 0)] * 256)
+TWICE = palette([[0, 1, 2]], (0, 0, 0), (9, 9, 9), (9, 9, 9))
+OWN_ORDER = palette([[0, 1, 2]], BLACK, PERSON, CAR)
+OWN_ORDER_VOID = palette([[0, 1, 255]], BLACK, *voc_palette()[20:0:-1], *voc_palette()[21:])
+SWAPPED = palette([[0, 1, 2]], BLACK, tuple(voc_palette()[2]), tuple(voc_palette()[1]))
+OUT_OF_RANGE = palette([[0, 1]], BLACK, tuple(voc_palette()[200]))
 
 
 @pytest.fixture
 def decide(tmp_path):
-    def of(masks, class_file=None, forced=None):
+    def of(masks, class_file=None, forced=None, names=VOC_CLASSES):
         paths = []
         for number, data in enumerate(masks):
             paths.append(epath.Path(tmp_path / f"{number}.png"))
             paths[-1].write_bytes(data)
         colored = class_file is not None and class_file.colored
         found = survey(paths, all_colors=colored)
-        return decide_from(found, class_file, forced)
+        return decide_from(Question(found, names, class_file), forced)
 
     return of
 
@@ -61,13 +71,17 @@ def rgb(*colors):
         ([rgb((0, 0, 0), (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
         ([GREY], RED_ONE, "index", "grey values"),
         ([VOC, GREY], None, "index", "VOC's palette"),
-        ([SHUFFLED], None, "color", "with VOC's palette, indices in another order"),
+        ([MOVED], None, "color", "with VOC's palette, indices in another order"),
+        ([MOVED_BLACK], None, "color", "with VOC's palette, indices in another order"),
+        ([RAMP], None, "index", "grey values"),
         ([VOC, SHUFFLED], None, "color", "with VOC's palette, indices in another order"),
         ([rgb((0, 0, 0), (128, 0, 0))], None, "color", "with VOC's palette"),
         ([PRIVATE], None, "index", "a private palette"),
         ([BLACK_UNUSED], None, "index", "a private palette"),
-        ([BINARY, GREY, GREY_VOID], None, "index", "grey values"),
-        ([RAMP], None, "index", "VOC's palette"),
+        ([BINARY, GREY_VOID], None, "index", "grey values"),
+        ([BINARY, VOC], None, "index", "VOC's palette"),
+        ([rgb((0, 0, 0), (1, 2, 3)), GREY, GREY], None, "index", "grey values"),
+        ([rgb((0, 0, 0), (5, 5, 5)), GREY, GREY], None, "index", "grey values"),
         ([BINARY], WHITE_ONE, "color", "from labelmap.txt"),
     ],
 )
@@ -80,14 +94,20 @@ def test_the_first_rule_that_fits_all_masks_decides(decide, masks, class_file, b
     ("masks", "words"),
     [
         ([BLACK_ELSEWHERE], "black at palette index 1"),
+        ([SHUFFLED], "black at palette index 1"),
         ([VOID_ELSEWHERE], "VOC's colour of void at palette index 1"),
         ([BINARY], "only the values 0 and 255 in 1 of 1 masks"),
-        ([BINARY, BINARY, GREY], "only the values 0 and 255 in 2 of 3 masks"),
-        ([write_png(np.array([[0, 7, 255]]), palette=ZEROS_BEHIND)], ZERO_AGAIN),
-        ([write_png(np.array([[7, 255]]), palette=ZEROS_BEHIND)], ZERO_AGAIN),
-        ([write_png(np.array([[0, 1]]), palette=np.zeros((256, 3)))], "0,0,0 at the palette"),
-        ([palette([[0, 1, 2]], (0, 0, 0), (9, 9, 9), (9, 9, 9))], "9,9,9 at the palette indices"),
-        ([rgb((0, 0, 0), (1, 2, 3))], r"RGB masks with colours such as \(1, 2, 3\)"),
+        ([BINARY, BINARY, GREY_VOID], "in 2 of 3 masks, the first is .*0.png. 1 masks show"),
+        ([BINARY, GREY], "only the values 0 and 255 in 1 of 2 masks"),
+        ([ZEROS_BEHIND], "indices 0 and 255 have the same colour 0,0,0. Both are in use"),
+        ([VOC, VOC, ZEROS_BEHIND], r"(?s)2.png: the palette indices 0 and 255.*1 such masks, of 3"),
+        ([ZEROS], "indices 0 and 1 have the same colour 0,0,0"),
+        ([TWICE], "indices 1 and 2 have the same colour 9,9,9"),
+        ([OWN_ORDER_VOID], "index 1 with colour 0,64,128 is tvmonitor by colour and aeroplane by"),
+        ([rgb((0, 0, 0), (1, 2, 3))], "an RGB mask with colours whose class nobody said"),
+        ([rgb((0, 0, 0), (1, 1, 1))], "an RGB mask in which red, green and blue are equal"),
+        ([rgb((0, 0, 0), (128, 128, 128))], "Say --masks_by index if red is the class"),
+        ([palette([[0, 1]], BLACK, (9, 9, 9)), palette([[0, 1]], BLACK, (8, 8, 8))], "index 1 has"),
     ],
 )
 def test_what_cannot_be_told_is_refused(decide, masks, words):
@@ -95,19 +115,106 @@ def test_what_cannot_be_told_is_refused(decide, masks, words):
         decide(masks)
 
 
+def test_vocs_colours_out_of_place_are_refused_if_the_class_names_are_not_vocs(decide):
+    with pytest.raises(MaskError, match="index 1 with colour 192,128,128 is no class by colour"):
+        decide([palette([[0, 1, 3]], BLACK, PERSON, CAR, BORDER)], names=("bg", "a"))
+    names = [f"class {n}" for n in range(21)]
+    with pytest.raises(MaskError, match="is class 15 by colour and class 1 by value"):
+        decide([OWN_ORDER], names=names)
+
+
+def test_a_colour_of_no_class_leaves_the_values(decide):
+    decision = decide([OUT_OF_RANGE], names=("bg", "a"))
+    assert (decision.by, decision.reason) == ("index", "a private palette")
+
+
+def test_an_index_with_two_of_vocs_colours_leaves_the_colours(decide):
+    decision = decide([VOC, SHUFFLED], names=[f"class {n}" for n in range(21)])
+    assert decision.by == "color"
+    assert "index 0 with colour 128,128,128 is class 7 by colour" in decision.notes[0]
+
+
+def test_moved_colours_are_shown_with_both_readings(decide):
+    (note,) = decide([MOVED]).notes
+    assert "index 1 with colour 192,128,128 is person by colour and aeroplane by value" in note
+    assert "--masks_by index" in note
+
+
+@pytest.mark.parametrize("masks", [[ZEROS_BEHIND], [TWICE], [SWAPPED]])
+def test_names_alone_do_not_make_a_doubtful_palette_safe(decide, masks):
+    names = ("bg", "a", "b")
+    listed = ClassFile("class_names.txt", tuple(Entry(n, name) for n, name in enumerate(names)))
+    with pytest.raises(MaskError):
+        decide(masks, listed, names=names)
+
+
+def test_a_class_files_colour_at_two_indices_is_refused(decide):
+    twice = palette([[0, 1, 2]], (0, 0, 0), (255, 0, 0), (255, 0, 0))
+    with pytest.raises(MaskError, match="indices 1 and 2 have the same colour 255,0,0"):
+        decide([twice], RED_ONE)
+    behind = palette([[0, 1, 255]], (0, 0, 0), (255, 0, 0), *[(0, 0, 0)] * 254)
+    with pytest.raises(MaskError, match="indices 0 and 255 have the same colour 0,0,0"):
+        decide([behind], RED_ONE)
+    unused = palette([[0, 2]], (0, 0, 0), (255, 0, 0), (255, 0, 0))
+    with pytest.raises(MaskError, match="Index 2 is in use"):
+        decide([unused], RED_ONE)
+
+
 @pytest.mark.parametrize("values", [[[0, 1]], [[1, 1]]])
-def test_a_colour_at_two_indices_is_refused_beside_a_class_file(decide, values):
+def test_a_palette_of_one_colour_is_refused_beside_a_class_file(decide, values):
     masks = [write_png(np.array(values), palette=np.zeros((256, 3)))]
-    with pytest.raises(MaskError, match="0,0,0 at the palette indices 0 and 1"):
+    with pytest.raises(MaskError, match="indices 0 and 1 have the same colour 0,0,0"):
         decide(masks, RED_ONE)
 
 
-def test_a_note_shows_which_index_becomes_which_class(decide):
-    assert "0 -> 0, 1 -> 7" in decide([SHUFFLED]).warning
+def test_a_colour_that_stands_twice_does_no_harm_if_values_say_the_same(decide):
+    again = palette([[0, 1]], (0, 0, 0), (255, 0, 0), (255, 0, 0))
+    assert decide([again], RED_ONE).by == "color"
+
+
+def test_a_value_without_a_colour_is_read_if_all_others_say_the_same_by_value(decide):
+    short = palette([[0, 1, 255]], (0, 0, 0), (255, 0, 0))
+    assert decide([short], RED_ONE).by == "index"
+
+
+def test_one_colour_of_the_class_file_is_enough_to_read_by_colour(decide):
+    # The gate refuses the other colour, with the file and the number of pixels.
+    assert decide([palette([[0, 1, 2]], BLACK, (255, 0, 0), (9, 9, 9))], RED_ONE).by == "color"
+
+
+def test_vocs_colours_in_disorder_beside_a_class_file_with_others_are_refused(decide):
+    with pytest.raises(MaskError, match="none of the colours of labelmap"):
+        decide([OWN_ORDER], RED_ONE)
+
+
+def test_the_message_about_rgb_masks_counts_files_and_colours(decide):
+    masks = [rgb(BLACK, PERSON), rgb(BLACK, (1, 2, 3)), rgb((1, 2, 3), (1, 2, 4))]
+    with pytest.raises(MaskError) as caught:
+        decide(masks)
+    assert caught.value.where.endswith("1.png")
+    assert "the first of 2 such masks, of 3" in caught.value.found
+    assert "4 colours, and 2 of them are not VOC's: 0,0,0 on 2 pixels" in caught.value.found
+
+
+def test_fewer_binary_masks_than_masks_with_void_give_a_note(decide):
+    (note,) = decide([GREY_VOID, BINARY, GREY_VOID]).notes
+    assert "1 of 3 masks hold only the values 0 and 255" in note
+
+
+def test_a_palette_at_random_for_each_mask_leaves_the_values(decide):
+    one = palette([[0, 2]], BLACK, (1, 2, 3), (4, 5, 6))
+    other = palette([[0, 2]], BLACK, (7, 8, 9), (10, 11, 12))
+    assert decide([one, other]).reason == "a private palette"
+
+
+def test_vocs_palette_with_vocs_names_in_disorder_gives_a_note(decide):
+    decision = decide([VOC], names=VOC_CLASSES[::-1])
+    assert decision.by == "index"
+    assert "--masks_by color" in decision.notes[0]
 
 
 def test_a_private_palette_warns(decide):
-    assert "Look at a preview" in decide([PRIVATE]).warning
+    assert "Look at a preview" in decide([PRIVATE]).notes[0]
 
 
 @pytest.mark.parametrize("forced", ["index", "color"])

@@ -13,7 +13,7 @@ from voc_seg_tfrecord import VocSegConfig, VocSegError
 
 ONE = {"train": 1.0}
 REFUSED = {
-    "m16_rgb_antialiased.png": "RGB masks with colours such as",
+    "m16_rgb_antialiased.png": "an RGB mask with colours whose class nobody said",
     "m17_jpeg_named_png.png": "a JPEG",
     "m19_l8_binary_0_255_fg.png": "only the values 0 and 255",
     "m27_i16_instance_ids.png": "value 1000 on",

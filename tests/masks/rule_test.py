@@ -1,9 +1,9 @@
 import pytest
 
-from voc_seg_tfrecord import VOID
+from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats.class_files import ClassFile, Entry
-from voc_seg_tfrecord.masks.decide import Decision
+from voc_seg_tfrecord.masks.decision import Decision
 from voc_seg_tfrecord.masks.rule import index_rule, make_rule
 
 BY_INDEX, BY_COLOR = Decision("index", ""), Decision("color", "")
@@ -58,3 +58,23 @@ def test_vocs_palette_names_no_class_beyond_the_class_names():
 
 def test_vocs_own_rule_knows_its_classes_and_void_alone():
     assert index_rule(21).values == {value: value for value in (*range(21), 255)}
+
+
+VOC_COLORS = Decision("color", "", voc_colors=True)
+
+
+def test_vocs_colours_mean_vocs_classes_by_name_in_any_order():
+    names = VOC_CLASSES[::-1]
+    rule = make_rule(names, None, VOC_COLORS, void=VOIDS)
+    assert [names[rule.colors[tuple(c)]] for c in voc_palette()[:21].tolist()] == [*VOC_CLASSES]
+
+
+def test_vocs_colours_are_renumbered_by_the_names_of_the_class_file():
+    listed = ClassFile("class_names.txt", (Entry(0, "apple"), Entry(1, "background")))
+    rule = make_rule(ORDERED, listed, VOC_COLORS, void=VOIDS)
+    assert (rule.colors[0, 0, 0], rule.colors[128, 0, 0]) == (1, 0)
+
+
+def test_a_name_at_another_place_among_other_names_is_refused():
+    with pytest.raises(ConfigError, match="2 names: background, rest"):
+        make_rule(("background", "rest"), FILE, BY_INDEX, void=VOIDS)

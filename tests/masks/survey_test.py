@@ -8,7 +8,8 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.masks import survey as surveying
-from voc_seg_tfrecord.masks.survey import Survey, survey
+from voc_seg_tfrecord.masks.survey import survey
+from voc_seg_tfrecord.masks.used import Seen, Shared, Survey
 
 
 @pytest.fixture
@@ -35,8 +36,8 @@ def test_palette_entries_in_use_are_noted_with_a_mask_that_uses_them(put):
     palette = np.array([(0, 0, 0), (9, 9, 9), (8, 8, 8)])
     paths = put(write_png(np.array([[0, 2]]), palette=palette))
     assert survey(paths).pairs == {
-        (0, (0, 0, 0)): str(paths[0]),
-        (2, (8, 8, 8)): str(paths[0]),
+        (0, (0, 0, 0)): Seen(1, str(paths[0])),
+        (2, (8, 8, 8)): Seen(1, str(paths[0])),
     }
 
 
@@ -45,8 +46,24 @@ def test_a_value_beyond_the_palettes_end_has_no_colour(put):
     assert (3, None) in survey(paths).pairs
 
 
-def test_colours_of_rgb_masks_are_noted(put):
-    assert survey(put(rgb((1, 2, 3), (4, 5, 6)))).colors == {(1, 2, 3), (4, 5, 6)}
+def test_colours_of_rgb_masks_are_noted_with_their_pixels(put):
+    paths = put(rgb((0, 0, 0), (128, 0, 0)), rgb((0, 0, 0), (4, 5, 6), (4, 5, 6)))
+    found = survey(paths)
+    assert found.colors[4, 5, 6] == Seen(1, str(paths[1]), 2)
+    assert found.colors[0, 0, 0] == Seen(2, str(paths[0]), 2)
+    assert (found.rgb.masks, found.strange) == (2, Seen(1, str(paths[1])))
+
+
+def test_a_used_colour_that_stands_at_a_lower_index_is_noted(put):
+    black, white = (0, 0, 0), (255, 255, 255)
+    paths = put(
+        write_png(np.array([[0, 3]]), palette=np.array([black, white, white, white])),
+        write_png(np.array([[2, 3]]), palette=np.array([black, black, white, white])),
+    )
+    assert survey(paths).shared == {
+        Shared(1, 3, white, both_used=False): Seen(1, str(paths[0])),
+        Shared(2, 3, white, both_used=True): Seen(1, str(paths[1])),
+    }
 
 
 def test_a_mask_with_vocs_palette_is_not_decoded_unless_asked(put, monkeypatch):
@@ -63,18 +80,22 @@ def test_a_mask_with_vocs_palette_is_not_decoded_unless_asked(put, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("masks", "binary"),
+    ("mask", "greys", "palettes", "void"),
     [
-        ([write_png(np.array([[0, 255]]), color=0)], True),
-        ([write_png(np.array([[0, 0]]), color=0)], False),
-        ([write_png(np.array([[0, 1, 255]]), color=0)], False),
-        ([write_png(np.array([[0, 255]]), color=0), VOC], False),
+        (write_png(np.array([[0, 255]]), color=0), 1, 0, 0),
+        (write_png(np.array([[255, 255]]), color=0), 1, 0, 0),
+        (write_png(np.array([[0, 0]]), color=0), 0, 0, 0),
+        (write_png(np.array([[0, 1, 255]]), color=0), 0, 0, 1),
+        (write_png(np.array([[0, 255]]), palette=np.array([(1, 1, 1)] * 256)), 0, 1, 0),
+        (write_png(np.array([[0, 255]]), palette=voc_palette()), 0, 0, 1),
     ],
 )
-def test_a_set_is_binary_if_0_and_255_are_its_only_values(put, masks, binary):
-    assert survey(put(*masks)).looks_binary is binary
+def test_masks_of_0_and_255_and_masks_that_show_void_are_counted(put, mask, greys, palettes, void):
+    found = survey(put(mask), all_colors=True)
+    counts = (found.binary_greys.masks, found.binary_palettes.masks, found.void.masks)
+    assert counts == (greys, palettes, void)
 
 
 def test_a_damaged_mask_counts_and_uses_nothing(put):
     found = survey(put(b"", VOC[:60]))
-    assert found == Survey(examined=2)
+    assert found == Survey(examined=2, damaged=2)

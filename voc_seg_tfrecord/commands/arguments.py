@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 from voc_seg_tfrecord.configs import MissingMask
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.decide import By
+from voc_seg_tfrecord.masks.decision import By
 
 T = TypeVar("T")
 

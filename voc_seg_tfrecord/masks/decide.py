@@ -2,77 +2,50 @@
 
 A palette PNG holds both, and labelling tools differ in which one they mean. A PNG optimiser
 changes the indices and keeps the colours; a private palette has the right indices and other
-colours. The first rule that applies decides:
+colours. The first rule that applies decides. Each one looks for the evidence that would prove
+it wrong (`evidence`), and where that is found the set is refused and the user is asked.
 
 1. The user said `index` or `color`.
-2. A class file gives a colour to every class, and the masks use no other colours: colours.
-3. Some masks are RGB: colours. They are those of the class file, or else of VOC's palette; if
-   there is no class file with colours and a colour is not VOC's, the set is refused.
-4. Masks with only the values 0 and 255 are more than masks with 255 beside a class: refused.
-   255 may be void or a foreground class.
-5. The masks are greyscale, or each palette entry in use has VOC's colour or is the grey of its
-   index: values.
-6. All colours in use are in VOC's palette, some at another index: colours, with a note that
-   shows the table.
-7. Black lies at another index than 0, or VOC's colour of void at another than 255: refused.
-8. Otherwise the palette is the tool's own: values, with a warning to look at a preview.
+2. A class file gives a colour to every class, and the masks use these colours: colours. It is
+   wrong if a palette holds a used colour twice, unless values give the same classes.
+3. RGB masks use colours of VOC's palette, and there is no class file with colours: colours. It is
+   wrong if all these colours are grey, because they may be values. A few RGB masks among many
+   others decide nothing; the gate refuses them by name.
+4. Each palette entry in use has VOC's colour or the grey of its index, or masks are greyscale:
+   values.
+5. All colours in use are VOC's, some at other indices: colours, with a note that shows what each
+   index becomes. See `voc_colors` for what would be wrong.
+6. Otherwise the palette is the tool's own: values, with a note. It is wrong if black is not at 0,
+   void's colour not at 255, two used values share a colour, or an index has two colours that
+   come back in other masks.
 
-Where colours would decide (rules 2, 3 and 6), and under rule 8, no mask may use a colour that
-stands at a lower index of its palette too: two indices would become one class, void background
-among them. Such a set is refused.
+Where values decide, 255 is void. That is wrong if the masks that hold only 0 and 255 are more
+than the masks that show 255 to be void: then 255 may be a foreground class.
 
 The rules gave the right answer for the files of every known tool, and for 12,031 masks of VOC
 and SBD. `survey` collects what they judge.
 """
 
-from collections.abc import Collection
 import dataclasses
-from typing import Literal
 
-from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, Color, is_void
-from voc_seg_tfrecord.labels import VOID, voc_palette
-from voc_seg_tfrecord.masks.survey import Survey
-
-By = Literal["index", "color"]
-"""What gives a pixel's class: its value, or its colour."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Decision:
-    """Whether values or colours give the class, and why.
-
-    Attributes:
-      by: `index` or `color`.
-      reason: why, in a few words that are shown to the user.
-      voc_colors: whether the colours are those of VOC's palette, not of a class file.
-      grey_is_color: whether a grey value v stands for the colour (v, v, v) too.
-      warning: what the user should look at; mostly empty.
-    """
-
-    by: By
-    reason: str
-    voc_colors: bool = False
-    grey_is_color: bool = False
-    warning: str = ""
+from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.masks import evidence, refusals
+from voc_seg_tfrecord.masks.colors import void_colors
+from voc_seg_tfrecord.masks.decision import AS_SAID, By, Decision
+from voc_seg_tfrecord.masks.question import Question
+from voc_seg_tfrecord.masks.used import VOC_NUMBERS
+from voc_seg_tfrecord.masks.voc_colors import by_voc_colors, noted, order_note
 
 
-def decide(
-    found: Survey,
-    class_file: ClassFile | None,
-    forced: By | None = None,
-    where: object = "masks",
-) -> Decision:
+def decide(question: Question, forced: By | None = None) -> Decision:
     """Applies the rules of this module.
 
     A decision for colours is the same whether it was found or forced, so that a config that
     says `color` builds the same bytes as the build that found it.
 
     Args:
-      found: what the masks use.
-      class_file: the class file of the set, if it has one.
+      question: what the masks use, and what is known of the classes.
       forced: what the user said.
-      where: the mask folder, for errors.
 
     Returns:
       The decision.
@@ -80,121 +53,110 @@ def decide(
     Raises:
       MaskError: if neither values nor colours are safe.
     """
-    own = {e.color for e in class_file.entries} | {VOID_COLOR} if class_file else set()
-    colored = class_file is not None and class_file.colored
-    source = f"from {class_file.source}" if colored else "with VOC's palette"
-    used = {color for _, color in found.pairs} | found.colors
-    grey_is_color = colored and (255, 255, 255) in own and found.greys == {0, VOID}
-    by_color = Decision("color", source, voc_colors=not colored, grey_is_color=grey_is_color)
     if forced == "index":
-        return Decision("index", "as you said")
+        return AS_SAID
+    by_color = _by_color(question)
     if forced == "color":
-        return dataclasses.replace(by_color, reason=f"as you said, {source}")
-    if colored and (used or grey_is_color) and used <= own:
-        _check_one_to_one(found)
+        return dataclasses.replace(by_color, reason=f"as you said, {by_color.reason}")
+    decision = None
+    if question.colored:
+        decision = _by_class_file(question, by_color)
+    elif question.found.rgb.masks:
+        decision = _by_rgb(question, by_color)
+    decision = decision or _by_palette(question, by_color)
+    return _with_void_checked(question, decision)
+
+
+def _by_color(question: Question) -> Decision:
+    colored = question.colored
+    source = f"from {question.class_file.source}" if colored else "with VOC's palette"
+    white = colored and (255, 255, 255) in question.by_color
+    grey_is_color = white and question.found.greys == {0, VOID}
+    return Decision("color", source, voc_colors=not colored, grey_is_color=grey_is_color)
+
+
+def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
+    """Rule 2: the colours of a class file, None if no palette uses them."""
+    found, meanings = question.found, question.by_color
+    own = {entry.color for entry in question.class_file.entries} - {(0, 0, 0)}
+    own -= void_colors(question.void)
+    used = found.palette_colors | found.colors.keys()
+    if not used and not by_color.grey_is_color:
+        return None
+    if by_color.grey_is_color and (0, 0, 0) not in meanings:
+        return None
+    if used <= meanings.keys() or used & own:
+        if evidence.same_reading(found, question.by_value, meanings):
+            beyond = not found.colors and any(color is None for _, color in found.pairs)
+            # Only values can be read then, and they mean what the colours mean.
+            return Decision("index", f"like {by_color.reason}") if beyond else by_color
+        if found.shared:
+            raise refusals.shared_color(question, by_color.reason)
         return by_color
-    palette = [tuple(color) for color in voc_palette().tolist()]
-    if found.colors:
-        # Colours that the class file does not know are named by the build, file by file.
-        if not colored:
-            _check_rgb(found, set(palette), where)
-        _check_one_to_one(found)
+    # No palette uses the file's colours. RGB masks have nothing else than colours.
+    if found.rgb.masks > found.valued:
         return by_color
-    if found.looks_binary:
-        raise _binary_error(found, where)
-    if all(c is None or c in (palette[i], (i, i, i)) for i, c in found.pairs):
-        return Decision("index", "VOC's palette" if found.pairs or found.voc else "grey values")
-    _check_one_to_one(found)
-    if used <= set(palette):
-        return dataclasses.replace(
-            by_color,
-            reason=f"{source}, indices in another order",
-            warning=_table(found, palette),
-        )
-    _check_places(found, where)
-    return Decision(
-        "index",
-        "a private palette",
-        warning="The palette's colours are not VOC's, so the values are taken as classes. Look "
-        "at a preview.",
-    )
+    if found.palette_colors <= VOC_NUMBERS.keys() and evidence.out_of_place(found):
+        raise refusals.other_colors(question)
+    return None
 
 
-def colors_of(
-    decision: Decision, class_file: ClassFile | None, void: Collection[int | str | Color]
-) -> dict[Color, int | str]:
-    """Returns the class name, or 255, of each colour that decides.
-
-    VOC's own colours give class numbers instead of names.
-    """
-    if decision.voc_colors or class_file is None:
-        palette = {tuple(c): n for n, c in enumerate(voc_palette().tolist())}
-        return {color: VOID if color in void else n for color, n in palette.items()}
-    colors: dict[Color, int | str] = {color: VOID for color in void if isinstance(color, tuple)}
-    for entry in class_file.entries:
-        colors[entry.color] = VOID if is_void(entry, void) else entry.name
-    return colors
-
-
-def _check_rgb(found: Survey, palette: set[Color], where: object) -> None:
-    """Checks that RGB masks, and palette masks beside them, use colours of VOC alone."""
-    unknown = sorted(found.colors - palette)
-    if not unknown:
-        unknown = sorted({c for _, c in found.pairs if c is not None} - palette)
-    if unknown:
-        raise MaskError(
-            where,
-            found=f"RGB masks with colours such as {unknown[0]}",
-            expected="a class file that says which colour is which class",
-            remedy="put a labelmap.txt with lines such as crack:250,50,83:: beside the image "
-            "folder",
-        )
+def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
+    """Rule 3: RGB masks with VOC's colours, None if they are only a few among others."""
+    found = question.found
+    all_grey = all(red == green == blue for red, green, blue in found.colors)
+    odd = found.rgb if all_grey else found.strange
+    others = found.rgb.masks + found.valued - odd.masks
+    if odd.masks and odd.masks >= others:
+        raise refusals.grey_rgb(question) if all_grey else refusals.strange_rgb(question)
+    fitting = found.rgb.masks - odd.masks
+    if not fitting:
+        return None
+    if not found.palette_colors <= VOC_NUMBERS.keys():
+        if fitting < found.valued:
+            return None
+        raise refusals.strange_rgb(question)
+    if found.shared:
+        raise refusals.shared_color(question, by_color.reason)
+    same = evidence.same_class_by_number(question.class_file, question.class_names)
+    if evidence.void_value_has_class_color(found) or not same:
+        raise refusals.ask(question)
+    return noted(question, by_color, always=False)
 
 
-def _binary_error(found: Survey, where: object) -> MaskError:
-    return MaskError(
-        where,
-        found=f"only the values 0 and {VOID} in {found.binary} of {found.examined} masks",
-        expected=f"other values besides 0 and {VOID}; with only these two, {VOID} may be void or "
-        "a foreground class",
-        remedy=f'if {VOID} is a class, say "values": {{"0": 0, "{VOID}": 1}} '
-        f"(--values 0=0,{VOID}=1); if it is void, say --masks_by index",
-    )
+def _by_palette(question: Question, by_color: Decision) -> Decision:
+    """Rules 4 to 6: masks with one number per pixel."""
+    found = question.found
+    if not evidence.out_of_place(found):
+        reason = "VOC's palette" if found.pairs or found.voc else "grey values"
+        if found.pairs and all(color == (i,) * 3 for i, color in found.pairs if i):
+            reason = "grey values" if not found.voc else reason
+        return Decision("index", reason, notes=order_note(question))
+    if not question.colored and found.palette_colors <= VOC_NUMBERS.keys():
+        return by_voc_colors(question, by_color)
+    if evidence.black_above_0(found) or evidence.void_color_elsewhere(found):
+        raise refusals.out_of_place(question)
+    if any(shared.both_used for shared in found.shared):
+        raise refusals.shared_color(question, "by their values")
+    if evidence.own_palettes(found):
+        raise refusals.two_colors(question)
+    return Decision("index", "a private palette", notes=(refusals.PRIVATE,))
 
 
-def _check_one_to_one(found: Survey) -> None:
-    """Checks that no mask uses one colour for two indices of its palette."""
-    if found.repeated:
-        path, what = found.repeated
-        raise MaskError(
-            path,
-            found=what,
-            expected="each colour once, so that colours tell the classes apart",
-            remedy="if the values are the classes, say --masks_by index; otherwise export the "
-            "masks with one colour per class",
-        )
-
-
-def _table(found: Survey, palette: list[Color]) -> str:
-    """Says which index becomes which class of VOC, for the user to look at."""
-    rows = sorted((index, palette.index(color)) for index, color in found.pairs if color)
-    moved = ", ".join(f"{index} -> {number}" for index, number in rows)
-    return (
-        "The masks hold VOC's colours at other indices, so colours give the classes. The palette "
-        f"indices become these classes: {moved}. If the values are the classes, say "
-        "--masks_by index."
-    )
-
-
-def _check_places(found: Survey, where: object) -> None:
-    """Checks that black and void's colour are at their places, if they are in use."""
-    for (index, color), path in sorted(found.pairs.items(), key=lambda item: item[0][0]):
-        if (color == (0, 0, 0) and index) or (color == VOID_COLOR and index != VOID):
-            meaning = "black" if index and color == (0, 0, 0) else "VOC's colour of void"
-            raise MaskError(
-                path,
-                found=f"{meaning} at palette index {index}, so values cannot be classes",
-                expected="a class file with the colours, or a palette in the order of the classes",
-                remedy=f"put a labelmap.txt beside the image folder ({where}), or say that "
-                "values are the classes: --masks_by index",
-            )
+def _with_void_checked(question: Question, decision: Decision) -> Decision:
+    """Checks that 255 is void in masks where it is read as void."""
+    found, binary = question.found, []
+    if VOID not in question.void or question.by_value.get(VOID) != VOID:
+        return decision
+    if not decision.grey_is_color:
+        binary.append(found.binary_greys)
+    if decision.by == "index":
+        binary.append(found.binary_palettes)
+    masks = sum(seen.masks for seen in binary)
+    if not masks:
+        return decision
+    first = min(seen.first for seen in binary if seen.masks)
+    if masks > found.void.masks:
+        raise refusals.binary(question, masks, first)
+    note = refusals.binary_note(question, masks, first)
+    return dataclasses.replace(decision, notes=(*decision.notes, note))

@@ -18,16 +18,33 @@ def by_value(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
     Raises:
       MaskError: if there are colours, or values that the rule does not know.
     """
+    stored = samples.values
     if samples.kind == "rgb":
-        raise MaskError(
-            where,
-            found="colours, although the masks are read by index",
-            expected="a palette or greyscale mask of class indices",
-            remedy="give the classes' colours in a labelmap.txt, or correct the mask",
-        )
-    values, counts = np.unique(samples.values, return_counts=True)
+        stored = _values_of_rgb(stored, rule, where)
+    values, counts = np.unique(stored, return_counts=True)
     check_values(dict(zip(values.tolist(), counts.tolist(), strict=True)), rule, where)
-    return lookup(samples.values, rule)
+    return lookup(stored, rule)
+
+
+def _values_of_rgb(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndarray:
+    """Returns the values of RGB pixels in which red, green and blue are equal, uint8 `[H, W]`."""
+    colored = int((colors != colors[..., :1]).any(axis=-1).sum())
+    if rule.rgb_values and not colored:
+        return colors[..., 0]
+    equal = "red, green and blue equal on each pixel"
+    raise MaskError(
+        where,
+        found=f"an RGB mask with {colored} pixels in which red, green and blue differ, although "
+        "the masks are read by index"
+        if colored
+        else f"an RGB mask with {equal}, although the other masks hold one value per pixel",
+        expected=f"a palette or greyscale mask of class indices, or {equal}"
+        if rule.rgb_values
+        else "a palette or greyscale mask of class indices",
+        remedy="Correct the mask. If all masks of the set hold colours, say --masks_by color"
+        if colored
+        else "Correct the mask, or say --masks_by index if red is the class",
+    )
 
 
 def lookup(values: np.ndarray, rule: MaskRule) -> np.ndarray:
@@ -53,7 +70,7 @@ def by_color(samples: Samples, rule: MaskRule, where: object) -> np.ndarray | No
                 where,
                 found=f"value {top}, which has no colour in a palette of {len(samples.palette)}",
                 expected="a colour for each value, because the masks are read by colour",
-                remedy="export the masks again, or have the values decide, with --masks_by index",
+                remedy="Export the mask again with a colour for each value",
             )
         colors = samples.palette[samples.values]
     elif samples.kind == "grey":
@@ -79,7 +96,13 @@ def _raise_unknown_colors(unknown: np.ndarray, rule: MaskRule, where: object) ->
         where,
         found=f"unknown colours: {listed}{more}",
         expected=f"one of the {len(rule.colors)} colours of the classes, exactly",
-        remedy="add the colours to the class file, or export masks without smoothing",
+        remedy=(
+            f"Add the colours to {rule.source}, or export masks without smoothing. If the values "
+            "of the masks are the classes, say --masks_by index"
+            if rule.source
+            else "Write a labelmap.txt that gives each class its colour, or export masks without "
+            "smoothing"
+        ),
         kind="unknown mask colour",
     )
 

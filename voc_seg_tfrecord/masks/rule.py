@@ -10,7 +10,8 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, Color
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.masks.decide import Decision, colors_of
+from voc_seg_tfrecord.masks.colors import of_file, of_voc
+from voc_seg_tfrecord.masks.decision import Decision
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,11 +23,16 @@ class MaskRule:
       colors: class index, or 255, by colour, where colours decide.
       grey_is_color: whether in a set that is read by colour a grey value v is the colour
         (v, v, v); otherwise it is a value.
+      rgb_values: whether in a set that is read by value an RGB pixel (v, v, v) is the value v;
+        otherwise RGB masks are refused.
+      source: the name of the class file with the colours; empty where there is none.
     """
 
     values: Mapping[int, int]
     colors: Mapping[Color, int] | None = None
     grey_is_color: bool = False
+    rgb_values: bool = False
+    source: str = ""
 
     @functools.cached_property
     def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -62,19 +68,17 @@ def make_rule(
       The rule.
 
     Raises:
-      ConfigError: if the class names are not those of the class file.
+      ConfigError: if the class names are not those of the class file, and do not replace all
+        of them either.
     """
     names = class_file.class_names(void) if class_file else class_names
     source = class_file.source if class_file else ""
     index_of = _index_of(class_names, names, source, any_number=values is not None)
     colors = None
     if decision.by == "color":
-        named = colors_of(decision, class_file, void)
-        colors = {
-            color: index_of.get(name, VOID) if isinstance(name, str) else name
-            for color, name in named.items()
-            if isinstance(name, str) or name == VOID or name < len(class_names)
-        }
+        by_voc = decision.voc_colors or class_file is None
+        named = of_voc(names, class_file, void) if by_voc else of_file(class_file, void)
+        colors = {color: VOID if n == VOID else index_of[n] for color, n in named.items()}
     if values is not None:
         known = dict(values)
     elif class_file:
@@ -85,16 +89,29 @@ def make_rule(
     else:
         known = {value: value for value in range(len(class_names))}
     voids = [value for value in (-1, *void) if isinstance(value, int)]
-    return MaskRule(dict.fromkeys(voids, VOID) | known, colors, decision.grey_is_color)
+    return MaskRule(
+        dict.fromkeys(voids, VOID) | known,
+        colors,
+        decision.grey_is_color,
+        decision.rgb_values,
+        source if class_file and class_file.colored else "",
+    )
 
 
 def _index_of(
     class_names: Sequence[str], names: Sequence[str], source: str, *, any_number: bool
 ) -> dict[str, int]:
-    """Returns the class index of each of a class file's names: by name, else by its place."""
+    """Returns the class index of each of a class file's names: by name, else by its place.
+
+    Other names take the places of the file's. A name that is in both lists at two places
+    contradicts that, because it would be given to the pixels of another class.
+    """
     if set(names) == set(class_names):
         return {name: index for index, name in enumerate(class_names)}
-    if any_number or len(names) == len(class_names):
+    moved = [
+        n for i, n in enumerate(names) if n in class_names and tuple(class_names).index(n) != i
+    ]
+    if any_number or (len(names) == len(class_names) and not moved):
         return {name: index for index, name in enumerate(names)}
     raise ConfigError(
         "option class_names",

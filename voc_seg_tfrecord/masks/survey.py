@@ -1,9 +1,9 @@
-"""Looks at all masks of a set and notes the values and colours they use; `decide` judges them.
+"""Looks at the masks of a set and notes what they use; `decide` judges it.
 
 A mask with VOC's own palette is recognised by the palette's bytes and is not decoded.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 import dataclasses
 
 from etils import epath
@@ -16,55 +16,9 @@ from voc_seg_tfrecord.formats.class_files import VOID_COLOR, Color
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.labels import VOID, voc_palette
-from voc_seg_tfrecord.masks.stored import read_samples
+from voc_seg_tfrecord.masks.stored import Samples, read_samples
+from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Seen, Shared, Survey
 from voc_seg_tfrecord.pool import ordered_map
-
-
-@dataclasses.dataclass
-class Survey:
-    """What the masks of a set use.
-
-    Attributes:
-      pairs: index and colour of each palette entry in use, with the path of a mask that uses
-        it. The colour is None where a value lies beyond the end of the palette.
-      colors: colours in use in RGB masks.
-      greys: values in use in greyscale masks.
-      repeated: the first mask in which a colour in use stands at a lower index of its palette
-        too, and what was found, in words: by colour two indices would become one class.
-      binary: number of masks whose only values are 0 and 255, or 255 alone, and whose palette
-        does not say that 255 is void.
-      voids: number of other masks in which 255 occurs.
-      voc: number of masks with VOC's own palette.
-      examined: number of masks that were read.
-    """
-
-    pairs: dict[tuple[int, Color | None], str] = dataclasses.field(default_factory=dict)
-    colors: set[Color] = dataclasses.field(default_factory=set)
-    greys: set[int] = dataclasses.field(default_factory=set)
-    repeated: tuple[str, str] | None = None
-    binary: int = 0
-    voids: int = 0
-    voc: int = 0
-    examined: int = 0
-
-    @property
-    def looks_binary(self) -> bool:
-        """Whether 255 mostly stands beside 0 alone, so that it may mean foreground."""
-        return self.binary > self.voids + self.voc and not self.colors
-
-
-@dataclasses.dataclass(frozen=True)
-class _Used:
-    """What one mask uses; see `Survey`."""
-
-    pairs: frozenset[tuple[int, Color | None]] = frozenset()
-    colors: frozenset[Color] = frozenset()
-    greys: frozenset[int] = frozenset()
-    repeated: str = ""
-
-    @property
-    def values(self) -> set[int]:
-        return {*self.greys, *(index for index, _ in self.pairs)}
 
 
 def survey(paths: Collection[epath.Path], *, all_colors: bool = False) -> Survey:
@@ -86,50 +40,96 @@ def survey(paths: Collection[epath.Path], *, all_colors: bool = False) -> Survey
         leave=False,
     ):
         found.examined += 1
-        if used is None:
-            found.voc += 1
-            continue
-        for pair in used.pairs:
-            found.pairs.setdefault(pair, str(path))
-        found.colors |= used.colors
-        found.greys |= used.greys
-        if used.repeated and not found.repeated:
-            found.repeated = (str(path), used.repeated)
-        if VOID in used.values:
-            proved = (VOID, VOID_COLOR) in used.pairs
-            binary = used.values <= {0, VOID} and not proved
-            found.binary += binary
-            found.voids += not binary
+        _add(found, str(path), used)
     return found
 
 
-def _look(path: epath.Path, all_colors: bool) -> _Used | None:
-    """Returns palette entries, colours and grey values in use; None for VOC's own palette."""
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """What one mask uses, without its pixels."""
+
+    kind: str  # palette, grey, rgb, voc or damaged
+    values: tuple[int, ...] = ()
+    palette: tuple[Color, ...] = ()
+    colors: tuple[tuple[Color, int], ...] = ()
+
+
+def _look(path: epath.Path, all_colors: bool) -> _Look:
     try:
         data = path.read_bytes()
-        if kind_of(data) is Kind.PNG and not all_colors and png.has_palette(data, _VOC):
-            return None
+        if kind_of(data) is Kind.PNG and not all_colors and png.has_palette(data, _VOC_BYTES):
+            return _Look("voc")
         samples = read_samples(File(data, str(path)))
     except (VocSegError, OSError):
-        return _Used()
+        return _Look("damaged")
     if samples.kind == "rgb":
-        packed = np.unique(samples.values.astype(np.int64) @ np.array([1 << 16, 1 << 8, 1]))
-        return _Used(colors=frozenset((p >> 16, p >> 8 & 255, p & 255) for p in packed.tolist()))
-    values = np.unique(samples.values).tolist()
-    if samples.kind == "grey":
-        return _Used(greys=frozenset(values))
-    palette = [tuple(color) for color in samples.palette.tolist()]
-    pairs = frozenset((v, palette[v] if v < len(palette) else None) for v in values)
-    return _Used(pairs, repeated=_repeated(pairs, palette))
+        return _Look("rgb", colors=_count_colors(samples))
+    values = tuple(np.unique(samples.values).tolist())
+    palette = () if samples.palette is None else map(tuple, samples.palette.tolist())
+    return _Look(samples.kind, values, tuple(palette))
 
 
-def _repeated(pairs: Collection[tuple[int, Color | None]], palette: Sequence[Color]) -> str:
-    """Says which colour in use stands at a lower index too; nothing if none does."""
-    for index, color in sorted(pairs, key=lambda pair: pair[0]):
-        if color is not None and (lower := palette.index(color)) < index:
-            shown = ",".join(map(str, color))
-            return f"the colour {shown} at the palette indices {lower} and {index}"
-    return ""
+def _count_colors(samples: Samples) -> tuple[tuple[Color, int], ...]:
+    packed = samples.values.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
+    colors, counts = np.unique(packed, return_counts=True)
+    split = [(p >> 16, p >> 8 & 255, p & 255) for p in colors.tolist()]
+    return tuple(zip(split, counts.tolist(), strict=True))
 
 
-_VOC = voc_palette().tobytes()
+def _add(found: Survey, path: str, used: _Look) -> None:
+    if used.kind == "damaged":
+        found.damaged += 1
+    elif used.kind == "voc":
+        found.voc += 1
+        found.void.add(path)
+    elif used.kind == "rgb":
+        _add_colors(found, path, used)
+    else:
+        if used.kind == "grey":
+            found.greys.update(used.values)
+        else:
+            _add_palette(found, path, used)
+        _add_void(found, path, used)
+
+
+def _add_colors(found: Survey, path: str, used: _Look) -> None:
+    found.rgb.add(path)
+    for color, pixels in used.colors:
+        found.colors.setdefault(color, Seen()).add(path, pixels)
+    if not {color for color, _ in used.colors} <= VOC_NUMBERS.keys():
+        found.strange.add(path)
+
+
+def _add_palette(found: Survey, path: str, used: _Look) -> None:
+    palette = used.palette
+    classes = [value for value in used.values if value < VOID]
+    if classes and classes[-1] >= len(classes):
+        found.gaps.add(path)
+    lowest_used: dict[Color, int] = {}
+    for value in used.values:
+        color = palette[value] if value < len(palette) else None
+        found.pairs.setdefault((value, color), Seen()).add(path)
+        if color is None:
+            continue
+        both_used = color in lowest_used
+        lower = lowest_used.setdefault(color, palette.index(color))
+        if lower < value:
+            shared = Shared(lower, value, color, both_used)
+            found.shared.setdefault(shared, Seen()).add(path)
+        if not both_used:
+            lowest_used[color] = value
+
+
+def _add_void(found: Survey, path: str, used: _Look) -> None:
+    """Notes what a mask tells of 255: void, or perhaps the foreground."""
+    if VOID not in used.values:
+        return
+    if set(used.values) - {0, VOID} or used.palette[VOID : VOID + 1] == (VOID_COLOR,):
+        found.void.add(path)
+    elif used.kind == "grey":
+        found.binary_greys.add(path)
+    else:
+        found.binary_palettes.add(path)
+
+
+_VOC_BYTES = voc_palette().tobytes()

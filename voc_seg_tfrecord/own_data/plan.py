@@ -1,6 +1,6 @@
 """All that is decided about a user's own tree, before any example is made of it."""
 
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 import dataclasses
 
 from etils import epath
@@ -9,7 +9,9 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.decide import Decision, decide
+from voc_seg_tfrecord.masks.decide import decide
+from voc_seg_tfrecord.masks.decision import AS_SAID, Decision
+from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.own_data import discovery
@@ -95,9 +97,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     class_file = find_class_file(tree)
     splits, sources, notes = split_ids(tree, config)
     splits, left_out = without_masks(tree, config, splits)
-    listed = {image_id for ids in splits.values() for image_id in ids}
-    decision = _decide(tree, config, class_file, listed)
-    notes += [decision.warning] if decision.warning else []
+    decision = _decide(tree, config, class_file, splits)
+    notes += decision.notes
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
     )
@@ -105,15 +106,20 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
 
 
 def _decide(
-    tree: VocTree, config: VocSegConfig, class_file: ClassFile | None, listed: Collection[str]
+    tree: VocTree,
+    config: VocSegConfig,
+    class_file: ClassFile | None,
+    splits: Mapping[str, Sequence[str]],
 ) -> Decision:
+    """Decides what the masks mean, from those of the splits: others are not built."""
     if config.values is not None:
-        return Decision("index", "values as you said")
+        return dataclasses.replace(AS_SAID, reason="values as you said")
     if config.masks_by == "index":
-        return Decision("index", "as you said")
+        return AS_SAID
     where = tree.root / tree.layout.masks
-    # A mask that no split lists decides nothing.
+    listed = {image_id for ids in splits.values() for image_id in ids}
     paths = [where / name for image_id, name in tree.masks.items() if image_id in listed]
     colored = class_file is not None and class_file.colored
     found = survey(paths, all_colors=colored)
-    return decide(found, class_file, config.masks_by, where)
+    question = Question(found, config.class_names, class_file, config.void, where)
+    return decide(question, config.masks_by)

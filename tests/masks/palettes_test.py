@@ -1,0 +1,237 @@
+"""Sets of masks stored in many palettes: each is read as its truth, or refused."""
+
+import collections
+import io
+
+from etils import epath
+import numpy as np
+from PIL import Image
+import pytest
+from support.png_writer import write_png
+
+from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES, ClassFile, Entry
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks.decide import decide
+from voc_seg_tfrecord.masks.question import Question
+from voc_seg_tfrecord.masks.read import read_mask
+from voc_seg_tfrecord.masks.rule import make_rule
+from voc_seg_tfrecord.masks.survey import survey
+
+DEFAULT_VOID = (VOID, *VOID_NAMES, VOID_COLOR)
+VOC = voc_palette().astype(int)
+ZEROS = np.zeros((256, 3), int)
+RAMP = np.repeat(np.arange(256)[:, None], 3, axis=1)
+
+
+def own_colors(seed):
+    """256 different colours, of which none but black is VOC's, black first and void's last."""
+    rng = np.random.default_rng(seed)
+    colors = rng.permutation(250**2)[:256]
+    table = np.stack([colors // 250 | 1, colors % 250 | 1, rng.integers(0, 125, 256) * 2 + 1], 1)
+    table[0], table[VOID] = 0, VOID_COLOR
+    return table
+
+
+def shuffled(table, rng, first, last):
+    """The same colours in another order, from one index up to another."""
+    table = table.copy()
+    table[first:last] = rng.permutation(table[first:last])
+    return table
+
+
+# What a value has as its colour: in all of these, the value is the class.
+BY_VALUE = {
+    "VOC": VOC,
+    "21 colours, zeros behind": np.vstack([VOC[:21], ZEROS[21:]]),
+    "own colours, zeros behind": np.vstack([own_colors(0)[:21], ZEROS[21:]]),
+    "zeros": ZEROS,
+    "all white": ZEROS + 255,
+    "duplicates": VOC[np.repeat(np.arange(128), 2)],
+    "duplicate of void": np.vstack([VOC[:20], VOC[255:], VOC[21:]]),
+    "own colours": own_colors(0),
+    "grey ramp": RAMP,
+    "grey ramp, reversed": RAMP[::-1],
+    "VOC reversed": VOC[::-1],
+    "VOC's 22 reversed": np.vstack([VOC[255:], VOC[20::-1], ZEROS[22:]]),
+    "255 entries": VOC[:255],
+    "own colours, 255 entries": own_colors(0)[:255],
+    "21 entries": VOC[:21],
+}
+# The same, with a palette that differs from set to set.
+ANY = {
+    "VOC's first 21 in own order": lambda rng: shuffled(VOC, rng, 1, 21),
+    "VOC's first 21 in own order, black too": lambda rng: shuffled(VOC, rng, 0, 21),
+    "all of VOC's in own order": lambda rng: shuffled(VOC, rng, 0, 256),
+}
+# The same, with a palette that differs from mask to mask.
+MIXED = {
+    "at random for each mask": lambda rng: own_colors(rng.integers(1000)),
+    "own order for each mask": lambda rng: shuffled(VOC, rng, 1, 21),
+    "VOC or own": lambda rng: BY_VALUE[rng.choice(["VOC", "own colours"])],
+    "VOC or zeros behind": lambda rng: BY_VALUE[rng.choice(["VOC", "21 colours, zeros behind"])],
+}
+# What a class has as its colour, and how its palette is made from the colours that are in use.
+PACKED = ("in order", "by frequency", "reversed", "padded")
+BY_COLOR = {"VOC": VOC, "own colours": own_colors(0)}
+
+
+def palettes_of(kind, number, rng):
+    """A palette for each of a number of masks."""
+    if kind in MIXED:
+        return [MIXED[kind](rng) for _ in range(number)]
+    one = ANY[kind](rng) if kind in ANY else BY_VALUE[kind]
+    return [one] * number
+
+
+def packed(values, colors, how):
+    """A palette PNG of the colours in use alone, as an optimiser writes it."""
+    used, counts = np.unique(values, return_counts=True)
+    order = {
+        "in order": used,
+        "by frequency": used[np.argsort(-counts, kind="stable")],
+        "reversed": used[::-1],
+        "padded": used[::-1],
+    }[how]
+    palette = colors[order]
+    if how == "padded":
+        palette = np.vstack([palette, ZEROS[len(order) :]])
+    index = {value: place for place, value in enumerate(order.tolist())}
+    return write_png(np.vectorize(index.get)(values), palette=palette)
+
+
+def truths(rng, classes, void):
+    """Some masks of blocks: background, one to three classes, and void or none."""
+    for _ in range(rng.integers(1, 6)):
+        values = np.zeros((8, 12), int)
+        for _ in range(rng.integers(1, 4)):
+            top, left = rng.integers(0, 6, 2)
+            values[top : top + 3, left : left + 4] = rng.integers(1, classes)
+        if void:
+            values[7, :5] = VOID
+        yield values
+
+
+def names_of(kind, rng, classes):
+    return {
+        "VOC's names": VOC_CLASSES,
+        "VOC's names in own order": tuple(rng.permutation(VOC_CLASSES).tolist()),
+        "own names": ("background", *(f"class {n}" for n in range(1, classes))),
+    }[kind]
+
+
+def by_name(values, names):
+    """VOC's numbers as those of the same classes among names in another order."""
+    number = {n: names.index(name) for n, name in enumerate(VOC_CLASSES)} | {VOID: VOID}
+    return np.vectorize(number.get)(values)
+
+
+def class_file_of(kind, names, colors):
+    """None; names alone; or names with colours, which may be those of the masks or others."""
+    if kind == "none":
+        return None
+    if kind == "names":
+        return ClassFile("class_names.txt", tuple(Entry(n, name) for n, name in enumerate(names)))
+    table = {"VOC's": VOC, "the masks'": colors, "others": own_colors(7)}[kind]
+    entries = [Entry(n, name, tuple(table[n].tolist())) for n, name in enumerate(names)]
+    return ClassFile("labelmap.txt", tuple(entries))
+
+
+def read_all(folder, files, names, class_file):
+    """What a build would make of the masks, and its notes."""
+    paths = []
+    for number, data in enumerate(files):
+        paths.append(epath.Path(folder / f"{number}.png"))
+        paths[-1].write_bytes(data)
+    colored = class_file is not None and class_file.colored
+    found = survey(paths, all_colors=colored)
+    decision = decide(Question(found, names, class_file, DEFAULT_VOID))
+    rule = make_rule(names, class_file, decision, void=DEFAULT_VOID)
+    masks = [read_mask(File(data, "mask.png"), rule) for data in files]
+    return masks, decision
+
+
+def outcome(folder, files, truth, names, class_file):
+    try:
+        masks, decision = read_all(folder, files, names, class_file)
+    except VocSegError:
+        return "refused", None
+    arrays = [np.asarray(Image.open(io.BytesIO(mask.png))) for mask in masks]
+    same = all((a == b).all() for a, b in zip(arrays, truth, strict=True))
+    return ("equal" if same else "different"), decision
+
+
+def cases(seed):
+    """Yields many sets, seeded: a label, the files, the truth, the names and a class file."""
+    rng = np.random.default_rng(seed)
+    for names_kind in ("VOC's names", "VOC's names in own order", "own names"):
+        for classes in (2, 5, 16, 21) if names_kind == "own names" else (21,):
+            names = names_of(names_kind, rng, classes)
+            for void in (False, True):
+                truth = list(truths(rng, classes, void))
+                for palette in (*BY_VALUE, *ANY, *MIXED):
+                    palettes = palettes_of(palette, len(truth), rng)
+                    pairs = zip(truth, palettes, strict=True)
+                    files = [write_png(values, palette=colors) for values, colors in pairs]
+                    for kind in ("none", "names", "others"):
+                        label = (palette, kind, names_kind)
+                        yield label, files, truth, names, class_file_of(kind, names, VOC)
+                small = [np.where(t == VOID, 15, t % 15) for t in truth]
+                ramp = np.arange(16)[:, None] * 17 + np.zeros(3, int)
+                for palette, colors in (("4-bit VOC", VOC[:16]), ("4-bit ramp", ramp)):
+                    if classes >= 16:
+                        files = [write_png(t, depth=4, palette=colors) for t in small]
+                        yield (palette, "none", names_kind), files, small, names, None
+                for palette, colors in BY_COLOR.items():
+                    for how in PACKED:
+                        files = [packed(t, colors, how) for t in truth]
+                        label = f"{palette}, one palette for each mask, {how}"
+                        for kind in ("none", "names", "the masks'", "others"):
+                            listed = class_file_of(kind, names, colors)
+                            meant = truth
+                            if (
+                                palette == "VOC"
+                                and set(names) == set(VOC_CLASSES)
+                                and kind == "none"
+                            ):
+                                meant = [by_name(t, names) for t in truth]
+                            yield (label, kind, names_kind), files, meant, names, listed
+
+
+def table(seeds, folder):
+    """Counts outcomes by palette, and lists the sets that were read to something else."""
+    counts = collections.defaultdict(collections.Counter)
+    different = []
+    for seed in seeds:
+        for label, files, truth, names, listed in cases(seed):
+            what, decision = outcome(folder, files, truth, names, listed)
+            counts[label[0]][what] += 1
+            if what == "different":
+                different.append((seed, label, decision))
+    return counts, different
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_palette_changes_a_label_without_a_word(tmp_path, seed):
+    counts, different = table([seed], tmp_path)
+    for safe in ("VOC", "own colours", "grey ramp", "21 entries", "255 entries", "4-bit ramp"):
+        assert set(counts[safe]) == {"equal"}, safe
+    # Colours of which nothing says that they count, where they contradict no value.
+    doubtful = [case for case in different if "own colours, one palette for" not in case[1][0]]
+    assert not doubtful
+    assert all(decision.notes for _, _, decision in different)
+
+
+if __name__ == "__main__":
+    import pathlib
+    import sys
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        counted, changed = table(range(int(sys.argv[1])), pathlib.Path(name))
+    for palette, row in counted.items():
+        print(palette, dict(row), sep=" | ")
+    kinds = collections.Counter((*label, d.by, d.reason, bool(d.notes)) for _, label, d in changed)
+    for kind, number in kinds.most_common():
+        print(number, *kind, sep=" | ")

@@ -1,0 +1,103 @@
+"""What the masks of a set say against reading them by value or by colour."""
+
+from collections.abc import Mapping, Sequence
+
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, Color
+from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
+from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Survey
+
+BLACK: Color = (0, 0, 0)
+
+
+def out_of_place(found: Survey) -> list[tuple[int, Color]]:
+    """Returns the used palette entries that have neither VOC's colour nor the grey of their index.
+
+    A value beyond the end of a palette has no colour, and so none that is wrong.
+    """
+    palette = list(VOC_NUMBERS)
+    wrong = [
+        (index, color)
+        for index, color in found.pairs
+        if color is not None and color not in (palette[index], (index,) * 3)
+    ]
+    return sorted(wrong)
+
+
+def same_reading(
+    found: Survey, by_value: Mapping[int, int | str], by_color: Mapping[Color, int | str]
+) -> bool:
+    """Tells whether each used palette entry has the same class by value and by colour."""
+    return bool(found.pairs) and all(
+        index in by_value and (color is None or by_value[index] == by_color.get(color))
+        for index, color in found.pairs
+    )
+
+
+def black_above_0(found: Survey) -> list[tuple[int, Color]]:
+    """Returns the used entries above 0 that are black: background is mostly black, and at 0."""
+    return sorted((i, color) for i, color in found.pairs if i and color == BLACK)
+
+
+def void_color_elsewhere(found: Survey) -> list[tuple[int, Color]]:
+    """Returns the used entries below 255 that have VOC's colour of void."""
+    return sorted((i, color) for i, color in found.pairs if i != VOID and color == VOID_COLOR)
+
+
+def void_value_has_class_color(found: Survey) -> bool:
+    """Tells whether 255 is used with another colour than VOC's of void, or a value with none."""
+    return any(
+        color is None or (index == VOID and color != VOID_COLOR) for index, color in found.pairs
+    )
+
+
+def packed(found: Survey) -> bool:
+    """Tells whether the values in use have no gaps, as in palettes made of the colours in use.
+
+    Masks with VOC's own palette do not count.
+    """
+    return not found.gaps.masks and all(
+        color == VOID_COLOR and found.voc for index, color in found.pairs if index == VOID
+    )
+
+
+def same_class_by_number(class_file: ClassFile | None, class_names: Sequence[str]) -> bool:
+    """Tells whether VOC's colours mean the same by VOC's names and by a class file's numbers."""
+    if class_file is None or set(class_names) != set(VOC_CLASSES):
+        return True
+    names = {entry.value: entry.name for entry in class_file.entries}
+    return all(names.get(number) == name for number, name in enumerate(VOC_CLASSES))
+
+
+def known_values(found: Survey, by_value: Mapping[int, int | str]) -> bool:
+    """Tells whether each used index is a class or void."""
+    return all(index in by_value for index, _ in found.pairs)
+
+
+def two_colors(found: Survey) -> tuple[int, Color, Color] | None:
+    """Returns an index that has one colour in one mask and another in another, or None.
+
+    Masks with VOC's own palette count: they are not decoded, but their colours are known.
+    """
+    colors: dict[int, Color] = dict(enumerate(VOC_NUMBERS)) if found.voc else {}
+    for index, color in sorted(found.pairs, key=lambda pair: pair[0]):
+        if color is not None and colors.setdefault(index, color) != color:
+            return index, colors[index], color
+    return None
+
+
+def own_palettes(found: Survey) -> bool:
+    """Tells whether indices have several colours, and colours may be the meaning.
+
+    Colours mean nothing if they hardly ever come back, because each mask was given a palette at
+    random, and if values are left out, which no palette of the colours in use does.
+    """
+    colors: dict[int, set[Color]] = {}
+    masks: dict[Color, int] = {}
+    for (index, color), seen in found.pairs.items():
+        if color is not None:
+            colors.setdefault(index, set()).add(color)
+            masks[color] = masks.get(color, 0) + seen.masks
+    several = [color for at in colors.values() if len(at) > 1 for color in at]
+    again = sum(masks[color] > 1 for color in several)
+    at_random = not found.voc and found.gaps.masks and 10 * again < len(several)
+    return two_colors(found) is not None and not at_random
