@@ -103,3 +103,9 @@ def test_a_file_of_256_classes_is_refused_because_255_is_void(tmp_path):
         read(tmp_path, "class_names.txt", "\n".join(names))
     found = read(tmp_path, "class_names.txt", "\n".join([*names[:255], "Void"]))
     assert len(found.class_names(DEFAULT_VOID)) == 255
+
+
+def test_voids_label_may_share_no_colour(tmp_path):
+    (tmp_path / "labelmap.txt").write_text("background:0,0,0::\nvoid:0,0,0::\n")
+    with pytest.raises(LayoutError, match=r"the colour 0,0,0 for 'background' and for 'void'"):
+        class_files.find(epath.Path(tmp_path))

@@ -1,9 +1,13 @@
 """What a plan looks at, and what it leaves alone."""
 
+import numpy as np
 from PIL import Image
+import pytest
 from support import exports
+from support.building import examples
 
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.errors import MaskError, VocSegError
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
@@ -13,3 +17,52 @@ def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
     Image.new("RGB", (16, 12), (1, 2, 3)).save(tmp_path / "gts" / "stray_gt.png")
     _, after = find_config(tmp_path, name="mine", class_names=names)
     assert after.decision == before.decision
+
+
+def flat(root, masks):
+    """Writes an image and a mask for each id, and a list of all ids but those with `x`."""
+    for image_id, mask in masks.items():
+        exports.put_image(root, f"JPEGImages/{image_id}.jpg")
+        mask = np.array(mask, np.uint8)
+        path = root / "SegmentationClass" / f"{image_id}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(mask).save(path)
+    ids = [image_id for image_id in masks if "x" not in image_id]
+    exports.put(root, "ImageSets/Segmentation/train.txt", "\n".join(ids))
+
+
+BINARY = np.repeat([[0, 255]], 12, 0).repeat(8, 1)
+GREY = np.minimum(BINARY, 1)
+
+
+def test_an_unlisted_mask_of_0_and_1_does_not_make_255_void(tmp_path):
+    flat(tmp_path, {"a": BINARY, "b": BINARY, "x": GREY})
+    with pytest.raises(MaskError, match="only the values 0 and 255 in 2 of 2 masks"):
+        find_config(tmp_path, name="mine", class_names=["background", "crack"])
+
+
+def test_a_listed_mask_of_0_and_1_does_not_make_255_void(tmp_path):
+    flat(tmp_path, {"a": BINARY, "b": BINARY, "c": GREY})
+    with pytest.raises(MaskError, match="only the values 0 and 255 in 2 of 3 masks"):
+        find_config(tmp_path, name="mine", class_names=["background", "crack"])
+
+
+def test_one_rgb_mask_among_others_is_named_by_the_build(tmp_path):
+    flat(tmp_path, {"a": GREY, "b": GREY, "c": np.stack([GREY, GREY, BINARY], 2)})
+    said = {"name": "mine", "class_names": ["background", "crack"]}
+    assert find_config(tmp_path, **said)[1].decision.by == "index"
+    with pytest.raises(VocSegError, match=r"(?s)1 of 3 .*c\.png: an RGB mask with"):
+        builder_from_tree(tmp_path, data_dir=tmp_path / "data", **said)
+
+
+@pytest.mark.parametrize("said", [{"masks_by": "index"}, {"values": {0: 0, 1: 1}}])
+def test_rgb_masks_with_equal_channels_build_by_index_if_said(tmp_path, said):
+    flat(tmp_path, {"a": np.stack([GREY] * 3, 2)})
+    names = ["background", "crack"]
+    with pytest.raises(MaskError, match="an RGB mask in which red, green and blue are equal"):
+        find_config(tmp_path, name="mine", class_names=names)
+    builder = builder_from_tree(
+        tmp_path, name="mine", class_names=names, data_dir=tmp_path / "data", **said
+    )
+    (example,) = examples(builder, "train").values()
+    assert (example["segmentation_mask"][..., 0] == GREY).all()
