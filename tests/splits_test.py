@@ -25,7 +25,6 @@ def names(dataset):
 def test_only_the_listed_examples_of_a_tf_data_dataset_are_kept(sample):
     dataset = sample.as_dataset(split="train")
     assert names(splits.only(dataset, WANTED)) == list(WANTED)
-    assert names(splits.only(dataset, ["nothing"])) == []
 
 
 def test_only_the_listed_examples_of_a_data_source_are_kept(source):
@@ -38,9 +37,42 @@ def test_only_the_listed_examples_of_a_data_source_are_kept(source):
     ]
 
 
-def test_a_list_that_a_data_source_does_not_hold_is_refused(source):
-    with pytest.raises(ConfigError, match="1 of 2 ids are not in it, such as 2012_000006"):
-        splits.only(source, ["2007_000001", "2012_000006"])
+def test_a_list_that_the_data_does_not_hold_is_refused_with_how_much_of_it_is_missing(
+    sample, source
+):
+    wanted = ["2007_000001", "2012_000006", "b", "c", "d"]
+    missing = r"4 of the 5 ids of the list are not in it: 2012_000006, b, c, \.\.\."
+    dataset = sample.as_dataset(split="train")
+    for call in (
+        lambda: splits.only(source, wanted),
+        lambda: splits.only(dataset, wanted),
+        lambda: splits.labelled_unlabelled(dataset, wanted),
+        lambda: splits.load(sample, "train", wanted),
+    ):
+        with pytest.raises(ConfigError, match=missing + r"[^$]*partial=True to use the 1 that"):
+            call()
+
+
+def test_a_part_of_a_list_is_taken_if_that_is_asked_for(sample, source):
+    wanted = ["2007_000001", "2012_000006"]
+    dataset = sample.as_dataset(split="train")
+    for part in (
+        splits.only(source, wanted, partial=True),
+        splits.only(dataset, wanted, partial=True),
+        splits.labelled_unlabelled(dataset, wanted, partial=True)[0],
+        splits.load(sample, "train", wanted, partial=True),
+    ):
+        assert names(part) == ["2007_000001"]
+
+
+def test_a_list_without_ids_is_refused(sample):
+    with pytest.raises(ConfigError, match="expected: at least one image id"):
+        splits.load(sample, "train", [])
+
+
+def test_a_dataset_that_never_ends_cannot_be_filtered(sample):
+    with pytest.raises(ConfigError, match="filter before repeating"):
+        splits.only(sample.as_dataset(split="train").repeat(), WANTED)
 
 
 def test_the_unlabelled_part_is_the_rest_and_shows_no_label(sample, source):
@@ -76,9 +108,11 @@ def test_elements_without_names_cannot_be_filtered(sample):
         splits.only(dataset, WANTED)
 
 
-def test_a_named_list_keeps_what_a_dataset_has_of_it(sample):
-    dataset = sample.as_dataset(split="train")
-    assert names(splits.only(dataset, splits.ids("semi_92"))) == []
+def test_a_list_may_be_given_by_its_name(sample):
+    with pytest.raises(ConfigError, match="split 'train': 92 of the 92 ids of the list"):
+        splits.load(sample, "train", "semi_92")
+    with pytest.raises(ConfigError, match="list 'semi_93': no such list"):
+        splits.only(sample.as_dataset(split="train"), "semi_93")
 
 
 def test_val_without_sbd_train_needs_sbds_list(tmp_path):

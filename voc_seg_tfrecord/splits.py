@@ -3,7 +3,7 @@
 A list never becomes records of its own: `only` selects its examples from a built dataset.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 from typing import Any
 
@@ -14,7 +14,8 @@ from voc_seg_tfrecord import features
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.named_lists import NamedList, identify, ids, named
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.facts.wanted import Wanted, check_held, wanted_ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING, image_id
 from voc_seg_tfrecord.official.sbd import read_ids
 
 __all__ = [
@@ -50,48 +51,62 @@ def val_outside_sbd_train(sbd: epath.PathLike) -> tuple[str, ...]:
     return tuple(i for i in ids("voc2012_val") if i not in in_sbd)
 
 
-def only(dataset: Any, wanted: Collection[str]) -> Any:
+def only(dataset: Any, wanted: Wanted, *, partial: bool = False) -> Any:
     """Keeps the examples whose id is in a list.
 
     Args:
-      dataset: a `tf.data.Dataset` of example dictionaries with `image/filename`, not
-        batched; or what `tfds.data_source` returns.
-      wanted: image ids, such as `ids("semi_92")`.
+      dataset: a `tf.data.Dataset` of example dictionaries with `image/filename`, neither
+        batched nor repeated; or what `tfds.data_source` returns. A `tf.data.Dataset` is read
+        through once to see which ids it has; `load` and `voc_seg_tfrecord.pipeline` decode
+        nothing for that.
+      wanted: the name of a list, such as `semi_92`, or image ids.
+      partial: whether the dataset may lack ids of the list (False).
 
     Returns:
       The same kind: a `tf.data.Dataset`, or a sequence with random access.
 
     Raises:
-      ConfigError: if examples have no `image/filename`, or the data source lacks an id.
+      ConfigError: if examples have no `image/filename`, or the dataset lacks ids of the list
+        and `partial` is False.
     """
-    kept, _ = _divide(dataset, wanted)
+    kept, _ = _divide(dataset, wanted, partial)
     return kept
 
 
-def labelled_unlabelled(dataset: Any, labelled: Collection[str]) -> tuple[Any, Any]:
+def labelled_unlabelled(
+    dataset: Any, labelled: Wanted, *, partial: bool = False
+) -> tuple[Any, Any]:
     """Divides a dataset for semi-supervised learning.
 
     Args:
       dataset: as in `only`.
-      labelled: ids of the labelled part.
+      labelled: the labelled part, as `wanted` in `only`.
+      partial: whether the dataset may lack ids of the list (False).
 
     Returns:
       The labelled part; and all others, without the features of `LABELS`.
+
+    Raises:
+      ConfigError: as in `only`.
     """
-    kept, others = _divide(dataset, labelled)
+    kept, others = _divide(dataset, labelled, partial)
     if _is_tf_data(dataset):
         return kept, others.map(_without_labels)
     return kept, dataclasses.replace(others, labelled=False)
 
 
-def load(builder: Any, split: str, wanted: Collection[str], **read: Any) -> Any:
+def load(builder: Any, split: str, wanted: Wanted, *, partial: bool = False, **read: Any) -> Any:
     """Reads the examples of a list as a `tf.data.Dataset`, and decodes only those.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
       split: the split that holds them, such as `train`.
-      wanted: image ids.
+      wanted: the name of a list, such as `semi_92`, or image ids.
+      partial: whether the split may lack ids of the list (False).
       **read: further arguments of `builder.as_dataset`, such as `shuffle_files`.
+
+    Raises:
+      ConfigError: if the split lacks ids of the list and `partial` is False.
     """
     import tensorflow as tf
     import tensorflow_datasets as tfds
@@ -99,7 +114,10 @@ def load(builder: Any, split: str, wanted: Collection[str], **read: Any) -> Any:
     features = builder.info.features
     images = [name for name in features if isinstance(features[name], tfds.features.Image)]
     skipped = {name: tfds.decode.SkipDecoding() for name in images}
-    encoded = only(builder.as_dataset(split=split, decoders=skipped, **read), wanted)
+    where = f"{builder.info.full_name}, split {split!r}"
+    encoded, _ = _divide_tf_data(
+        builder.as_dataset(split=split, decoders=skipped, **read), wanted, partial, where
+    )
 
     def decode(example: dict[str, Any]) -> dict[str, Any]:
         decoded = {name: features[name].decode_example(example[name]) for name in images}
@@ -137,44 +155,49 @@ class Part(Sequence):
         return example if self.labelled else _without_labels(example)
 
 
-def _divide(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
+def _divide(dataset: Any, wanted: Wanted, partial: bool) -> tuple[Any, Any]:
     """Returns what is in the list and what is not."""
     if _is_tf_data(dataset):
-        return _divide_tf_data(dataset, wanted)
+        return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
     # Read from the records themselves: only the file names are decoded.
     raw = dataset.data_source
     found = [records.parse(raw[index]).id for index in range(len(raw))]
-    chosen = set(wanted)
+    chosen = check_held(wanted_ids(wanted), found, repr(dataset), partial=partial)
     inside = np.array([image in chosen for image in found], bool)
-    if lacking := sorted(chosen.difference(found)):
-        raise ConfigError(
-            repr(dataset),
-            found=f"{len(lacking)} of {len(chosen)} ids are not in it, such as {lacking[0]}",
-            expected="a split that holds the complete list",
-            remedy="read the split that the list was made for",
-        )
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
 
 
-def _divide_tf_data(dataset: Any, wanted: Collection[str]) -> tuple[Any, Any]:
+def _divide_tf_data(
+    dataset: Any, wanted: Wanted, partial: bool, where: object
+) -> tuple[Any, Any]:
     import tensorflow as tf
 
     spec = dataset.element_spec
     if not isinstance(spec, dict) or features.FILENAME not in spec:
         raise ConfigError(
-            "the tf.data.Dataset",
+            where,
             found=f"elements of {list(spec) if isinstance(spec, dict) else type(spec).__name__}",
             expected=f"dictionaries with `{features.FILENAME}`",
             remedy="filter before batching and mapping, and read without as_supervised",
         )
-    keys = tf.constant(sorted(set(wanted)))
+    if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
+        raise ConfigError(
+            where,
+            found="a dataset that never ends",
+            expected="a dataset that can be read through, to see which ids it has",
+            remedy="filter before repeating",
+        )
+    ids = wanted_ids(wanted)
+    if not partial:
+        filenames = dataset.map(lambda example: example[features.FILENAME]).as_numpy_iterator()
+        check_held(ids, [image_id(name.decode()) for name in filenames], where, partial=False)
+    keys = tf.constant(sorted(ids))
     table = tf.lookup.StaticHashTable(
         tf.lookup.KeyValueTensorInitializer(keys, tf.ones_like(keys, tf.bool)), False
     )
-    ending = f"(?i)({'|'.join(suffix.replace('.', '[.]') for suffix in IMAGE_SUFFIXES)})$"
 
     def inside(example: dict[str, Any]) -> Any:
-        return table.lookup(tf.strings.regex_replace(example[features.FILENAME], ending, ""))
+        return table.lookup(tf.strings.regex_replace(example[features.FILENAME], IMAGE_ENDING, ""))
 
     return dataset.filter(inside), dataset.filter(lambda e: tf.logical_not(inside(e)))
 

@@ -11,6 +11,9 @@ from voc_seg_tfrecord.errors import ListError
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in an image folder an image."""
 
+IMAGE_ENDING = f"(?i)[.]({'|'.join(suffix[1:] for suffix in IMAGE_SUFFIXES)})$"
+"""The same as a regular expression, for TensorFlow: what a file name has more than its id."""
+
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
