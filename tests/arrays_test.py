@@ -12,7 +12,7 @@ SIZES = [(1, 1), (1, 40), (40, 1), (31, 64), (174, 500), (500, 375)]
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("target", [1, 64, 401])
+@pytest.mark.parametrize("target", [1, 64, 401, (40, 300), (300, 40)])
 def test_the_middle_is_the_one_that_the_pipeline_takes(size, target):
     import tensorflow as tf
 
@@ -34,6 +34,77 @@ def test_image_and_masks_stay_together(size):
         assert example["instance_mask"].shape == (64, 64, 1)
         assert_together(example)
         assert_together(arrays.random_flip(example, rng))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("target", [64, (33, 90)])
+@pytest.mark.parametrize("step", [0.25, 0])
+def test_a_scaled_crop_has_its_size_and_keeps_image_and_masks_together(size, target, step):
+    rng = np.random.default_rng(2)
+    for _ in range(6):
+        example = arrays.random_scaled_crop(painted(*size), target, rng, step=step)
+        height, width = (target, target) if isinstance(target, int) else target
+        assert example["image"].shape == (height, width, 3)
+        for name in ("segmentation_mask", "instance_mask"):
+            assert example[name].shape == (height, width, 1)
+            assert example[name].dtype == np.uint8
+        inside = example["image"][..., 2] == 1
+        assert inside.any()
+        assert (example["segmentation_mask"][..., 0][~inside] == 255).all()
+
+
+def test_a_scaled_crop_without_scaling_is_a_random_crop():
+    rng = np.random.default_rng(2)
+    for size in SIZES:
+        arguments = {"scales": (1, 1), "flip": False}
+        example = arrays.random_scaled_crop(painted(*size), 64, rng, **arguments)
+        assert_together(example)
+
+
+class Fixed:
+    """Draws the largest scale, and the first place: a generator whose draws are known."""
+
+    def integers(self, low, high, endpoint):
+        assert (low, endpoint) == (0, True)
+        return np.asarray(high) if np.ndim(high) == 0 else np.zeros_like(high)
+
+    def random(self):
+        return 1.0
+
+
+@pytest.mark.parametrize("target", [(31, 64), (50, 50), (200, 30)])
+@pytest.mark.parametrize("scale", [0.5, 0.75, 1.75])
+def test_scaling_gives_the_pixels_that_tensorflow_gives(target, scale):
+    import tensorflow as tf
+
+    rng = np.random.default_rng(3)
+    image = rng.integers(0, 256, (40, 52, 3), np.uint8)
+    mask = rng.integers(0, 21, (40, 52, 1), np.uint8)
+    given = {"image": image, "segmentation_mask": mask}
+    found = arrays.random_scaled_crop(given, target, Fixed(), scales=(scale, scale))
+    # The same window, resized by TensorFlow: everything, or as much as the crop shows.
+    scaled = [round(side * scale) for side in (40, 52)]
+    kept = [
+        round(t / scale) if s > t else side
+        for t, s, side in zip(target, scaled, (40, 52), strict=True)
+    ]
+    new = [min(t, s) for t, s in zip(target, scaled, strict=True)]
+    cut = image[: kept[0], : kept[1]], mask[: kept[0], : kept[1]]
+    bilinear = np.round(tf.image.resize(cut[0], new, "bilinear").numpy())
+    nearest = tf.image.resize(cut[1], new, "nearest").numpy()
+    assert np.abs(found["image"][: new[0], : new[1]] - bilinear).max() <= 1
+    assert np.mean(found["image"][: new[0], : new[1]] != bilinear) < 0.01
+    assert np.array_equal(found["segmentation_mask"][: new[0], : new[1]], nearest)
+    assert (found["segmentation_mask"][new[0] :] == 255).all()
+    assert (found["segmentation_mask"][:, new[1] :] == 255).all()
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"size": 0}, {"size": (4, 0)}, {"size": 4, "scales": (0, 1)}]
+)
+def test_sizes_and_scales_out_of_range_are_refused(arguments):
+    with pytest.raises(ConfigError, match="expected: "):
+        arrays.random_scaled_crop(painted(5, 5), rng=np.random.default_rng(0), **arguments)
 
 
 def test_half_of_all_flips_flip():

@@ -1,11 +1,32 @@
+import importlib.util
 import re
 import subprocess
 import sys
 
-from support.building import build
+from support.building import build, examples
 from support.paths import REPOSITORY
 
+from voc_seg_tfrecord import VOC_CLASSES, evaluation
+
 EXAMPLE = REPOSITORY / "examples" / "train_keras.py"
+
+
+def test_validation_is_on_whole_images_and_counted_as_the_command_counts(sample):
+    spec = importlib.util.spec_from_file_location("train_keras", EXAMPLE)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    _, validation = example.batches(sample, 32, 2)
+    network = example.network(21, 4)
+    metric, counted = evaluation.keras_metric(21), evaluation.Confusion(VOC_CLASSES)
+    for images, masks in validation:
+        scores = network(images)
+        metric.update_state(masks, scores)
+        counted.update(masks.numpy(), scores.numpy().argmax(-1))
+    pixels = sum(
+        int((e["segmentation_mask"] != 255).sum()) for e in examples(sample, "validation").values()
+    )
+    assert counted.result().pixels == pixels
+    assert float(metric.result()) == counted.result().miou
 
 
 def test_the_example_trains_on_the_sample_and_its_loss_falls(tmp_path):

@@ -1,51 +1,99 @@
-"""Crops, padding and flips of decoded examples in NumPy, for readers without TensorFlow.
+"""Scaled crops, padding and flips of decoded examples in NumPy, for readers without TensorFlow.
 
 The counterpart of `voc_seg_tfrecord.pipeline` for what `tfds.data_source` gives: to be
 mapped in Grain, or called in a PyTorch `Dataset`. Image and masks move together, padding is
 0 in images and 255, void, in masks. `labels` and `objects` describe the complete image, so they
-are left out. All other features are returned unchanged.
+are left out. All other features are returned unchanged. A size is one number for a square, or
+height and width.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.features import FILL, OF_THE_WHOLE
+from voc_seg_tfrecord.features import FILL, IMAGE, OF_THE_WHOLE
+
+Size: TypeAlias = int | tuple[int, int]
 
 
-def center_crop_or_pad(example: Mapping[str, Any], size: int) -> dict[str, Any]:
+def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> dict[str, Any]:
     """Keeps the middle of what is larger than `size`, pads what is smaller on all sides.
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
-      size: height and width of the result.
+      size: size of the result.
 
     Returns:
-      The example with image and masks `[size, size, channels]`, the same pixels that
+      The example with image and masks `[height, width, channels]`, the same pixels that
       `pipeline.center_crop_or_pad` gives.
     """
-    height, width = _size(example)
-    return _crop_or_pad(example, size, abs(height - size) // 2, abs(width - size) // 2)
+    canvas = _pair(size)
+    return _crop_or_pad(example, canvas, np.abs(_size(example) - canvas) // 2)
 
 
 def random_crop_or_pad(
-    example: Mapping[str, Any], size: int, rng: np.random.Generator
+    example: Mapping[str, Any], size: Size, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Crops at random where the image is larger, pads at random where it is smaller.
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
-      size: height and width of the result.
+      size: size of the result.
       rng: the random generator; Grain's `random_map` gives one per example.
 
     Returns:
-      The example with image and masks `[size, size, channels]`.
+      The example with image and masks `[height, width, channels]`.
     """
-    height, width = _size(example)
-    row, column = rng.integers(0, [abs(height - size), abs(width - size)], endpoint=True)
-    return _crop_or_pad(example, size, row, column)
+    canvas = _pair(size)
+    place = rng.integers(0, np.abs(_size(example) - canvas), endpoint=True)
+    return _crop_or_pad(example, canvas, place)
+
+
+def random_scaled_crop(
+    example: Mapping[str, Any],
+    size: Size,
+    rng: np.random.Generator,
+    *,
+    scales: tuple[float, float] = (0.5, 2.0),
+    step: float = 0.25,
+    flip: bool = True,
+) -> dict[str, Any]:
+    """Random scale, then random crop or pad, then random flip, as DeepLab trains.
+
+    The image is resized bilinearly, masks take the nearest pixel, by the rule of
+    `pipeline.random_scaled_crop`. Only what the crop will show is resized.
+
+    Args:
+      example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
+      size: size of the result.
+      rng: the random generator; Grain's `random_map` gives one per example.
+      scales: the smallest and the largest factor (0.5 and 2).
+      step: difference between neighbouring factors (0.25); 0 allows any number between.
+      flip: whether to flip with probability 0.5 (True).
+
+    Returns:
+      The example with image and masks `[height, width, channels]`.
+
+    Raises:
+      ConfigError: if sizes, scales or step are out of range.
+    """
+    canvas, current = _pair(size), _size(example)
+    scale = _scale(scales, step, rng)
+    scaled = _scaled(current, scale)
+    larger = scaled > canvas
+    kept = np.where(larger, np.clip(_scaled(canvas, 1 / scale), 1, current), current)
+    place = rng.integers(0, np.where(larger, current - kept, canvas - scaled), endpoint=True)
+    (top, left), (height, width) = np.where(larger, place, 0), kept
+    moved = _without_whole(example)
+    for name in FILL.keys() & moved.keys():
+        cut = moved[name][top : top + height, left : left + width]
+        resize = _bilinear if name == IMAGE else _nearest
+        moved[name] = resize(cut, np.minimum(scaled, canvas))
+    # What was cropped is as large as the canvas by now, so that only padding has a place.
+    padded = _crop_or_pad(moved, canvas, np.where(larger, 0, place))
+    return random_flip(padded, rng) if flip else padded
 
 
 def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
@@ -65,29 +113,81 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
     }
 
 
-def _crop_or_pad(example: Mapping[str, Any], size: int, row: int, column: int) -> dict[str, Any]:
-    """Crops at `row`, `column` along the axes that are too long, pads by them along the others."""
+def _crop_or_pad(
+    example: Mapping[str, Any], canvas: np.ndarray, place: np.ndarray
+) -> dict[str, Any]:
+    """Crops at `place` along the axes that are too long, pads by it along the others."""
     moved = _without_whole(example)
-    for name, fill in FILL.items():
-        if name in moved:
-            source = moved[name]
-            target = np.full((size, size, source.shape[-1]), fill, source.dtype)
-            height, width = np.minimum(source.shape[:2], size)
-            top, y = (row, 0) if source.shape[0] > size else (0, row)
-            left, x = (column, 0) if source.shape[1] > size else (0, column)
-            target[y : y + height, x : x + width] = source[top : top + height, left : left + width]
-            moved[name] = target
+    for name in FILL.keys() & moved.keys():
+        source = moved[name]
+        current = np.array(source.shape[:2])
+        top, left = np.where(current > canvas, place, 0)
+        y, x = np.where(current > canvas, 0, place)
+        height, width = np.minimum(current, canvas)
+        target = np.full((*canvas, source.shape[-1]), FILL[name], source.dtype)
+        target[y : y + height, x : x + width] = source[top : top + height, left : left + width]
+        moved[name] = target
     return moved
+
+
+def _scale(scales: tuple[float, float], step: float, rng: np.random.Generator) -> float:
+    smallest, largest = scales
+    if not 0 < smallest <= largest or step < 0:
+        raise ConfigError(
+            "scales, step",
+            found=f"{scales}, {step}",
+            expected="a smallest scale above 0, a largest at least that, a step of 0 or more",
+        )
+    if not step:
+        return rng.uniform(smallest, largest)
+    return smallest + step * rng.integers(0, int((largest - smallest) / step + 1e-6), endpoint=True)
+
+
+def _scaled(size: np.ndarray, scale: float) -> np.ndarray:
+    return np.maximum(np.round(size * scale).astype(int), 1)
+
+
+def _bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Resizes an image uint8 `[H, W, 3]` by the rule of `tf.image.resize`, rounded."""
+    for axis, target in enumerate(size):
+        length = image.shape[axis]
+        middles = (np.arange(target, dtype=np.float32) + 0.5) * np.float32(length / target) - 0.5
+        below = np.floor(middles)
+        share = (middles - below).reshape([-1 if a == axis else 1 for a in range(3)])
+        first, second = (
+            np.take(image, np.clip(below.astype(int) + more, 0, length - 1), axis=axis)
+            for more in (0, 1)
+        )
+        image = first + share * (second - first.astype(np.float32))
+    return np.round(image).astype(np.uint8)
+
+
+def _nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Takes the pixel of a mask uint8 `[H, W, 1]` that lies under the middle of each new one."""
+    for axis, target in enumerate(size):
+        length = mask.shape[axis]
+        middles = (np.arange(target, dtype=np.float32) + np.float32(0.5)) * (
+            np.float32(length) / np.float32(target)
+        )
+        mask = np.take(mask, np.minimum(middles.astype(int), length - 1), axis=axis)
+    return mask
+
+
+def _pair(size: Size) -> np.ndarray:
+    pair = np.array((size, size) if isinstance(size, int) else tuple(size))
+    if pair.shape != (2,) or (pair < 1).any():
+        raise ConfigError("size", found=str(size), expected="1 or more, or a height and a width")
+    return pair
 
 
 def _without_whole(example: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in example.items() if k not in OF_THE_WHOLE}
 
 
-def _size(example: Mapping[str, Any]) -> tuple[int, int]:
+def _size(example: Mapping[str, Any]) -> np.ndarray:
     for name in FILL:
         if name in example:
-            return example[name].shape[:2]
+            return np.array(example[name].shape[:2])
     raise ConfigError(
         "example",
         found=f"features {sorted(example)}",

@@ -167,9 +167,7 @@ def _divide(dataset: Any, wanted: Wanted, partial: bool) -> tuple[Any, Any]:
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
 
 
-def _divide_tf_data(
-    dataset: Any, wanted: Wanted, partial: bool, where: object
-) -> tuple[Any, Any]:
+def _divide_tf_data(dataset: Any, wanted: Wanted, partial: bool, where: object) -> tuple[Any, Any]:
     import tensorflow as tf
 
     spec = dataset.element_spec

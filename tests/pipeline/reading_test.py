@@ -1,6 +1,7 @@
 import tensorflow as tf
 
 from voc_seg_tfrecord.pipeline import reading
+from voc_seg_tfrecord.pipeline.selection import select
 
 
 def epochs(stream):
@@ -8,26 +9,26 @@ def epochs(stream):
 
 
 def test_every_record_comes_with_the_number_of_its_epoch(sample):
-    stream = reading.epoch_stream(sample, "train", epochs=2, first_epoch=5)
+    stream = reading.epoch_stream(select(sample, "train"), epochs=2, first_epoch=5)
     assert epochs(stream) == [5, 5, 5, 6, 6, 6]
     assert len(stream) == 6
 
 
 def test_take_limits_each_epoch(sample):
-    stream = reading.epoch_stream(sample, "train", epochs=2, take=2)
+    stream = reading.epoch_stream(select(sample, "train"), epochs=2, take=2)
     assert epochs(stream) == [0, 0, 1, 1]
     assert len(stream) == 4
 
 
 def test_without_a_number_of_epochs_it_never_ends(sample):
-    stream = reading.epoch_stream(sample, "train", epochs=None)
+    stream = reading.epoch_stream(select(sample, "train"), epochs=None)
     assert stream.cardinality() == tf.data.INFINITE_CARDINALITY
     assert epochs(stream.take(7)) == [0, 0, 0, 1, 1, 1, 2]
 
 
 def test_a_shuffled_epoch_holds_every_record_once(sample):
-    in_order = [r for _, r in reading.epoch_stream(sample, "train").as_numpy_iterator()]
-    stream = reading.epoch_stream(sample, "train", shuffle=8, seed=1, epochs=9)
+    in_order = [r for _, r in reading.epoch_stream(select(sample, "train")).as_numpy_iterator()]
+    stream = reading.epoch_stream(select(sample, "train"), shuffle=8, seed=1, epochs=9)
     shuffled = [record for _, record in stream.as_numpy_iterator()]
     orders = [shuffled[start : start + 3] for start in range(0, 27, 3)]
     assert all(sorted(order) == sorted(in_order) for order in orders)

@@ -200,6 +200,34 @@ def test_evaluation_sees_every_example_once_in_the_records_order(small, size):
     assert names == filenames(small.as_dataset(split="train"))
 
 
+@pytest.mark.parametrize("size", [None, 24])
+def test_evaluation_batches_name_each_image_by_its_id(small, size):
+    for batch in pipeline.evaluation_batches(small, "train", batch_size=4, size=size):
+        names = [name.decode() for name in batch["image/filename"].numpy()]
+        assert [f"{i.decode()}.jpg" for i in batch["id"].numpy()] == names
+
+
+def test_whole_images_come_in_sizes_that_a_network_can_halve(small):
+    wide, plain = (
+        list(pipeline.evaluation_batches(small, "train", batch_size=4, multiple=multiple))
+        for multiple in (32, 1)
+    )
+    assert {side % 32 for b in wide for side in b["image"].shape[1:3]} == {0}
+    assert {side % 32 for b in plain for side in b["image"].shape[1:3]} != {0}
+    for batch, unpadded in zip(wide, plain, strict=True):
+        height, width = unpadded["image"].shape[1:3]
+        mask = batch["segmentation_mask"].numpy()
+        assert np.array_equal(mask[:, :height, :width], unpadded["segmentation_mask"])
+        assert (mask[:, height:] == 255).all()
+        assert (mask[:, :, width:] == 255).all()
+
+
+@pytest.mark.parametrize("arguments", [{"multiple": 0}, {"multiple": 16, "size": (32, 24)}])
+def test_a_multiple_that_the_batches_would_not_have_is_refused(small, arguments):
+    with pytest.raises(ConfigError, match="multiple: "):
+        pipeline.evaluation_batches(small, "train", batch_size=1, **arguments)
+
+
 def test_evaluation_in_native_size_keeps_all_pixels_and_pads_with_void(small):
     decoded = iter(small.as_dataset(split="train"))
     for batch in pipeline.evaluation_batches(small, "train", batch_size=4):

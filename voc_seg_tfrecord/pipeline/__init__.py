@@ -15,7 +15,9 @@ the feature names of the dataset:
 - all other features are returned unchanged.
 
 All randomness comes from one seed per example (see `example_seed`), so that neither threads
-nor restarts change it. `training_batches` and `evaluation_batches` combine the usual steps.
+nor restarts change it. `training_batches`, `evaluation_batches` and
+`labelled_unlabelled_batches` combine the usual steps. Where they take a split, they take the
+name of a list that papers use as well, or image ids.
 
 Importing this loads TensorFlow.
 """
@@ -33,6 +35,7 @@ from voc_seg_tfrecord.pipeline.geometry import (
 from voc_seg_tfrecord.pipeline.randomness import example_seed
 from voc_seg_tfrecord.pipeline.reading import read
 from voc_seg_tfrecord.pipeline.recipes import evaluation_batches, training_batches
+from voc_seg_tfrecord.pipeline.semi_supervised import labelled_unlabelled_batches
 from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "evaluation_batches",
     "example_seed",
     "group_by_size",
+    "labelled_unlabelled_batches",
     "one_hot",
     "padded_batch",
     "random_crop_or_pad",

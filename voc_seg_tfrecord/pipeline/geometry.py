@@ -38,7 +38,7 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
       The example with image and masks of that size. Where the number of rows or columns to
       crop or pad is odd, the extra one is at the bottom or at the right.
     """
-    canvas = _pair("size", size)
+    canvas = pair("size", size)
     room = tf.abs(contents.size(example) - canvas)
     return _crop_or_pad(example, canvas, room // 2)
 
@@ -54,7 +54,7 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
     Returns:
       The example with image and masks of that size.
     """
-    canvas = _pair("size", size)
+    canvas = pair("size", size)
     room = tf.abs(contents.size(example) - canvas)
     return _crop_or_pad(example, canvas, _place(seed, room))
 
@@ -70,7 +70,7 @@ def resize(example: Mapping[str, Any], size: Size) -> Example:
       The example with image and masks of that size. Neither smooths before it scales down: see
       `decode(ratio=)` for that.
     """
-    return Window(size=tf.constant(_pair("size", size))).apply(example)
+    return Window(size=tf.constant(pair("size", size))).apply(example)
 
 
 def random_flip(example: Mapping[str, Any], *, seed: tf.Tensor) -> Example:
@@ -134,7 +134,7 @@ def random_scaled_crop(
     Returns:
       The example with image and masks of that size.
     """
-    canvas = tf.constant(_pair("size", size))
+    canvas = tf.constant(pair("size", size))
     current = contents.size(example)
     scale = _scale(seed, scales, step)
     scaled = _scaled(current, scale)
@@ -147,7 +147,7 @@ def random_scaled_crop(
         size=tf.minimum(scaled, canvas),
         flip=_coin(seed) if flip else None,
         before=tf.where(larger, 0, place),
-        canvas=_pair("size", size),
+        canvas=pair("size", size),
     )
     return window.apply(example)
 
@@ -190,7 +190,8 @@ def _scaled(size: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
     return tf.maximum(tf.cast(tf.round(tf.cast(size, tf.float32) * scale), tf.int32), 1)
 
 
-def _pair(name: str, size: Size) -> tuple[int, int]:
+def pair(name: str, size: Size) -> tuple[int, int]:
+    """Returns height and width of a size; raises a ConfigError if one is below 1."""
     height, width = (size, size) if isinstance(size, int) else size
     if height < 1 or width < 1:
         raise ConfigError(name, found=str(size), expected="1 or more, or a height and a width")

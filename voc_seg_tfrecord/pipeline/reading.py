@@ -5,26 +5,31 @@ from collections.abc import Sequence
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.facts.wanted import Wanted
 from voc_seg_tfrecord.features import SEGMENTATION
 from voc_seg_tfrecord.pipeline import randomness, records
 from voc_seg_tfrecord.pipeline.contents import Example
+from voc_seg_tfrecord.pipeline.selection import Selection, select
 
 
 def read(
     builder: tfds.core.DatasetBuilder,
-    split: str,
+    split: Wanted,
     *,
     features: Sequence[str] = SEGMENTATION,
     seed: int = 0,
     shuffle: int = 0,
     epochs: int | None = 1,
     first_epoch: int = 0,
+    partial: bool = False,
 ) -> tf.data.Dataset:
     """Reads examples without decoding them, each with its seed.
 
     Args:
       builder: of the built dataset, from `tfds.builder`.
-      split: as everywhere in TFDS: `train`, `train+validation`, `train[:80%]`.
+      split: as everywhere in TFDS: `train`, `train+validation`, `train[:80%]`. Or a list: its
+        name, such as `semi_1_16`, or image ids, which are looked for in all splits. Every
+        record is then read once more, to see which ids there are.
       features: which to read; the others cost nothing. `image/filename` is always read,
         because an example's seed is made from it.
       seed: seed for the order and for the examples' seeds, 0 to 2**31 - 1 (0).
@@ -35,12 +40,13 @@ def read(
         (1); None never ends.
       first_epoch: number of the first epoch (0). A run that stopped after epoch 3 continues
         with 4, as if it had never stopped.
+      partial: whether the dataset may lack ids of a list (False).
 
     Returns:
       A dataset of examples whose image and masks are scalar strings, with `seed`, int64 `[2]`.
 
     Raises:
-      ConfigError: if the split is empty, or has no such feature.
+      ConfigError: if the split is empty, or has no such feature, or ids of a list are missing.
     """
     parse = records.parser(builder, features)
 
@@ -49,14 +55,17 @@ def read(
         return {**parsed, randomness.SEED: randomness.example_seed(parsed, seed=seed, epoch=epoch)}
 
     stream = epoch_stream(
-        builder, split, seed=seed, shuffle=shuffle, epochs=epochs, first_epoch=first_epoch
+        select(builder, split, partial=partial),
+        seed=seed,
+        shuffle=shuffle,
+        epochs=epochs,
+        first_epoch=first_epoch,
     )
     return stream.map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
 
 def epoch_stream(
-    builder: tfds.core.DatasetBuilder,
-    split: str,
+    selection: Selection,
     *,
     seed: int = 0,
     shuffle: int = 0,
@@ -66,8 +75,7 @@ def epoch_stream(
 ) -> tf.data.Dataset:
     """Streams `(epoch, record)`; see `read`. `take` limits each epoch; None takes all."""
     randomness.check_seed(seed)
-    total = records.count(builder, split)
-    in_order = records.records(builder, split)
+    total, in_order = selection.count, selection.records
 
     def one_epoch(epoch: tf.Tensor) -> tf.data.Dataset:
         found = _shuffled(in_order, shuffle, seed, epoch) if shuffle else in_order

@@ -1,25 +1,32 @@
 """The usual steps combined: batches to train on and batches to evaluate on."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.features import SEGMENTATION
+from voc_seg_tfrecord.facts.wanted import Wanted
+from voc_seg_tfrecord.features import FILENAME, SEGMENTATION
+from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records
 from voc_seg_tfrecord.pipeline.batching import padded_batch
 from voc_seg_tfrecord.pipeline.contents import Example
 from voc_seg_tfrecord.pipeline.decoding import decode
 from voc_seg_tfrecord.pipeline.geometry import Size
+from voc_seg_tfrecord.pipeline.selection import select
 
 AHEAD = 2
 """How many batches are prepared before they are requested."""
 
+ID = "id"
+"""Name under which `evaluation_batches` puts the images' ids beside their features."""
+
 
 def training_batches(
     builder: tfds.core.DatasetBuilder,
-    split: str = "train",
+    split: Wanted = "train",
     *,
     size: Size,
     batch_size: int,
@@ -31,6 +38,7 @@ def training_batches(
     epochs: int | None = None,
     first_epoch: int = 0,
     features: Sequence[str] = SEGMENTATION,
+    partial: bool = False,
 ) -> tf.data.Dataset:
     """Shuffles, scales, crops and flips at random, and gives full batches only.
 
@@ -40,7 +48,7 @@ def training_batches(
 
     Args:
       builder: of the built dataset, from `tfds.builder`.
-      split: as everywhere in TFDS.
+      split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
       size: size of the crops, one number for a square, or height and width.
       batch_size: examples per batch.
       seed: 0 to 2**31 - 1 (0). The same seed gives the same batches, whatever the number of
@@ -54,16 +62,18 @@ def training_batches(
       first_epoch: number of the first epoch (0); see `read`.
       features: which features a batch has; `instance_mask` is decoded only if it is one of
         them.
+      partial: whether the dataset may lack ids of a list (False).
 
     Returns:
       A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8
       `[B, height, width, 1]`, the other features as they are in the record.
 
     Raises:
-      ConfigError: if the split is empty or has no such feature, or the call would give no
-        batch.
+      ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
+        or the call would give no batch.
     """
-    total = records.count(builder, split)
+    selection = select(builder, split, partial=partial)
+    total = selection.count
     if epochs is not None and epochs * total < batch_size:
         raise ConfigError(
             "batch_size",
@@ -72,8 +82,7 @@ def training_batches(
             remedy="use smaller batches or more epochs",
         )
     stream = reading.epoch_stream(
-        builder,
-        split,
+        selection,
         seed=seed,
         shuffle=shuffle,
         epochs=epochs,
@@ -81,53 +90,97 @@ def training_batches(
         take=total // batch_size * batch_size or None,
     )
 
+    return cropped_batches(
+        builder,
+        stream,
+        batch_size=batch_size,
+        features=features,
+        seed=seed,
+        size=size,
+        scales=scales,
+        step=step,
+        flip=flip,
+    ).prefetch(AHEAD)
+
+
+def cropped_batches(
+    builder: tfds.core.DatasetBuilder,
+    stream: tf.data.Dataset,
+    *,
+    batch_size: int,
+    features: Sequence[str],
+    seed: int,
+    **crop: Any,
+) -> tf.data.Dataset:
+    """Makes full batches of random crops of a stream of `(epoch, record)`.
+
+    Args:
+      builder: of the built dataset, which knows the records' features.
+      stream: as `reading.epoch_stream` returns it.
+      batch_size: examples per batch.
+      features: which features a batch has.
+      seed: the run's seed.
+      **crop: `size`, `scales`, `step` and `flip` of `geometry.random_scaled_crop`.
+    """
     parse = records.parser(builder, features)
 
     def prepare(epoch: tf.Tensor, record: tf.Tensor) -> Example:
         example = parse(record)
-        return geometry.random_scaled_crop(
-            example,
-            size,
-            seed=randomness.example_seed(example, seed=seed, epoch=epoch),
-            scales=scales,
-            step=step,
-            flip=flip,
-        )
+        own_seed = randomness.example_seed(example, seed=seed, epoch=epoch)
+        return geometry.random_scaled_crop(example, seed=own_seed, **crop)
 
-    return _mapped(stream, prepare).batch(batch_size, drop_remainder=True).prefetch(AHEAD)
+    return _mapped(stream, prepare).batch(batch_size, drop_remainder=True)
 
 
 def evaluation_batches(
     builder: tfds.core.DatasetBuilder,
-    split: str = "validation",
+    split: Wanted = "validation",
     *,
     batch_size: int,
     size: Size | None = None,
+    multiple: int = 1,
     features: Sequence[str] = SEGMENTATION,
+    partial: bool = False,
 ) -> tf.data.Dataset:
     """Batches every example once, in the records' order, with nothing random.
 
     Args:
       builder: of the built dataset, from `tfds.builder`.
-      split: as everywhere in TFDS.
+      split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
       batch_size: examples per batch; the last batch may be smaller.
       size: images and masks are center-cropped or padded to it; None, the default, keeps
         complete images and pads to the largest in the batch.
+      multiple: height and width of a batch of complete images are rounded up to a multiple
+        of this (1), with padding. A network that halves its input five times needs 32.
       features: which features a batch has.
+      partial: whether the dataset may lack ids of a list (False).
 
     Returns:
-      A dataset of batches, as of `training_batches`, or of `padded_batch` if `size` is None.
+      A dataset of batches, as of `training_batches`, or of `padded_batch` if `size` is None;
+      with `id`, string `[B]`, the images' ids, by which predictions are named.
 
     Raises:
-      ConfigError: if the split is empty or has no such feature.
+      ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
+        or `size` is no multiple of `multiple`.
     """
-    stream = reading.epoch_stream(builder, split)
+    if multiple < 1 or any(side % multiple for side in geometry.pair("size", size or multiple)):
+        raise ConfigError(
+            "multiple",
+            found=f"{multiple}, with size {size}",
+            expected="1 or more, and a height and a width that are multiples of it",
+        )
+    stream = reading.epoch_stream(select(builder, split, partial=partial))
     parse = records.parser(builder, features)
+
+    def prepare(_: tf.Tensor, record: tf.Tensor) -> Example:
+        example = parse(record)
+        example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
+        return decode(example) if size is None else geometry.center_crop_or_pad(example, size)
+
+    examples = _mapped(stream, prepare)
     if size is None:
-        decoded = _mapped(stream, lambda _, record: decode(parse(record)))
-        return padded_batch(decoded, batch_size).prefetch(AHEAD)
-    cropped = _mapped(stream, lambda _, record: geometry.center_crop_or_pad(parse(record), size))
-    return cropped.batch(batch_size).prefetch(AHEAD)
+        return padded_batch(examples, batch_size, multiple=multiple).prefetch(AHEAD)
+    return examples.batch(batch_size).prefetch(AHEAD)
 
 
 def _mapped(stream: tf.data.Dataset, prepare: Callable[..., Example]) -> tf.data.Dataset:

@@ -1,0 +1,70 @@
+import pytest
+from support.building import build
+from support.painting import assert_same
+from support.small_tree import write_small_tree
+
+from voc_seg_tfrecord import VocSegConfig, pipeline
+from voc_seg_tfrecord.errors import ConfigError
+
+LABELLED = ("001", "004", "009")
+ARGUMENTS = {"labelled": LABELLED, "size": 24, "batch_size": 2, "ratio": 1.5, "seed": 5}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    tree = write_small_tree(tmp_path_factory.mktemp("tree"), 14)
+    return build(tmp_path_factory.mktemp("data"), VocSegConfig(name="small"), tree)
+
+
+def pairs(builder, **arguments):
+    return list(pipeline.labelled_unlabelled_batches(builder, **{**ARGUMENTS, **arguments}))
+
+
+def ids(batches):
+    return [name.decode()[:3] for b in batches for name in b["image/filename"].numpy()]
+
+
+def test_labelled_and_unlabelled_examples_come_side_by_side_at_the_ratio(small):
+    found = pairs(small, epochs=1)
+    assert [(len(a["image"]), len(b["image"])) for a, b in found] == [(2, 3)] * 3
+    labelled, unlabelled = zip(*found, strict=True)
+    assert set(ids(labelled)) <= set(LABELLED)
+    assert len(set(ids(unlabelled))) == 9
+    assert not set(ids(unlabelled)) & set(LABELLED)
+
+
+def test_unlabelled_batches_do_not_show_what_is_in_an_image(small):
+    ((labelled, unlabelled),) = pairs(small, epochs=1, batch_size=6)
+    assert "segmentation_mask" in labelled
+    assert set(unlabelled) == {"image", "image/filename", "image/height", "image/width"}
+
+
+def test_the_same_seed_gives_the_same_pairs_and_another_one_others(small):
+    first, again, other = (pairs(small, epochs=1, seed=seed) for seed in (5, 5, 6))
+    for pair, same in zip(first, again, strict=True):
+        for one, two in zip(pair, same, strict=True):
+            assert_same(one, two)
+    assert ids(b for _, b in first) != ids(b for _, b in other)
+
+
+@pytest.mark.parametrize("batch_size", [2, 4])
+def test_a_run_that_starts_anew_at_an_epoch_goes_on_with_both_parts(small, batch_size):
+    whole = pairs(small, epochs=3, batch_size=batch_size)
+    resumed = pairs(small, epochs=2, batch_size=batch_size, first_epoch=1)
+    for pair, same in zip(whole[len(whole) // 3 :], resumed, strict=True):
+        for one, two in zip(pair, same, strict=True):
+            assert_same(one, two)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ratio": 0.3}, "ratio: 0.3 times 2 labelled examples"),
+        ({"batch_size": 8}, "12 unlabelled examples per batch, of 11 in all"),
+        ({"labelled": ["001", "x"]}, "split 'train': 1 of the 2 ids of the list"),
+        ({"labelled": [f"{n:03}" for n in range(14)]}, "unlabelled part: no examples"),
+    ],
+)
+def test_parts_that_give_no_pairs_are_refused(small, arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        pairs(small, epochs=1, **arguments)
