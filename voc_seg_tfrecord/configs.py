@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.examples.make import ExampleSpec
+from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.formats.images import Exif
@@ -22,9 +22,6 @@ from voc_seg_tfrecord.trees.ratios import check_ratios
 
 MissingMask = Literal["error", "skip", "background"]
 """What to do about a listed image without a mask."""
-
-Task = Literal["segmentation", "classification"]
-"""Whether an example has a mask or one label."""
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -57,8 +54,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.read_image`.
-      task: `segmentation`, or `classification` for records and arrays that have one label per
-        image and no mask.
+      task: `segmentation`; `classification` for records and arrays that have one label per
+        image and no mask; or `images` for records that have neither. Images alone have no
+        classes, so `class_names` has to be empty for them.
       overlap: whether an id may be in several splits.
       seed: seed for assigning ids to splits by ratio.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
@@ -92,7 +90,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     missing_mask: MissingMask = "error"
     # What an EXIF orientation means; see images.read_image.
     exif: Exif = "auto"
-    # Whether examples have a mask or one label per image.
+    # Whether examples have a mask, one label per image, or neither.
     task: Task = "segmentation"
     # Whether an id may be in several splits.
     overlap: bool = False
@@ -126,7 +124,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if self.strict and self.splits is not None:
             raise self._error("splits", self.splits, "no splits: those of a release are fixed")
         names = self.class_names
-        if not names or len(set(names)) != len(names) or not all(names):
+        if self.task == "images":
+            if names:
+                raise self._error("class_names", names, "none: images alone have no classes")
+        elif not names or len(set(names)) != len(names) or not all(names):
             raise self._error("class_names", names, "names, none of them empty or given twice")
         if len(names) > VOID:
             expected = f"at most {VOID} names, as the value {VOID} is void"
@@ -210,7 +211,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             objects=self.objects,
             official=self.official is not None,
             exif="ignore" if self.official else self.exif,
-            classification=self.task == "classification",
+            task=self.task,
             mask_source=bool(self.mask_sources),
             background=self.background,
         )

@@ -14,7 +14,7 @@ LABELS = "labels"
 OBJECTS = "objects"
 MASK_SOURCE = "mask_source"
 LABEL = "label"
-"""Class of the whole image; in place of a mask where the task is classification."""
+"""Class of the whole image, in place of a mask, where the task is classification."""
 
 SEGMENTATION = (IMAGE, MASK, FILENAME, HEIGHT, WIDTH)
 """What is read by default: features of every segmentation dataset of this package, except

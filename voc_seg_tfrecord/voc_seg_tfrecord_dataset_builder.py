@@ -43,8 +43,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         """Returns features, citation and metadata; see the package's README for each."""
         config = self.builder_config
         names = list(config.class_names)
+        if config.task == "images":
+            return self._dataset_info(_image_features(), None)
         if config.task == "classification":
-            return self._dataset_info(_classification_features(names), names_of.LABEL)
+            label = {names_of.LABEL: tfds.features.ClassLabel(names=names)}
+            return self._dataset_info(_image_features() | label, names_of.LABEL)
         features = {
             names_of.IMAGE: tfds.features.Image(
                 shape=(None, None, 3), encoding_format="jpeg", doc="The file's own bytes."
@@ -87,7 +90,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             )
         return self._dataset_info(features, names_of.MASK)
 
-    def _dataset_info(self, features: dict[str, Any], target: str) -> tfds.core.DatasetInfo:
+    def _dataset_info(self, features: dict[str, Any], target: str | None) -> tfds.core.DatasetInfo:
         config = self.builder_config
         metadata = self.get_metadata()
         # Own data cites VOC2012 for its layout.
@@ -98,7 +101,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             citation="\n\n".join(_citation(metadata.citation, key) for key in release.citations),
             homepage=release.page,
             features=tfds.features.FeaturesDict(features),
-            supervised_keys=(names_of.IMAGE, target),
+            supervised_keys=(names_of.IMAGE, target) if target else None,
             metadata=tfds.core.MetadataDict(
                 ignore_label=VOID,
                 class_names=list(config.class_names),
@@ -156,11 +159,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return StableExampleWriter(self.info.file_format)
 
 
-def _classification_features(names: list[str]) -> dict[str, Any]:
+def _image_features() -> dict[str, Any]:
     return {
         names_of.IMAGE: tfds.features.Image(shape=(None, None, 3)),
         names_of.FILENAME: tfds.features.Text(),
-        names_of.LABEL: tfds.features.ClassLabel(names=names),
     }
 
 

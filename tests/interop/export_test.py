@@ -1,15 +1,20 @@
 import numpy as np
 from PIL import Image
 import pytest
+from support import handwritten
 from support.building import build, examples
 from support.paths import DUMMY_DATA
 import tensorflow as tf
 
-from voc_seg_tfrecord import VocSegConfig, VocSegError, voc_palette
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, VocSegError, voc_palette
+from voc_seg_tfrecord.build_from import memory
+from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.interop.export import export
+from voc_seg_tfrecord.masks.rule import index_rule
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 RAW = ("image_raw", "label_raw", "name"), ("height", "width")
@@ -109,3 +114,49 @@ def test_the_command_exports(sample, tmp_path, capsys):
     assert cli.main(words) == 0
     assert "train: 3 examples" in capsys.readouterr().out
     assert len(list((tmp_path / "x").iterdir())) == 3
+
+
+def with_names(tmp_path, *filenames):
+    """Builds a dataset of our own features whose records have these names, unchecked."""
+    ((image, mask),) = handwritten.pairs(1)
+    config = VocSegConfig(name="odd", class_names=VOC_CLASSES)
+    items = [
+        memory.ArrayItem(f"{n}", filename, image + np.uint8(n), mask, None)
+        for n, filename in enumerate(filenames)
+    ]
+    source = Source({"train": items}, config.example_spec(index_rule(21)))
+    return build_source(source, config, data_dir=tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x.png", "{tmp}/x.png", "a\0b", "n" * 300, ".", "a/../../x"]
+)
+def test_an_export_writes_nothing_outside_its_folder(tmp_path, name):
+    built = with_names(tmp_path, name.format(tmp=tmp_path))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(VocSegError, match="split train, record 0: the name "):
+        export(built, tmp_path / "deep" / "er", layout="voc")
+    (tmp_path / "deep").rmdir()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("names", [("a.png", "a.jpg"), ("same.png", "same.png"), ("a.png", "a.png/b.png")])
+def test_an_export_puts_no_file_in_place_of_another(tmp_path, names):
+    with pytest.raises(VocSegError, match=r"another record was written|cannot be written"):
+        export(with_names(tmp_path, *names), tmp_path / "out", layout="voc")
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_wrong_call(sample, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    words = ["export", str(sample.data_dir), "--layout", "raw", "--out", str(tmp_path / "file/x")]
+    assert cli.main(words) == 2
+    assert f"error: {tmp_path}/file/x: it cannot be written" in capsys.readouterr().err
+
+
+def test_an_image_without_an_ending_gets_one(tmp_path):
+    built = with_names(tmp_path, "x.tfrecord-000000", "x.tfrecord-000001")
+    export(built, tmp_path / "out", layout="voc")
+    names = ["x.tfrecord-000000.png", "x.tfrecord-000001.png"]
+    assert sorted(path.name for path in (tmp_path / "out/JPEGImages").iterdir()) == names
+    assert sorted(path.name for path in (tmp_path / "out/SegmentationClass").iterdir()) == names

@@ -89,3 +89,55 @@ def test_a_record_item_can_be_sent_to_another_machine():
     layout = layouts.KNOWN["DeepLab"]
     item = items.RecordItem("a", "a.png", "/data/x.tfrecord", 12, 345, layout, "x, record 0")
     assert items.RecordItem.from_json(json.loads(json.dumps(item.to_json()))) == item
+
+
+@pytest.mark.parametrize(
+    "name", [b"../x.png", b"/etc/x.png", b".", b"/", b"a\0b", b"n" * 300, b"\xff"]
+)
+def test_a_name_that_is_no_files_name_is_refused_with_file_and_record(tmp_path, copies, name):
+    path = write(tmp_path / "a.tfrecord", 2, name=name)
+    first, second = items.scan_records([path], copies).problems
+    assert first.where == f"{path}, record 0"
+    assert second.where == f"{path}, record 1"
+    keys = {"image": "image_raw", "mask": "label_raw", "height": "height", "width": "width"}
+    scan = items.scan_records([path], copies, keys)
+    assert [item.id for item in items.make_items(scan)["train"]] == [
+        "a.tfrecord-000000",
+        "a.tfrecord-000001",
+    ]
+
+
+def test_names_that_differ_in_their_endings_alone_are_replaced_by_numbers(tmp_path, copies):
+    (one, two) = handwritten.pairs(2)
+    records = [
+        handwritten.raw(*one) | {"name": b"a.png"},
+        handwritten.raw(*two) | {"name": b"a.jpg"},
+    ]
+    path = handwritten.write(tmp_path / "a.tfrecord", records)
+    found = items.make_items(items.scan_records([path], copies))["train"]
+    assert [item.filename for item in found] == ["a.tfrecord-000000", "a.tfrecord-000001"]
+
+
+def test_files_of_one_name_in_two_folders_give_different_ids(tmp_path, copies):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "train.tfrecord", 1)
+    found = items.make_items(items.scan_records([tmp_path / "one", tmp_path / "two"], copies))
+    assert [item.id for item in found["train"]] == [
+        "0-train.tfrecord-000000",
+        "1-train.tfrecord-000000",
+    ]
+
+
+def test_a_packed_file_is_called_by_its_own_name(tmp_path, copies):
+    made = [handwritten.raw(*pair) for pair in handwritten.pairs(1)]
+    path = handwritten.write(tmp_path / "val.tfrecord.gz", made, "GZIP")
+    (item,) = items.make_items(items.scan_records([path], copies))["validation"]
+    assert (item.id, item.where) == ("val.tfrecord.gz-000000", f"{path}, record 0")
+
+
+def test_an_error_about_a_name_keeps_the_number_of_the_record(tmp_path, copies):
+    made = [handwritten.raw(*pair) for pair in handwritten.pairs(3)]
+    made[0]["height"] = 0
+    scan = items.scan_records([handwritten.write(tmp_path / "a.tfrecord", made)], copies)
+    assert [found.number for found in scan.records] == [1, 2]

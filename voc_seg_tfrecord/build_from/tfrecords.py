@@ -9,7 +9,8 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import SplitError
+from voc_seg_tfrecord.errors import ConfigError, SplitError
+from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.interop.items import RecordItem, Scan, make_items, scan_records
 from voc_seg_tfrecord.masks import luminance
@@ -21,9 +22,10 @@ def import_records(
     files: Sequence[epath.PathLike],
     *,
     name: str,
-    class_names: Sequence[str],
+    class_names: Sequence[str] = (),
     splits: Mapping[str, float] | None = None,
     keys: Mapping[str, str] | None = None,
+    shape: Sequence[int] = (),
     repair: bool = False,
     seed: int = 0,
     data_dir: epath.PathLike | None = None,
@@ -35,9 +37,12 @@ def import_records(
       files: files, folders or patterns; gzip-compressed ones too.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
       class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's.
+        None for records with neither mask nor label.
       splits: ratios by which all records are assigned to splits. By default the names of the
         files give the split (`train`, `val`, `test`), or all records are in `train`.
       keys: which feature holds what, as in `RecordLayout`; detected for known layouts.
+      shape: height and width, or height, width and channels, of all images, if no feature
+        holds them.
       repair: whether to map luminances of VOC's palette back to classes, where each belongs
         to one class.
       seed: seed for assigning records to splits by ratio.
@@ -53,16 +58,30 @@ def import_records(
     check_name(name)
     names = spelled_out(class_names)
     with tempfile.TemporaryDirectory() as folder:
-        scan = scan_records(files, epath.Path(folder), keys)
-        task = "segmentation" if scan.layout.mask else "classification"
+        scan = scan_records(files, epath.Path(folder), keys, shape)
+        task = task_of(scan)
+        if task != "images" and not names:
+            raise ConfigError(
+                "--class_names",
+                found="no class names, though the records hold masks or labels",
+                expected="the names of all classes, in the order of their indices",
+                remedy="give them with --class_names (class_names)",
+            )
         config = VocSegConfig(name=name, class_names=names, task=task, exif="ignore")
         rule = _rule(config, scan, repair)
         if scan.problems:
-            total = sum(map(len, scan.records.values())) + len(scan.problems)
+            total = len(scan.records) + len(scan.problems)
             raise SplitError("records", scan.problems, total)
         items = share_out(make_items(scan), splits, seed)
         source = Source(items, config.example_spec(rule))
         return build_source(source, config, data_dir=data_dir, **options)
+
+
+def task_of(scan: Scan) -> Task:
+    """Returns what the examples of a scan's records are."""
+    if scan.layout.mask:
+        return "segmentation"
+    return "classification" if scan.layout.label else "images"
 
 
 def share_out(
@@ -78,7 +97,7 @@ def share_out(
 
 
 def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:
-    where = ", ".join(sorted(path.name for path in scan.records))
+    where = ", ".join(sorted({found.file.name for found in scan.records}))
     plain = index_rule(len(config.class_names))
     if not luminance.looks_ruined(scan.values) or scan.values <= set(plain.values):
         return plain

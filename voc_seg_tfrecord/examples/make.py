@@ -1,7 +1,7 @@
 """One raw example to one dictionary of features: the same function under threads and Beam."""
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import MaskRule
 
+Task = Literal["segmentation", "classification", "images"]
+"""Whether an example is an image with a mask, with one label, or an image alone."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ExampleSpec:
@@ -38,7 +41,7 @@ class ExampleSpec:
       instances: whether `instance_mask` is a feature.
       objects: whether `objects` is a feature.
       exif: what an EXIF orientation means; see `images.read_image`.
-      classification: whether an example has one label in place of a mask.
+      task: whether an example has a mask, one label, or neither.
       mask_source: whether `mask_source` is a feature.
       background: name of the class that is background, if its name does not say so.
     """
@@ -49,7 +52,7 @@ class ExampleSpec:
     instances: bool = False
     objects: bool = False
     exif: images.Exif = "ignore"
-    classification: bool = False
+    task: Task = "segmentation"
     mask_source: bool = False
     background: str = ""
 
@@ -85,12 +88,9 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
       VocSegError: if anything about the example is wrong.
     """
     image = _read_image(raw, spec)
-    if spec.classification:
-        return {
-            IMAGE: image.data,
-            FILENAME: raw.filename,
-            LABEL: _check_label(raw, spec),
-        }
+    if spec.task != "segmentation":
+        alone = {IMAGE: image.data, FILENAME: raw.filename}
+        return alone if spec.task == "images" else alone | {LABEL: _check_label(raw, spec)}
     size = (image.height, image.width)
     background = background_index(spec.class_names, spec.background)
     mask = _read_mask(raw, spec, size, background)

@@ -1,7 +1,6 @@
 """Writes a built dataset in layouts that other code reads: plain TFRecords, or a VOC tree."""
 
-from collections.abc import Iterator
-import pathlib
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from etils import epath
@@ -9,10 +8,11 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.errors import ConfigError, RecordError
-from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, IMAGE, INSTANCES, MASK, WIDTH
-from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, IMAGE, INSTANCES, LABEL, MASK, WIDTH
+from voc_seg_tfrecord.formats import id_lists, pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
+from voc_seg_tfrecord.interop import names
 from voc_seg_tfrecord.interop.layouts import DEEPLAB
 from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.trees.layout import LISTS, VOC
@@ -29,13 +29,14 @@ def export(
     layout: LayoutName,
     num_shards: int = 1,
 ) -> dict[str, int]:
-    """Writes a built segmentation dataset in another layout.
+    """Writes a built dataset in another layout, and nothing outside its folder.
 
     Args:
       builder: of the built dataset.
       out: a folder that does not exist yet, or is empty.
       layout: `raw`: TFRecords of `image_raw` and `label_raw` (uint8 pixels), `height`,
-        `width`, `name`; `deeplab`: TFRecords with DeepLab's features, the image's own bytes;
+        `width`, `name`; where images have a label or nothing in place of a mask, `label` (an
+        integer) or nothing; `deeplab`: TFRecords with DeepLab's features, the image's own bytes;
         `voc`: JPEGImages (the images' own bytes), palette masks, lists, `class_names.txt`.
       num_shards: TFRecord files per split (1).
 
@@ -43,7 +44,9 @@ def export(
       How many examples of each split were written.
 
     Raises:
-      ConfigError: if the folder is not empty, or the dataset has no masks.
+      ConfigError: if the folder is not empty or cannot be written, or if the dataset has no
+        masks and the layout needs them.
+      RecordError: if the name of an image or a split cannot be that of a file below the folder.
     """
     folder = epath.Path(out).expanduser()
     if folder.exists() and any(folder.iterdir()):
@@ -53,19 +56,20 @@ def export(
             expected="a new folder",
             remedy="name a new or empty folder",
         )
-    if MASK not in builder.info.features:
+    if MASK not in builder.info.features and layout != "raw":
         raise ConfigError(
             builder.info.full_name,
             found=f"no {MASK}",
             expected="a segmentation dataset",
-            remedy="read it with tfds.load",
+            remedy="export it as raw (--layout raw), or read it with tfds.load",
         )
     # The final name appears only when the export is complete.
     incomplete = folder.parent / f"incomplete.{folder.name}"
-    incomplete.mkdir(parents=True, exist_ok=False)
     try:
+        incomplete.mkdir(parents=True, exist_ok=False)
         counts = {}
         for split, info in builder.info.splits.items():
+            _check_name(split, f"{builder.info.full_name}, split {names.shown(split)}")
             examples = tqdm(
                 _examples(builder, split),
                 total=info.num_examples,
@@ -78,15 +82,32 @@ def export(
             else:
                 counts[split] = _write_records(examples, incomplete, split, layout, num_shards)
         if layout == "voc":
-            names = builder.info.features[MASK].names
-            (incomplete / "class_names.txt").write_text("".join(f"{name}\n" for name in names))
+            classes = builder.info.features[MASK].names
+            (incomplete / "class_names.txt").write_text("".join(f"{name}\n" for name in classes))
         if folder.exists():
             folder.rmdir()
         incomplete.rename(folder)
+    except OSError as error:
+        raise ConfigError(
+            folder,
+            found=f"it cannot be written: {error.strerror or error}",
+            expected="a new folder, in a folder that can be written",
+            remedy="name another folder",
+        ) from None
     finally:
         if incomplete.exists():
             incomplete.rmtree()
     return counts
+
+
+def _check_name(name: str, where: str) -> None:
+    if fault := names.fault(name):
+        raise RecordError(
+            where,
+            found=f"the name {names.shown(name)}, which {fault}",
+            expected="the name of a file below a folder",
+            remedy="build the dataset again with other names",
+        )
 
 
 def _examples(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[dict[str, Any]]:
@@ -103,24 +124,44 @@ def _examples(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[dict[st
 
 def _write_tree(examples: Iterator[dict[str, Any]], root: epath.Path, split: str) -> int:
     palette = voc_palette().tobytes()
-    ids = []
-    for example in examples:
+    ids: dict[str, None] = {}
+    for number, example in enumerate(examples):
+        where = f"split {split}, record {number}"
         filename = example[FILENAME].decode()
-        image_id = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
-        ids.append(image_id)
+        _check_name(filename, where)
+        image_id = id_lists.image_id(filename)
+        if image_id == filename:  # without an ending, readers do not take it for an image
+            filename += ".jpg" if kind_of(example[IMAGE]) is Kind.JPEG else ".png"
         files = {f"{VOC.images}/{filename}": example[IMAGE]}
         for feature, place in ((MASK, VOC.masks), (INSTANCES, VOC.instances)):
             if feature in example:
                 mask = png.palette_png(File(example[feature], filename), palette)
                 files[f"{place}/{image_id}.png"] = mask
+        if image_id in ids or _other_files(root, files):
+            raise RecordError(
+                where,
+                found=f"the name {names.shown(filename)}, under which another record was written",
+                expected="names that differ without their endings",
+                remedy="export it as raw or deeplab, or build it again with other names",
+            )
         for name, data in files.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
+        ids[image_id] = None
     path = root / LISTS / f"{_TREE_NAMES.get(split, split)}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{image_id}\n" for image_id in sorted(ids)))
     return len(ids)
+
+
+def _other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
+    """Says whether another split has other files under the same names.
+
+    The same image may be in two splits. Then all of its files are there, and the same.
+    """
+    there = [(root / name).exists() for name in files]
+    return any(there) and not all((root / name).read_bytes() == files[name] for name in files)
 
 
 def _write_records(
@@ -151,15 +192,18 @@ def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
 
     # TensorFlow's decoder, so that the pixels are those that training on the dataset sees.
     image = tf.io.decode_image(example[IMAGE], channels=3, expand_animations=False).numpy()
-    name = example[FILENAME]
-    mask = pillow.decode(File(example[MASK], name.decode()), RecordError).values()
-    return {
+    features = {
         "image_raw": image.tobytes(),
-        "label_raw": mask.tobytes(),
-        "height": int(mask.shape[0]),
-        "width": int(mask.shape[1]),
-        "name": name,
+        "height": int(image.shape[0]),
+        "width": int(image.shape[1]),
+        "name": example[FILENAME],
     }
+    if LABEL in example:
+        features["label"] = int(example[LABEL])
+    if MASK in example:
+        mask = File(example[MASK], example[FILENAME].decode())
+        features["label_raw"] = pillow.decode(mask, RecordError).values().tobytes()
+    return features
 
 
 def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:

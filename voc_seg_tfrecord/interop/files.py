@@ -9,9 +9,7 @@ from etils import epath
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.errors import RecordError, SourceError
-
-_FRAME = 12  # bytes before a record's data: its length and the length's checksum
-_OVERHEAD = 16  # the frame, and the checksum after the data
+from voc_seg_tfrecord.interop.framing import HEAD, read_frames
 
 Value = bytes | int | float
 Record = dict[str, list[Value]]
@@ -51,6 +49,7 @@ def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
 
     Raises:
       RecordError: if the compressed file is truncated or damaged.
+      SourceError: if the copy cannot be written.
     """
     with path.open("rb") as file:
         if file.read(2) != b"\x1f\x8b":
@@ -59,12 +58,19 @@ def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
     try:
         with path.open("rb") as packed, gzip.open(packed) as file, copy.open("wb") as out:
             shutil.copyfileobj(file, out, 1 << 20)
-    except (OSError, EOFError, zlib.error) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise RecordError(
             path,
             found=f"a gzip file that is damaged: {error}",
             expected="a complete gzip file",
             remedy="copy it again",
+        ) from None
+    except OSError as error:
+        raise SourceError(
+            path,
+            found=f"it cannot be unpacked into {folder}: {error.strerror or error}",
+            expected="a folder for temporary files with room for the unpacked file",
+            remedy="set TMPDIR to a folder that has more room",
         ) from None
     return copy
 
@@ -84,25 +90,28 @@ def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]
     """
     import tensorflow as tf
 
-    offset, number = _FRAME, 0
-    records = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
-    while True:
+    frames = read_frames(path)
+    # No more than these: TensorFlow trusts the length of a record.
+    records = tf.data.TFRecordDataset(str(path)).take(len(frames.places)).as_numpy_iterator()
+    for number, (offset, _) in enumerate(frames.places):
         try:
             record = next(records)
-        except StopIteration:
-            return
         except tf.errors.DataLossError as error:
-            raise RecordError(
-                f"{where}, record {number}",
-                found=f"truncated or damaged at byte {offset - _FRAME}: "
-                f"{str(error.message).partition(' [Op')[0]}",
-                expected="a TFRecord file whose checksums match",
-                remedy="copy the file again; the records before this one can be saved with "
-                "tf.data.TFRecordDataset(...).ignore_errors()",
-            ) from None
+            found = str(error.message).partition(" [Op")[0]
+            raise _damaged(where, number, offset - HEAD, found) from None
         yield offset, record
-        offset += len(record) + _OVERHEAD
-        number += 1
+    if frames.damage:
+        raise _damaged(where, len(frames.places), frames.end, frames.damage)
+
+
+def _damaged(where: object, number: int, byte: int, found: str) -> RecordError:
+    return RecordError(
+        f"{where}, record {number}",
+        found=f"truncated or damaged at byte {byte}: {found}",
+        expected="a TFRecord file whose checksums match",
+        remedy="copy the file again; the records before this one can be saved with "
+        f"tf.data.TFRecordDataset(...).take({number})",
+    )
 
 
 def parse(serialized: bytes, where: object) -> Record:

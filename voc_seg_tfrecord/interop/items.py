@@ -1,10 +1,8 @@
 """Hand-written records as items of a source. Each is found once and read by its offset."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
-import pathlib
 import re
 from typing import Any, Self
 
@@ -16,7 +14,8 @@ from voc_seg_tfrecord.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.interop import layouts
+from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.interop import layouts, names, values
 from voc_seg_tfrecord.interop.files import find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.interop.layouts import RecordLayout
 from voc_seg_tfrecord.masks import stored
@@ -61,23 +60,49 @@ class RecordItem:
         with epath.Path(self.path).open("rb") as file:
             file.seek(self.offset)
             record = parse(file.read(self.length), self.where)
-        image = layouts.pixels_or_file(record, self.layout, self.layout.image, self.where)
+        image = values.pixels_or_file(record, self.layout, self.layout.image, self.where)
         if not isinstance(image, bytes):
             image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
         mask, label = None, None
         if self.layout.mask:
-            found = layouts.pixels_or_file(record, self.layout, self.layout.mask, self.where)
+            found = values.pixels_or_file(record, self.layout, self.layout.mask, self.where)
             where = f"{self.where}, mask"
             in_a_file = isinstance(found, bytes)
             mask = File(found, where) if in_a_file else stored.from_array(found, where)
         if self.layout.label:
-            label = layouts.integer(record, self.layout.label, self.where)
+            label = values.integer(record, self.layout.label, self.where)
         return RawExample(
             image=File(image, self.where),
             filename=self.filename,
             mask=mask,
             label=label,
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """One record of a scan that can be used.
+
+    Attributes:
+      file: the file that the user gave.
+      number: of the record in it, from 0.
+      path: the uncompressed file.
+      offset: where the record's data starts, in bytes.
+      length: length of the data, in bytes.
+      name: the image's name, empty if the record has none.
+    """
+
+    file: epath.Path
+    number: int
+    path: epath.Path
+    offset: int
+    length: int
+    name: str
+
+    @property
+    def where(self) -> str:
+        """File and number of the record, for errors."""
+        return f"{self.file}, record {self.number}"
 
 
 @dataclasses.dataclass
@@ -87,34 +112,42 @@ class Scan:
     Attributes:
       name: the layout's name for people.
       layout: which feature holds what.
-      records: for each file, offset, length and the name in the record.
+      unused: features of the first record that are not read.
+      records: the records that can be used, in the order of the files.
       values: mask values that occur in all of them.
-      problems: records that cannot be used.
+      problems: the errors about records that cannot be used.
     """
 
     name: str
     layout: RecordLayout
-    records: dict[epath.Path, list[tuple[int, int, str]]] = dataclasses.field(default_factory=dict)
+    unused: list[str]
+    records: list[Found] = dataclasses.field(default_factory=list)
     values: set[int] = dataclasses.field(default_factory=set)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
 
 
 def scan_records(
-    files: Sequence[epath.PathLike], folder: epath.Path, keys: Mapping[str, str] | None = None
+    files: Sequence[epath.PathLike],
+    folder: epath.Path,
+    keys: Mapping[str, str] | None = None,
+    size: Sequence[int] = (),
 ) -> Scan:
-    """Reads all records once and checks each one's sizes.
+    """Reads all records once and checks the name, the sizes and the label of each.
 
     Args:
       files: files, folders or patterns.
       folder: the folder for copies of compressed files; it has to exist as long as the items.
       keys: which feature holds what, for a layout that is not known.
+      size: height and width, or height, width and channels, of all images, if no feature
+        holds them.
 
     Returns:
       The scan. Its problems include the records that cannot be used.
 
     Raises:
       RecordError: if a file is damaged, or its layout is not known.
-      ConfigError: if `keys` names no feature for the image.
+      ConfigError: if `keys` names no feature for the image, or if `size` is given though the
+        records hold sizes.
     """
     scan = None
     for path in tqdm(find_files(files), desc="Reading records...", unit=" files", leave=False):
@@ -123,14 +156,13 @@ def scan_records(
             where = f"{path}, record {number}"
             record = parse(data, where)
             if scan is None:
-                scan = Scan(*_layout(record, keys, where))
-            found = scan.records.setdefault(plain, [])
+                name, layout = _layout(record, keys, tuple(size), where)
+                scan = Scan(name, layout, layouts.unused(layout, record))
             try:
-                _check(record, scan, where)
+                name = _check(record, scan, where)
+                scan.records.append(Found(path, number, plain, offset, len(data), name))
             except VocSegError as error:
                 scan.problems.append(error)
-                continue
-            found.append((offset, len(data), layouts.text(record, scan.layout.filename, where)))
     if scan is None:
         raise RecordError(
             ", ".join(map(str, files)),
@@ -142,26 +174,38 @@ def scan_records(
 
 
 def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
-    """Returns the records by split, as their files' names say; `train` if a name does not say."""
-    names = Counter(name for found in scan.records.values() for *_, name in found)
-    unique = all(name and count == 1 for name, count in names.items())
+    """Returns the records by split, as their files' names say; `train` if a name does not say.
+
+    Where names are missing, or two of them without an image's ending are the same, all records
+    are named by file and number.
+    """
+    ids = [image_id(found.name) for found in scan.records]
+    unique = all(ids) and len(set(ids)) == len(ids)
+    files = list(dict.fromkeys(found.file for found in scan.records))
+    same = len({file.name for file in files}) < len(files)
+    prefix = {file: f"{n}-{file.name}" if same else file.name for n, file in enumerate(files)}
     splits: dict[str, list[RecordItem]] = {}
-    for path, found in scan.records.items():
-        items = splits.setdefault(_split_of(path.name), [])
-        for number, (offset, length, name) in enumerate(found):
-            own = f"{path.name}-{number:06}"
-            key = pathlib.PurePosixPath(name).with_suffix("").as_posix() if unique else own
-            filename = name if unique else own
-            where = f"{path}, record {number}"
-            items.append(RecordItem(key, filename, str(path), offset, length, scan.layout, where))
+    for found, key in zip(scan.records, ids, strict=True):
+        own = f"{prefix[found.file]}-{found.number:06}"
+        item = RecordItem(
+            id=key if unique else own,
+            filename=found.name if unique else own,
+            path=str(found.path),
+            offset=found.offset,
+            length=found.length,
+            layout=scan.layout,
+            where=found.where,
+        )
+        splits.setdefault(_split_of(found.file.name), []).append(item)
     return splits
 
 
 def _layout(
-    record: Mapping[str, Any], keys: Mapping[str, str] | None, where: str
+    record: Mapping[str, Any], keys: Mapping[str, str] | None, size: tuple[int, ...], where: str
 ) -> tuple[str, RecordLayout]:
+    held = layouts.sizes_in(record)
     if keys:
-        known = {field.name for field in dataclasses.fields(RecordLayout)}
+        known = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
         if "image" not in keys or set(keys) - known:
             raise ConfigError(
                 "keys",
@@ -169,8 +213,17 @@ def _layout(
                 expected=f"image=KEY and others of {', '.join(sorted(known))}",
                 remedy="name the features",
             )
-        return "as given", RecordLayout(**keys)
-    detected = layouts.detect(record.keys())
+        held = [keys[what] for what in ("height", "width", "shape") if what in keys]
+    if size and held:
+        raise ConfigError(
+            "--shape",
+            found=f"a size, though the records hold theirs in {', '.join(held)}",
+            expected="a size only for records that hold none",
+            remedy="leave --shape out, or say with --keys which features hold what",
+        )
+    if keys:
+        return "as given", RecordLayout(**keys, size=size)
+    detected = layouts.detect(record, size)
     if detected is None:
         raise RecordError(
             where,
@@ -183,22 +236,32 @@ def _layout(
 
 def _known_layouts() -> str:
     """Returns the known layouts and their features, one per line, each after a line break."""
-    needed = {
-        name: ", ".join(key for key in dataclasses.astuple(layout) if key)
-        for name, layout in layouts.KNOWN.items()
-    }
+    needed = {name: ", ".join(layout.keys.values()) for name, layout in layouts.KNOWN.items()}
     return "".join(f"\n    {name}: {keys}" for name, keys in needed.items())
 
 
-def _check(record: Mapping[str, Any], scan: Scan, where: str) -> None:
-    layouts.pixels_or_file(record, scan.layout, scan.layout.image, where)
-    if not scan.layout.mask:
-        return
-    mask = layouts.pixels_or_file(record, scan.layout, scan.layout.mask, where)
-    if isinstance(mask, bytes):
-        mask = stored.read_samples(File(mask, f"{where}, mask")).values
-    with contextlib.suppress(ValueError):
-        scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
+def _check(record: Mapping[str, Any], scan: Scan, where: str) -> str:
+    """Checks one record and gathers its mask's values; returns its image's name."""
+    layout = scan.layout
+    name = values.text(record, layout.filename, where)
+    if name and (fault := names.fault(name)):
+        raise RecordError(
+            where,
+            found=f"the name {names.shown(name)}, which {fault}",
+            expected="the name of a file below a folder, such as a.jpg or folder/a.jpg",
+            remedy="import without names, so that records are named by file and number: "
+            + names.keys_without_name(layout.keys),
+        )
+    values.pixels_or_file(record, layout, layout.image, where)
+    if layout.label:
+        values.integer(record, layout.label, where)
+    if layout.mask:
+        mask = values.pixels_or_file(record, layout, layout.mask, where)
+        if isinstance(mask, bytes):
+            mask = stored.read_samples(File(mask, f"{where}, mask")).values
+        with contextlib.suppress(ValueError):
+            scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
+    return name
 
 
 def _split_of(filename: str) -> str:

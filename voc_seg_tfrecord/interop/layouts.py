@@ -1,13 +1,8 @@
 """The feature layouts of hand-written records in tutorials and code bases."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 import dataclasses
-
-import numpy as np
-
-from voc_seg_tfrecord.errors import RecordError
-from voc_seg_tfrecord.formats.kinds import IMAGES, kind_of
-from voc_seg_tfrecord.interop.files import Record, Value
+from typing import Any
 
 NAMES = ("name", "filename", "image/filename", "file_name", "image_name")
 """Features that hold the name of a record's image."""
@@ -24,6 +19,8 @@ class RecordLayout:
       width: in pixels, the same.
       channels: number of channels; derived from the number of bytes if empty.
       shape: height, width and channels in one feature.
+      size: height and width, or height, width and channels, of all images, if no feature
+        holds them; empty if one does.
       filename: the image's name.
       label: class index of the complete image.
     """
@@ -36,6 +33,21 @@ class RecordLayout:
     shape: str = ""
     filename: str = ""
     label: str = ""
+    size: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        object.__setattr__(self, "size", tuple(self.size))  # plain data brings a list
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The features that are named, by what they hold."""
+        held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {what: key for what, key in held.items() if key and what != "size"}
+
+    def of_size(self, size: tuple[int, ...]) -> "RecordLayout":
+        """Returns this layout for records whose images all have one size, which none holds."""
+        none = dict.fromkeys(("height", "width", "channels", "shape"), "")
+        return dataclasses.replace(self, size=size, **none)
 
 
 DEEPLAB = RecordLayout(
@@ -56,136 +68,70 @@ KNOWN = {
     "tensor with a label": RecordLayout("raw_image", "", "height", "width", "depth", label="label"),
     "shape with a label": RecordLayout("data", "", shape="shape", label="label"),
     "shape with a label, image": RecordLayout("image", "", shape="shape", label="label"),
+    "image with a label": RecordLayout("image", label="label"),
+    "DeepLab without masks": dataclasses.replace(DEEPLAB, mask=""),
+    "raw without a label": RecordLayout("image_raw", "", "height", "width"),
+    "tensor without a label": RecordLayout("raw_image", "", "height", "width", "depth"),
+    "shape without a label": RecordLayout("data", "", shape="shape"),
+    "shape without a label, image": RecordLayout("image", "", shape="shape"),
+    "image without a label": RecordLayout("image"),
 }
 """Layouts by a readable name, in the order in which they are tried."""
 
 _OPTIONAL = {"channels", "filename"}
 
-
-def detect(keys: Collection[str]) -> tuple[str, RecordLayout] | None:
-    """Returns the name and the layout of records with these features; None if not known."""
-    for name, layout in KNOWN.items():
-        needed = {f: k for f, k in dataclasses.asdict(layout).items() if k and f not in _OPTIONAL}
-        if set(needed.values()) <= set(keys):
-            filename = layout.filename or next((n for n in NAMES if n in keys), "")
-            return name, dataclasses.replace(layout, filename=filename)
-    return None
+# Features that say no more than an image's bytes do, and so may stand beside any layout.
+_REDUNDANT = {"image/format", "format", "encoding", "depth", "channels", "height", "width"}
+_REDUNDANT |= {"image/segmentation/class/format", "image/colorspace"}
 
 
-def text(record: Record, key: str, where: object) -> str:
-    """Returns a feature of text; empty if the layout names no feature.
+def detect(
+    record: Mapping[str, Any], size: tuple[int, ...] = ()
+) -> tuple[str, RecordLayout] | None:
+    """Finds the layout of records by the features of one of them.
 
-    Raises:
-      RecordError: if the record does not have it, or it is not text.
-    """
-    value = _one(record, key, where) if key else b""
-    try:
-        return value.decode() if isinstance(value, bytes) else str(value)
-    except UnicodeDecodeError:
-        raise RecordError(
-            where,
-            found=f"feature {key!r} that is not UTF-8 text",
-            expected="the name of an image",
-            remedy="say which feature holds the name with --keys filename=KEY",
-        ) from None
-
-
-def integer(record: Record, key: str, where: object) -> int:
-    """Returns a feature of one integer.
-
-    Raises:
-      RecordError: if the record does not have it, or it is not an integer.
-    """
-    value = _one(record, key, where)
-    if not isinstance(value, int):
-        raise RecordError(where, found=f"feature {key!r}: {value!r:.40}", expected="one integer")
-    return value
-
-
-def pixels_or_file(
-    record: Record, layout: RecordLayout, key: str, where: object
-) -> np.ndarray | bytes:
-    """Returns an image or mask: uint8 `[H, W]` or `[H, W, C]`, or the bytes of its file.
+    Records whose image has neither mask nor label may have no other feature: that could be the
+    mask or the label under another name, and would be lost without a word. A label that is
+    bytes is a mask.
 
     Args:
-      record: the record's features.
-      layout: what they hold.
-      key: the feature of the image or mask.
-      where: file and number of the record, for errors.
+      record: the first record.
+      size: height, width and channels of all images, if no feature holds them.
 
-    Raises:
-      RecordError: if the bytes are neither a file nor a tensor and their number is not
-        height x width x channels.
+    Returns:
+      The name and the layout; None if it is not known.
     """
-    data = _one(record, key, where)
-    if not isinstance(data, bytes):
-        raise RecordError(where, found=f"feature {key!r}: {data!r:.40}", expected="bytes")
-    shape = _shape(record, layout, where)
-    if shape and len(data) == shape[0] * shape[1] * (shape[2] if key == layout.image else 1):
-        return _raw(data, shape)
-    if kind_of(data) in IMAGES:
-        return data
-    array = _tensor(data)
-    if array is not None:
-        return array
-    if shape and shape[0] * shape[1] and len(data) % (shape[0] * shape[1]) == 0:
-        channels = len(data) // (shape[0] * shape[1])
-        if channels in (1, 3) and not (layout.channels or layout.shape):
-            return _raw(data, (*shape[:2], channels))
-    size = " x ".join(map(str, shape)) if shape else "height x width x channels"
-    raise RecordError(
-        where,
-        found=f"{len(data)} bytes in feature {key!r}",
-        expected=f"{size} bytes of pixels, an encoded image, or a serialised tensor",
-        remedy="say which features hold the sizes, such as --keys height=h,width=w",
-    )
-
-
-def _shape(record: Record, layout: RecordLayout, where: object) -> tuple[int, int, int] | None:
-    if layout.shape:
-        height, width, *channels = [int(v) for v in record.get(layout.shape, [])] or (0, 0)
-        return height, width, channels[0] if channels else 1
-    if not (layout.height and layout.width):
-        return None
-    channels = 3
-    if layout.channels and layout.channels in record:
-        channels = integer(record, layout.channels, where)
-    return (
-        integer(record, layout.height, where),
-        integer(record, layout.width, where),
-        channels,
-    )
-
-
-def _raw(data: bytes, shape: tuple[int, int, int]) -> np.ndarray:
-    height, width, channels = shape[0], shape[1], len(data) // (shape[0] * shape[1])
-    array = np.frombuffer(data, np.uint8).reshape(height, width, channels)
-    return array[..., 0] if channels == 1 else array
-
-
-def _tensor(data: bytes) -> np.ndarray | None:
-    """Returns the uint8 array of a serialised tensor; None if the bytes are not one."""
-    import tensorflow as tf
-
-    for dtype in (tf.uint8, tf.int32, tf.int64):
-        try:
-            array = tf.io.parse_tensor(data, dtype).numpy()
-        except tf.errors.InvalidArgumentError:
+    for name, known in KNOWN.items():
+        layout = known.of_size(size) if size else known
+        needed = {key for what, key in layout.keys.items() if what not in _OPTIONAL}
+        if not needed <= set(record):
             continue
-        if array.ndim in (2, 3) and array.min() >= 0 and array.max() <= 255:
-            array = array.astype(np.uint8)
-            return array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array
+        allowed = needed | {*NAMES, *layout.keys.values()} | _REDUNDANT
+        if layout.mask or layout.label or set(record) <= allowed:
+            return name, _completed(layout, record)
     return None
 
 
-def _one(record: Record, key: str, where: object) -> Value:
-    values = record.get(key, [])
-    if len(values) != 1:
-        there = f"{len(values)} values in" if values else "no"
-        raise RecordError(
-            where,
-            found=f"{there} feature {key!r}",
-            expected=f"one value; the record has {', '.join(sorted(record))}",
-            remedy="say which feature holds what with --keys, such as --keys image=my_image",
-        )
-    return values[0]
+def _completed(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
+    """Returns the layout with what this record holds beside the features that are needed."""
+    more = {}
+    if layout.filename not in record:
+        more["filename"] = next((key for key in NAMES if key in record), "")
+    unsized = not (layout.height or layout.shape or layout.size)
+    if unsized and {"height", "width"} <= set(record):
+        more |= {"height": "height", "width": "width"}
+    values = record.get(layout.label, [])
+    if layout.label and values and isinstance(values[0], bytes):
+        more |= {"mask": layout.label, "label": ""}
+    return dataclasses.replace(layout, **more)
+
+
+def sizes_in(record: Mapping[str, Any]) -> list[str]:
+    """Returns the features of a record by which known layouts hold sizes."""
+    keys = {key for known in KNOWN.values() for key in (known.height, known.width, known.shape)}
+    return sorted(keys & set(record))
+
+
+def unused(layout: RecordLayout, keys: Collection[str]) -> list[str]:
+    """Returns the features of a record that an import does not read."""
+    return sorted(set(keys) - set(layout.keys.values()) - _REDUNDANT)

@@ -1,0 +1,58 @@
+import struct
+
+from etils import epath
+import pytest
+from support import handwritten
+
+from voc_seg_tfrecord.errors import RecordError
+from voc_seg_tfrecord.interop import files, framing
+
+
+@pytest.fixture
+def records(tmp_path):
+    made = [{"number": n, "text": b"x" * n} for n in range(3)]
+    return epath.Path(handwritten.write(tmp_path / "a.tfrecord", made))
+
+
+def head(length):
+    claimed = struct.pack("<Q", length)
+    return claimed + struct.pack("<I", framing.masked_crc32c(claimed))
+
+
+def test_the_checksum_is_that_of_tensorflow(records):
+    data = records.read_bytes()
+    assert struct.pack("<I", framing.masked_crc32c(data[:8])) == data[8:12]
+
+
+def test_a_complete_file_has_all_its_frames_and_no_damage(records):
+    found = framing.read_frames(records)
+    assert found.places == [(offset, len(data)) for offset, data in files.read_records(records, "")]
+    assert (found.end, found.damage) == (records.stat().length, "")
+
+
+@pytest.mark.parametrize("length", [10 << 30, 1 << 40, 1 << 62, (1 << 64) - 1, (1 << 64) - 12])
+def test_a_record_that_claims_more_than_its_file_holds_never_reaches_tensorflow(records, length):
+    whole = records.stat().length
+    records.write_bytes(records.read_bytes() + head(length) + b"some data")
+    reading = files.read_records(records, "a file")
+    assert len([next(reading) for _ in range(3)]) == 3
+    with pytest.raises(
+        RecordError, match=f"a file, record 3: .*at byte {whole}: a record of {length} bytes"
+    ):
+        next(reading)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda data: data + b"\0" * 5, "record 3: .*: 5 bytes, too few"),
+        (lambda data: data + b"\0" * 40, "record 3: .*length does not match"),
+        (lambda data: b"\1" + data[1:], "record 0: .*length does not match"),
+        (lambda data: data[:-1], "record 2: .*a record of"),
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "record 2: .*corrupted record"),
+    ],
+)
+def test_broken_frames_are_named_with_the_number_of_the_record(records, spoil, words):
+    records.write_bytes(spoil(records.read_bytes()))
+    with pytest.raises(RecordError, match=words):
+        list(files.read_records(records, "a file"))
