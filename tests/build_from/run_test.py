@@ -1,10 +1,18 @@
+import functools
+
+from etils import epath
 import pytest
+from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.masks.rule import index_rule
+
+TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
 
 @pytest.mark.parametrize("name", ["2012", "sample", "a/b", "a b", ""])
@@ -24,3 +32,32 @@ def test_a_dataset_that_exists_is_not_replaced_without_a_word(tmp_path):
     source = Source({}, config.example_spec(index_rule(21)))
     with pytest.raises(ConfigError, match="exists already"):
         build_source(source, config, data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/none"])
+def test_a_data_dir_that_cannot_be_made_is_a_wrong_call(tmp_path, capsys, place):
+    (tmp_path / "file").touch()
+    words = ["build", str(TREE), "--name", "x", "--class_names", "voc", "--data_dir"]
+    assert cli.main([*words, str(tmp_path / place)]) == 2
+    assert f"error: --data_dir, {tmp_path / place}" in capsys.readouterr().err
+
+
+def test_a_data_dir_that_is_read_only_is_a_wrong_call(tmp_path, monkeypatch):
+    def write_bytes(path, _):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(type(epath.Path(tmp_path)), "write_bytes", write_bytes)
+    config = VocSegConfig(name="mine")
+    source = Source({}, config.example_spec(index_rule(21)))
+    with pytest.raises(ConfigError, match="cannot be written: Permission denied"):
+        build_source(source, config, data_dir=tmp_path)
+
+
+def test_another_file_format_is_refused_before_the_old_dataset_is_deleted(tmp_path):
+    options = {"name": "x", "class_names": list(VOC_CLASSES), "data_dir": tmp_path}
+    build = functools.partial(builder_from_tree, TREE, **options)
+    before = sorted(build().data_path.iterdir())
+    with pytest.raises(ConfigError, match="in the file format tfrecord, to be replaced by array"):
+        build(file_format="array_record", overwrite=True)
+    assert sorted(before[0].parent.iterdir()) == before
+    assert build(file_format="tfrecord", overwrite=True).info.splits["train"].num_examples == 3

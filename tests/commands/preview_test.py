@@ -26,3 +26,17 @@ def test_a_wrong_option_is_named_and_nothing_is_drawn(sample, tmp_path, capsys, 
     assert preview(sample, tmp_path / "a.png", *words) == 2
     assert words[0] in capsys.readouterr().err
     assert not (tmp_path / "a.png").exists()
+
+
+@pytest.mark.parametrize("name", ["my sheet", "sheet.doc", "sheet.", ".png"])
+def test_a_file_without_an_images_ending_is_refused_before_anything_is_read(tmp_path, capsys, name):
+    words = ["preview", "voc_seg_tfrecord/not_there", "--out", str(tmp_path / name)]
+    assert cli.main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: --out {tmp_path / name}: ")
+    assert f"name a file such as '{name}.png'" in error
+
+
+def test_a_file_that_cannot_be_written_is_a_wrong_call(sample, tmp_path, capsys):
+    assert preview(sample, tmp_path / "nowhere" / "a.png") == 2
+    assert "a.png: it cannot be written: No such file" in capsys.readouterr().err

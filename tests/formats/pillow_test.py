@@ -145,3 +145,12 @@ def test_what_is_no_image_of_a_known_kind_does_not_reach_pillow(data, monkeypatc
     monkeypatch.setattr(Image, "open", lambda *_, **__: pytest.fail("opened"))
     with pytest.raises(ImageError, match="expected: a PNG, JPEG"):
         decode(data)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "GIF", "BMP", "TIFF", "WEBP"])
+def test_no_error_shows_an_object_in_memory(kind):
+    data = saved(RGB, kind).data
+    for damaged in (data[:12], data[:12] + bytes(len(data) - 12), data[: len(data) // 2]):
+        with pytest.raises(ImageError) as caught:
+            decode(damaged)
+        assert " object at 0x" not in str(caught.value)

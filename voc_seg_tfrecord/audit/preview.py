@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from etils import epath
 import numpy as np
 from PIL import Image, ImageDraw
 
+from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK
 from voc_seg_tfrecord.labels import VOID, voc_palette
 
+_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".pdf")
 _CELL = 240  # pixels of an image's longer side
 _GAP = 8
 _TEXT = 16
@@ -42,6 +45,38 @@ def sheet(
         paper.paste(row, (0, top))
         top += row.height
     return paper
+
+
+def check_ending(out: epath.Path) -> None:
+    """Checks, before anything is drawn, that a sheet can be saved under this name.
+
+    Raises:
+      ConfigError: if the name's ending is not that of an image.
+    """
+    if out.suffix.lower() not in _ENDINGS:
+        raise ConfigError(
+            f"--out {out}",
+            found=f"the ending {out.suffix!r}" if out.suffix else "no ending",
+            expected=f"an image's: {', '.join(_ENDINGS)}",
+            remedy=f"name a file such as '{out.name}.png'",
+        )
+
+
+def save(paper: Image.Image, out: epath.Path) -> None:
+    """Saves a sheet.
+
+    Raises:
+      ConfigError: if the file cannot be written.
+    """
+    try:
+        paper.save(out)
+    except (OSError, ValueError) as error:  # a ValueError if it is too large for the format
+        raise ConfigError(
+            f"--out {out}",
+            found=f"it cannot be written: {getattr(error, 'strerror', None) or error}",
+            expected="a file in a folder that exists and can be written",
+            remedy="name another file",
+        ) from None
 
 
 def _row(

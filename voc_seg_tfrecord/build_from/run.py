@@ -35,6 +35,7 @@ def build_source(
       The builder, its dataset built.
 
     Raises:
+      ConfigError: if `data_dir` cannot be written, or a dataset is there and may not be replaced.
       VocSegError: if something is wrong; then nothing was built.
     """
     from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -48,6 +49,8 @@ def build_source(
             expected="a name that is not in use",
             remedy="replace the dataset with overwrite (--overwrite), or choose another name",
         )
+    file_format = _new_format(builder, file_format)
+    _check_writable(builder.data_path.parent)
     builder.source = source
     builder.download_and_prepare(
         file_format=file_format,
@@ -57,6 +60,43 @@ def build_source(
         ),
     )
     return builder
+
+
+def _new_format(builder: tfds.core.DatasetBuilder, file_format: str | None) -> str | None:
+    """Returns the file format to ask TFDS for: none where a dataset is there and has it.
+
+    TFDS deletes the dataset first and then fails, whichever format it is asked for.
+
+    Raises:
+      ConfigError: if the dataset that is there has another format.
+    """
+    if not builder.data_path.exists() or file_format is None:
+        return file_format
+    existing = builder.info.file_format.value
+    if existing != file_format:
+        raise ConfigError(
+            builder.data_path,
+            found=f"a dataset in the file format {existing}, to be replaced by {file_format}",
+            expected="the file format of the dataset that exists",
+            remedy=f"leave --file_format {file_format} out, choose another name, or delete the "
+            "folder yourself",
+        )
+    return None
+
+
+def _check_writable(folder: epath.Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / "incomplete.probe"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise ConfigError(
+            f"--data_dir, {folder}",
+            found=f"a folder that cannot be written: {error.strerror or error}",
+            expected="a folder that exists or can be made, and can be written",
+            remedy="name another folder with --data_dir",
+        ) from None
 
 
 def spelled_out(class_names: Sequence[str]) -> list[str]:

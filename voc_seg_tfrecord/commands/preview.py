@@ -5,7 +5,7 @@ import argparse
 from etils import epath
 
 from voc_seg_tfrecord.audit.dataset import background, open_built
-from voc_seg_tfrecord.audit.preview import sheet
+from voc_seg_tfrecord.audit.preview import check_ending, save, sheet
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import MASK
@@ -25,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draws and saves the sheet."""
+    out = epath.Path(args.out).expanduser()
+    check_ending(out)
     builder = open_built(args.dataset, args.data_dir)
     if MASK not in builder.info.features:
         raise ConfigError(args.dataset, found="no masks", expected="a segmentation dataset")
@@ -36,6 +38,6 @@ def run(args: argparse.Namespace) -> int:
     if not examples:
         raise ConfigError("--num", found=str(args.num), expected="1 or more")
     names = builder.info.features[MASK].names
-    sheet(examples, names, background(builder)).save(epath.Path(args.out).expanduser())
+    save(sheet(examples, names, background(builder)), out)
     print(f"{len(examples)} examples of {split} in {args.out}")
     return 0

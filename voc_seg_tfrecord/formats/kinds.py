@@ -14,6 +14,10 @@ class Kind(enum.Enum):
     WEBP = "a WebP"
     NUMPY = "a NumPy array"
     GIT_LFS = "a git-lfs pointer (run `git lfs pull`)"
+    PNG_AS_TEXT = (
+        "a PNG that was copied as if it were text, which changed its line ends (copy all files "
+        "again, in binary mode or without git's autocrlf: the JPEGs are damaged in the same way)"
+    )
     MARKUP = "an HTML or XML page"
     EMPTY = "an empty file of 0 bytes"
     UNKNOWN = "a file of an unknown kind"
@@ -26,6 +30,10 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 _MAGIC = (
     (PNG_SIGNATURE, Kind.PNG),
+    (b"\x89PNG\n", Kind.PNG_AS_TEXT),  # CR LF became LF
+    (b"\x89PNG\r\r\n", Kind.PNG_AS_TEXT),  # LF became CR LF
+    (b"\x89PNG\r\n\x1a\r", Kind.PNG_AS_TEXT),
+    (b"\x89PNG\r\x1a", Kind.PNG_AS_TEXT),  # LF was lost
     (b"\xff\xd8", Kind.JPEG),
     (b"GIF8", Kind.GIF),
     (b"BM", Kind.BMP),

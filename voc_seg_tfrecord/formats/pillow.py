@@ -11,7 +11,7 @@ import dataclasses
 import io
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.formats.file import File
@@ -173,8 +173,15 @@ def _translated(where: str, error: type[VocSegError]) -> Iterator[None]:
     except Exception as reason:  # Pillow raises whatever the damage leads it to
         raise error(
             where,
-            found=f"it cannot be decoded: {reason or type(reason).__name__}",
+            found=f"it cannot be decoded: {_said(reason)}",
             expected="a complete image file",
             remedy="copy or export the file again",
             kind="damaged file",
         ) from None
+
+
+def _said(reason: Exception) -> str:
+    """Returns what an exception says, without the address of an object in memory."""
+    if isinstance(reason, UnidentifiedImageError):
+        return "its header is damaged"
+    return str(reason) or type(reason).__name__
