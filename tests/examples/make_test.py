@@ -70,7 +70,7 @@ def test_own_data_may_be_of_other_kinds():
 
 @pytest.mark.parametrize("label", [None, -1, 3])
 def test_a_label_that_is_no_class_is_refused(label):
-    spec = ExampleSpec(NAMES, index_rule(3), classification=True)
+    spec = ExampleSpec(NAMES, index_rule(3), task="classification")
     assert make_example(raw(label=1), spec)["label"] == 1
     with pytest.raises(ImageError, match=rf"label {label}\n.*0 to 2"):
         make_example(raw(label=label), spec)
@@ -94,3 +94,9 @@ def test_what_is_wrong_with_an_example_is_returned_to_whoever_gathers_it():
     error = try_example(SPEC, Broken())
     assert isinstance(error, VocSegError)
     assert error.where == "a.png"
+
+
+def test_an_image_alone_is_an_example_of_an_image_and_its_name():
+    spec = ExampleSpec((), index_rule(0), task="images")
+    alone = RawExample(File(saved(), "a.jpg"), "a.jpg", None)
+    assert sorted(make_example(alone, spec)) == ["image", "image/filename"]
