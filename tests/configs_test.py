@@ -38,6 +38,8 @@ def test_own_data_has_image_and_mask_alone_unless_asked():
         ({"release": "2012", "splits": {"train": "val"}}, "splits"),
         ({"class_names": []}, "class_names"),
         ({"class_names": ["a", "a"]}, "class_names"),
+        ({"class_names": ["a", "\xa0"]}, "class_names"),
+        ({"class_names": ["a", "b\nc"]}, "control characters"),
         ({"class_names": [str(n) for n in range(256)]}, "255"),
     ],
 )

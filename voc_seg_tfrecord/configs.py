@@ -13,7 +13,7 @@ from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, background_index
+from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, background_index, unprintable
 from voc_seg_tfrecord.masks.decision import By
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
@@ -110,7 +110,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.instance_mask = official is not None and official.instances
         if self.objects is None:
             self.objects = official is not None and official.objects
-        self.class_names = tuple(self.class_names)
+        # TFDS reads the names without blanks at their ends, whatever was written.
+        self.class_names = tuple(name.strip() for name in self.class_names)
         self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
         if self.values is not None:
             self.values = {int(value): index for value, index in self.values.items()}
@@ -129,6 +130,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
                 raise self._error("class_names", names, "none: images alone have no classes")
         elif not names or len(set(names)) != len(names) or not all(names):
             raise self._error("class_names", names, "names, none of them empty or given twice")
+        strange = [name for name in names if unprintable(name)]
+        if strange:
+            raise self._error("class_names", strange[0], "names without control characters")
         if len(names) > VOID:
             expected = f"at most {VOID} names, as the value {VOID} is void"
             raise self._error("class_names", len(names), expected)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 import functools
+import unicodedata
 
 import numpy as np
 
@@ -58,6 +59,16 @@ def voc_palette() -> np.ndarray:
             )
     palette.setflags(write=False)
     return palette
+
+
+def unprintable(name: str) -> str:
+    """Returns the first character of a name that no class and no id may have, or nothing.
+
+    These are control characters, line ends and halves of surrogate pairs. TFDS keeps class
+    names as the lines of a file and drops or splits lines that hold such characters, so that
+    all later numbers would shift. Half a surrogate pair cannot be written as UTF-8 at all.
+    """
+    return next((c for c in name if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")), "")
 
 
 def background_index(class_names: Sequence[str], named: str = "") -> int | None:

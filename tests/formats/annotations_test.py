@@ -9,6 +9,14 @@ BOX = "<bndbox><xmin>10</xmin><ymin>20</ymin><xmax>50.5</xmax><ymax>40</ymax></b
 SIZE = "<size><width>100</width><height>80</height><depth>3</depth></size>"
 
 
+BOMB = (
+    '<!DOCTYPE a [<!ENTITY a0 "dog">'
+    + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    + "]>"
+)
+"""Entities that would grow to three gigabytes; expat itself stops them."""
+
+
 def read(xml, height=80, width=100):
     return annotations.read_objects(File(xml.encode(), "a.xml"), VOC_CLASSES, height, width)
 
@@ -48,6 +56,14 @@ def test_fields_that_later_years_leave_out_are_unspecified_or_no():
         (annotation(f"<name>dog</name><pose>upside</pose>{BOX}"), "pose 'upside'"),
         (annotation("<name>dog</name>"), "box"),
         (annotation(f"<name>dog</name>{BOX}".replace(">10<", ">nan<")), "box"),
+        (annotation(f"<name>background</name>{BOX}"), "a box of class 'background'"),
+        (annotation(f"<name>dog</name>{BOX}", SIZE.replace("100", "inf")), "width of inf"),
+        (annotation(f"<name>dog</name>{BOX}", SIZE.replace("80", "nan")), "height of nan"),
+        ("<a>" * 100_000, "not XML"),
+        ('<?xml version="1.0" encoding="gb2312"?>' + annotation(""), "encoding"),
+        ('<?xml version="1.0" encoding="no_such"?>' + annotation(""), "encoding"),
+        ('<?xml version="1.0" encoding="zlib"?>' + annotation(""), "encoding"),
+        (BOMB + annotation("<name>&a9;</name>"), "not XML"),
         (annotation(f"<name>dog</name>{BOX}".replace(">50.5<", ">101<")), "box"),
     ],
 )

@@ -9,6 +9,11 @@ from voc_seg_tfrecord.formats import class_files
 DEFAULT_VOID = (255, *class_files.VOID_NAMES, class_files.VOID_COLOR)
 
 
+def _meta(names, colors="[]"):
+    label_map = json.dumps({str(value): name for value, name in enumerate(names)})
+    return f'{{"label_map": {label_map}, "segmentation_colors": {colors}}}'
+
+
 def read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     return class_files.find(epath.Path(tmp_path))
@@ -60,6 +65,14 @@ def test_classes_csv_gives_values(tmp_path):
     assert [(e.value, e.name) for e in found.entries] == [(0, "background"), (5, "crack")]
 
 
+def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
+    found = read(tmp_path, "dataset_meta.json", _meta([" a\n", "b\xa0"]))
+    assert found.class_names(DEFAULT_VOID) == ("a", "b")
+    (tmp_path / "dataset_meta.json").unlink()
+    found = read(tmp_path, "_classes.csv", "\nPixel Value, Class\n\n0, a\n")
+    assert found.class_names(DEFAULT_VOID) == ("a",)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -71,6 +84,19 @@ def test_classes_csv_gives_values(tmp_path):
         ("dataset_meta.json", "[]", "not readable"),
         ("_classes.csv", "a,b\n", "Pixel Value"),
         ("colors.txt", "apple\n", "not readable"),
+        ("_classes.csv", "Pixel Value, Class\n0\n", "no comma"),
+        ("_classes.csv", "Pixel Value, Class\n0, " + "a" * 200_000, "field larger"),
+        ("labelmap.txt", "".join(f"c{n}:::\n" for n in range(300)), "300 names"),
+        ("dataset_meta.json", '{"label_map":' * 30_000, "not readable"),
+        ("dataset_meta.json", _meta(["a"], "[[1e400, 0, 0]]"), "infinity"),
+        ("dataset_meta.json", _meta([None]), "name of a class is None"),
+        ("dataset_meta.json", '{"label_map": {"-5": "a"}}', "value -5"),
+        ("dataset_meta.json", '{"label_map": {"300": "a"}}', "value 300"),
+        ("dataset_meta.json", _meta(["a", "\xa0"]), "without a name, at value 1"),
+        ("dataset_meta.json", _meta(["a\rb"]), "control character"),
+        ("dataset_meta.json", _meta(["a\u2028b"]), "control character"),
+        ("dataset_meta.json", r'{"label_map": {"0": "\ud800"}}', "control character"),
+        ("class_names.txt", "a\x07\n", "control character"),
     ],
 )
 def test_what_no_tool_writes_is_refused(tmp_path, name, text, words):

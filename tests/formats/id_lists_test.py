@@ -51,15 +51,36 @@ def test_an_empty_list_is_refused(text):
         parse(text)
 
 
-def test_an_id_that_comes_twice_is_refused_with_both_lines():
-    with pytest.raises(ListError, match="line 3: id 'a' twice, first in line 1"):
+def test_all_repeated_ids_are_counted_and_the_first_named_with_their_lines():
+    with pytest.raises(ListError, match="1 id more than once: 'a' in lines 1, 3"):
         parse("a\nb\na\n")
+    text = "".join(f"{n}\n" for n in range(5)) * 2
+    words = "5 ids more than once: '0' in lines 1, 6; .*'2' in lines 3, 8; and 2 more ids"
+    with pytest.raises(ListError, match=words):
+        parse(text)
 
 
 @pytest.mark.parametrize("line", ["../x", "../../etc/passwd", "/etc/passwd", "a/../../x", "c:\\x"])
 def test_an_id_that_leaves_the_tree_is_refused(line):
     with pytest.raises(ListError, match=r"line 2: .* leaves the tree"):
         parse(f"a\n{line}\n")
+
+
+@pytest.mark.parametrize("line", [".", "./.", "a/.", "a//b"])
+def test_an_id_that_names_no_file_is_refused(line):
+    with pytest.raises(ListError, match=r"line 2: .* names no file"):
+        parse(f"a\n{line}\n")
+
+
+def test_an_id_with_a_control_character_is_refused():
+    with pytest.raises(ListError, match=r"line 1: 'a\\x07b', which has a control character"):
+        parse("a\x07b\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
+def test_utf_32_is_refused_and_not_taken_for_utf_16(encoding):
+    with pytest.raises(ListError, match=r"UTF-32|zero byte"):
+        parse("a\nb\n".encode(encoding))
 
 
 @pytest.mark.parametrize("data", [b"a\0b\n", b"\xff\xfea", b"\xff\xfe\x00\xd8"])

@@ -11,8 +11,10 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.dataset import check_features
 from voc_seg_tfrecord.audit.records import Record
+from voc_seg_tfrecord.errors import ListError
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.features import FILENAME, IMAGE
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
 TRAIN, EVALUATION = "train", "evaluation"
@@ -92,7 +94,7 @@ def list_file(path: epath.PathLike, name: str = "", role: str = "") -> Side:
       role: by default what the file's name says.
     """
     path = epath.Path(path)
-    ids = parse_ids(path.read_bytes(), path, ())
+    ids = parse_ids(File.read(path, ListError).data, path, ())
     return Side(name or str(path), role or role_of(path.stem), dict.fromkeys(ids, ""))
 
 

@@ -71,7 +71,7 @@ class Predictions:
                 kind="missing prediction",
             )
         path = self.path(image_id)
-        samples = read_samples(File(path.read_bytes(), str(path)))
+        samples = read_samples(File.read(path, MaskError))
         _check_indices(samples, path)
         found = samples.values.shape[:2]
         if tuple(found) != tuple(size):

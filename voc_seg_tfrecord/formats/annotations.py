@@ -1,12 +1,13 @@
 """Annotations/*.xml: the boxes that VOC gives beside its masks."""
 
 from collections.abc import Sequence
+import math
 from typing import Any
 import xml.etree.ElementTree as ET
 
 from voc_seg_tfrecord.errors import AnnotationError
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.labels import VOC_POSES
+from voc_seg_tfrecord.labels import VOC_POSES, background_index
 
 _BOX = ("ymin", "xmin", "ymax", "xmax")
 
@@ -40,7 +41,14 @@ def read_objects(
             expected="a VOC annotation",
             remedy="copy or export the file again",
         ) from None
-    size = (_size(root, "height") or height, _size(root, "width") or width)
+    except (ValueError, LookupError, RecursionError) as error:
+        raise AnnotationError(
+            file.where,
+            found=f"XML in an encoding that cannot be read: {error}",
+            expected="a VOC annotation in UTF-8",
+            remedy="save the file as UTF-8, and correct the encoding in its first line",
+        ) from None
+    size = (_size(root, "height", file.where) or height, _size(root, "width", file.where) or width)
     return [
         _read_object(element, class_names, size, f"{file.where}, object {number}")
         for number, element in enumerate(root.findall("object"), start=1)
@@ -55,7 +63,17 @@ def _read_object(
         label = label.lower()
     if label not in class_names:
         raise AnnotationError(
-            where, found=f"class {label!r}", expected=f"one of {', '.join(class_names)}"
+            where,
+            found=f"class {label[:80]!r}",
+            expected=f"one of {', '.join(class_names)}",
+            remedy="correct the annotation, or name all classes",
+        )
+    if class_names.index(label) == background_index(class_names):
+        raise AnnotationError(
+            where,
+            found=f"a box of class {label!r}",
+            expected="boxes of objects; background has none",
+            remedy="remove the object from the annotation",
         )
     pose = _text(element, "pose").lower() or "unspecified"
     if pose not in VOC_POSES:
@@ -88,11 +106,19 @@ def _read_box(element: ET.Element, size: tuple[float, float], where: str) -> lis
     return box
 
 
-def _size(root: ET.Element, side: str) -> float:
+def _size(root: ET.Element, side: str, where: str) -> float:
     try:
-        return float(_text(root, f"size/{side}"))
+        size = float(_text(root, f"size/{side}"))
     except ValueError:
         return 0.0
+    if not math.isfinite(size) or size < 0:
+        raise AnnotationError(
+            where,
+            found=f"a {side} of {size:g} pixels",
+            expected="the size of the image",
+            remedy="correct the annotation",
+        )
+    return size
 
 
 def _text(element: ET.Element, path: str) -> str:

@@ -1,5 +1,6 @@
 """The files in which labelling tools say which value or colour means which class."""
 
+import collections
 from collections.abc import Callable, Collection, Sequence
 import csv
 import dataclasses
@@ -9,7 +10,8 @@ import re
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
-from voc_seg_tfrecord.labels import VOID, voc_palette
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.labels import VOID, unprintable, voc_palette
 
 Color = tuple[int, int, int]
 
@@ -85,28 +87,28 @@ def find(root: epath.Path, *folders: str) -> ClassFile | None:
 
 def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = File.read(path, LayoutError).data.decode("utf-8-sig")
         entries = parse(text)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise LayoutError(
-            path,
-            found=f"not readable as a class file: {error}",
-            expected=_EXPECTED[path.name],
-            remedy="correct the file, or give the names with --class_names",
+    except _UNREADABLE as error:
+        raise _unlike(
+            path, f"not readable as a class file: {str(error)[:200] or type(error).__name__}"
         ) from None
-    names = [entry.name for entry in entries]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if not entries or twice or not all(names):
-        raise LayoutError(
-            path,
-            found=f"the name {twice[0]!r} twice" if twice else "no names, or an empty one",
-            expected=_EXPECTED[path.name],
-            remedy="correct the file, or give the names with --class_names",
-        )
     _check_numbers(path, entries)
+    wrong = _wrong(entries)
+    if wrong:
+        raise _unlike(path, wrong)
     _check_colors(path, entries)
     background = _background_label(text) if path.name == "dataset_meta.json" else ""
     return ClassFile(path.name, tuple(entries), background)
+
+
+def _unlike(path: epath.Path, found: str) -> LayoutError:
+    return LayoutError(
+        path,
+        found=found,
+        expected=_EXPECTED[path.name],
+        remedy="correct the file, or give the names with --class_names",
+    )
 
 
 def _check_numbers(path: epath.Path, entries: list[Entry]) -> None:
@@ -115,7 +117,7 @@ def _check_numbers(path: epath.Path, entries: list[Entry]) -> None:
     if len(entries) > VOID and beyond:
         raise LayoutError(
             path,
-            found=f"{len(entries)} names; {beyond[0].name!r} would have the value {VOID}",
+            found=f"{len(entries)} names; {beyond[0].name[:80]!r} would have the value {VOID}",
             expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
             remedy="remove classes that no mask has, or put a void class last and call it void",
         )
@@ -125,7 +127,24 @@ def _background_label(text: str) -> str:
     """Returns the name that datumaro's `background_label` gives, as a value or as a name."""
     meta = json.loads(text)
     names, label = meta["label_map"], str(meta.get("background_label", ""))
-    return str(names.get(label, label if label in names.values() else ""))
+    return str(names.get(label, label if label in names.values() else "")).strip()
+
+
+def _wrong(entries: list[Entry]) -> str:
+    """Says what is wrong with the entries of a file; empty if they are fine."""
+    if not entries:
+        return "no names"
+    counts = collections.Counter(entry.name for entry in entries)
+    for value, name in ((entry.value, entry.name) for entry in entries):
+        if not name:
+            return f"a class without a name, at value {value}"
+        if unprintable(name):
+            return f"the class name {name[:80]!r}, which has a control character"
+        if counts[name] > 1:
+            return f"the name {name[:80]!r} {'twice' if counts[name] == 2 else 'several times'}"
+        if not 0 <= value <= VOID:
+            return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
+    return ""
 
 
 def _check_colors(path: epath.Path, entries: Sequence[Entry]) -> None:
@@ -160,9 +179,15 @@ def _dataset_meta(text: str) -> list[Entry]:
     colors = meta.get("segmentation_colors") or []
     labels = sorted((int(value), name) for value, name in meta["label_map"].items())
     return [
-        Entry(value, str(name), _rgb(colors[line]) if line < len(colors) else None)
+        Entry(value, _name(name), _rgb(colors[line]) if line < len(colors) else None)
         for line, (value, name) in enumerate(labels)
     ]
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str | int):
+        raise ValueError(f"the name of a class is {value!r:.80}")
+    return str(value).strip()
 
 
 def _class_names(text: str) -> list[Entry]:
@@ -185,10 +210,13 @@ def _colors(text: str) -> list[Entry]:
 
 def _classes_csv(text: str) -> list[Entry]:
     """Roboflow: a head line, then `value, name`."""
-    rows = list(csv.reader(text.splitlines(), skipinitialspace=True))
+    rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if "".join(row)]
     if not rows or not re.fullmatch(r"\s*pixel value\s*", rows[0][0], re.I):
         raise ValueError("no head line 'Pixel Value, Class'")
-    return [Entry(int(row[0]), row[1].strip()) for row in rows[1:] if row]
+    short = [row for row in rows if len(row) < 2]
+    if short:
+        raise ValueError(f"the line {short[0][0][:80]!r} has no comma")
+    return [Entry(int(row[0]), row[1].strip()) for row in rows[1:]]
 
 
 def _rgb(parts: Collection) -> Color:
@@ -208,6 +236,17 @@ _PARSERS = {
 
 NAMES = tuple(_PARSERS)
 """Names of the class files that are known, in the order in which they are tried."""
+
+_UNREADABLE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,  # an infinite colour
+    RecursionError,  # JSON that is nested too deep
+    csv.Error,
+)
+"""What parsers raise about files that no tool wrote."""
 
 _EXPECTED = {
     "labelmap.txt": "lines such as name:128,0,0::",

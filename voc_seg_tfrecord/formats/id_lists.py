@@ -1,12 +1,13 @@
 """Id lists: the text files that say which image belongs to which split."""
 
 import codecs
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 import hashlib
 import posixpath
 import re
 
 from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord.labels import unprintable
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in an image folder an image."""
@@ -19,6 +20,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_SHOWN = 3  # repeated ids, and lines of each
 _TRAILING_LABEL = re.compile(r"\s+-?\d+$")
 
 
@@ -52,27 +54,21 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.
     """
-    seen: dict[str, int] = {}
+    seen: dict[str, list[int]] = {}
     for number, line in enumerate(_decode(data, where).splitlines(), start=1):
         line = line.strip()
         if not line or (line.startswith("#") and line not in known):
             continue
         found = _resolve(line, known)
-        if not _stays_inside(found):
+        wrong = _wrong(found)
+        if wrong:
             raise ListError(
                 f"{where}, line {number}",
-                found=f"{line!r}, which leaves the tree",
+                found=f"{line[:200]!r}, which {wrong}",
                 expected="an image id, a name below the image folder",
                 remedy="remove the line from the list",
             )
-        if found in seen:
-            raise ListError(
-                f"{where}, line {number}",
-                found=f"id {found!r} twice, first in line {seen[found]}",
-                expected="each id once",
-                remedy="remove one of the two lines",
-            )
-        seen[found] = number
+        seen.setdefault(found, []).append(number)
     if not seen:
         raise ListError(
             where,
@@ -80,10 +76,31 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
             expected="one image id per line",
             remedy="add ids to the list, or leave its split out",
         )
+    _check_once(seen, where)
     return list(seen)
 
 
+def _check_once(lines: Mapping[str, Sequence[int]], where: object) -> None:
+    twice = {image_id: numbers for image_id, numbers in lines.items() if len(numbers) > 1}
+    if not twice:
+        return
+    shown = list(twice.items())[:_SHOWN]
+    listed = "; ".join(f"{i!r} in lines {', '.join(map(str, n[:_SHOWN]))}" for i, n in shown)
+    ids = "1 id" if len(twice) == 1 else f"{len(twice)} ids"
+    more = f"; and {len(twice) - _SHOWN} more ids" if len(twice) > _SHOWN else ""
+    raise ListError(
+        where,
+        found=f"{ids} more than once: {listed}{more}",
+        expected="each id once",
+        remedy="remove the repeated lines",
+    )
+
+
 def _decode(data: bytes, where: object) -> str:
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise ListError(
+            where, found="UTF-32 text", expected="UTF-8 text", remedy="save the list as UTF-8"
+        )
     if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ListError(
             where, found="a zero byte", expected="a text file", remedy="write the list again"
@@ -128,7 +145,15 @@ def _without_suffix(name: str) -> str:
     return stem if suffix.lower() in IMAGE_SUFFIXES else name
 
 
-def _stays_inside(image_id: str) -> bool:
+def _wrong(image_id: str) -> str:
+    """Says what is wrong with an id; empty if nothing is."""
     parts: Sequence[str] = image_id.replace("\\", "/").split("/")
     drive = len(image_id) > 1 and image_id[1] == ":"
-    return not (drive or parts[0] == "" or ".." in parts)
+    if drive or parts[0] == "" or ".." in parts:
+        return "leaves the tree"
+    if "." in parts or "" in parts:
+        return "names no file"
+    # Tabs stand between columns. Who looks the image up says that there is none.
+    if unprintable(image_id.replace("\t", " ")):
+        return "has a control character"
+    return ""

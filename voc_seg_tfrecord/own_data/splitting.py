@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 
+from etils import epath
+
 from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.trees.ratios import assign
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -57,7 +60,7 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     if folders:
         return {discovery.split_name(name): f"{name}/" for name in folders}, []
     names = tree.list_names()
-    empty = [n for n in names if not tree.list_path(n).read_bytes().strip() and n != "train"]
+    empty = [name for name in names if name != "train" and _is_empty(tree.list_path(name))]
     lists = discovery.standard_lists([name for name in names if name not in empty])
     for split, name in lists.items():
         check_split_name(split, tree.list_path(name), ListError)
@@ -69,6 +72,10 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     unions = sorted(set(names) - set(lists.values()) - set(empty))
     notes += [f"{name}.txt holds the ids of train too, so it makes no split." for name in unions]
     return lists, notes
+
+
+def _is_empty(path: epath.Path) -> bool:
+    return not File.read(path, ListError).data.strip()
 
 
 def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from etils import epath
 
+from voc_seg_tfrecord.errors import AnnotationError, ImageError, MaskError
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats.file import File
 
@@ -50,13 +51,17 @@ class Pair:
     annotation: epath.Path | None = None
 
     def read(self) -> RawExample:
-        """Reads each file once."""
+        """Reads each file once.
+
+        Raises:
+          VocSegError: naming a file that cannot be read.
+        """
         return RawExample(
-            image=File.read(self.image),
+            image=File.read(self.image, ImageError),
             filename=self.filename,
-            mask=self.mask and File.read(self.mask),
-            instances=self.instances and File.read(self.instances),
-            annotation=self.annotation and File.read(self.annotation),
+            mask=self.mask and File.read(self.mask, MaskError),
+            instances=self.instances and File.read(self.instances, MaskError),
+            annotation=self.annotation and File.read(self.annotation, AnnotationError),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import functools
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import LayoutError, SplitError, VocSegError
+from voc_seg_tfrecord.errors import LayoutError, ListError, SplitError, VocSegError
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids
 from voc_seg_tfrecord.trees.layout import (
     IMAGES,
@@ -84,7 +85,7 @@ class VocTree:
                 expected="a text file of image ids, one per line",
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
-        return parse_ids(path.read_bytes(), path, self.images)
+        return parse_ids(File.read(path, ListError).data, path, self.images)
 
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> list[Pair]:
         """Finds the files of ids; no file is opened.

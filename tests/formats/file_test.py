@@ -1,0 +1,37 @@
+import os
+import pathlib
+
+from etils import epath
+import pytest
+
+from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats.file import File
+
+
+def read(path):
+    return File.read(epath.Path(path), MaskError)
+
+
+def test_a_file_is_its_bytes_and_its_path(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"x")
+    assert read(tmp_path / "a.png") == File(b"x", f"{tmp_path}/a.png")
+
+
+def test_a_link_to_nowhere_a_folder_and_no_file_at_all_are_refused_by_name(tmp_path):
+    (tmp_path / "link.png").symlink_to("../annex/objects/gone")
+    (tmp_path / "folder.png").mkdir()
+    for name in ("link.png", "folder.png", "none.png"):
+        with pytest.raises(MaskError, match=rf"{name}: this file cannot be read: "):
+            read(tmp_path / name)
+
+
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(MaskError, match="named pipe or a device"):
+        read(tmp_path / "pipe.png")
+
+
+@pytest.mark.skipif(not pathlib.Path("/dev/zero").exists(), reason="no devices here")
+def test_a_device_is_refused():
+    with pytest.raises(MaskError, match="named pipe or a device"):
+        read("/dev/zero")
