@@ -3,7 +3,6 @@ import hashlib
 import json
 import pathlib
 
-from etils import epath
 import numpy as np
 import pytest
 from support import exports
@@ -13,6 +12,7 @@ from support.tfds_build import tfds_build
 from voc_seg_tfrecord import VOID, VocSegError, voc_palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats import file
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {
@@ -96,9 +96,8 @@ def test_each_mask_is_opened_once_to_decide_and_once_to_build(
 ):
     root, data_dir = export("supervisely"), tmp_path / "data"  # its masks are read by colour
     opened = []
-    path_type = type(epath.Path(root))
-    read_bytes = path_type.read_bytes
-    monkeypatch.setattr(path_type, "read_bytes", lambda p: opened.append(p) or read_bytes(p))
+    read = file._read
+    monkeypatch.setattr(file, "_read", lambda path: opened.append(path) or read(path))
     if by_command:
         assert cli.main(["build", str(root), "--name", "mine", "--data_dir", str(data_dir)]) == 0
     else:

@@ -65,6 +65,12 @@ def test_classes_csv_gives_values(tmp_path):
     assert [(e.value, e.name) for e in found.entries] == [(0, "background"), (5, "crack")]
 
 
+def test_a_link_to_a_class_file_that_is_not_there_is_refused(tmp_path):
+    (tmp_path / "labelmap.txt").symlink_to("gone")
+    with pytest.raises(LayoutError, match=r"labelmap\.txt: this file cannot be read"):
+        class_files.find(epath.Path(tmp_path))
+
+
 def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
     found = read(tmp_path, "dataset_meta.json", _meta([" a\n", "b\xa0"]))
     assert found.class_names(DEFAULT_VOID) == ("a", "b")

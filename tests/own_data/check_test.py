@@ -1,4 +1,5 @@
 import json
+import os
 
 from PIL import Image
 import pytest
@@ -96,3 +97,19 @@ def test_the_page_for_people_names_kind_count_and_effect(export, capsys):
     printed = capsys.readouterr().out
     assert "1 x no mask (left out of a build)" in printed
     assert "a build would go through" in printed
+
+
+def test_what_is_no_file_is_named_and_stops_no_check(export, capsys):
+    images, masks = export / "JPEGImages", export / "SegmentationClass"
+    (images / "000032.JPG").unlink()
+    (images / "000032.JPG").symlink_to("../.git/annex/objects/gone")
+    (masks / "photo.v1.2.png").unlink()
+    os.mkfifo(masks / "photo.v1.2.png")
+    (images / "again").symlink_to(".")
+    status, report = check(export, capsys)
+    assert status == 1
+    assert kinds(report) == {"unreadable file": 2, "note": 1, "no mask": 1}
+    text = json.dumps(report)
+    assert "000032.JPG: this file cannot be read: there is none, or it is a link" in text
+    assert "photo.v1.2.png: this file cannot be read: it is a named pipe" in text
+    assert "JPEGImages/again/ leads to a folder that was read already" in text

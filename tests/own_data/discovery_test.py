@@ -12,6 +12,13 @@ def test_the_nearest_level_that_has_a_tree_wins(tmp_path):
     assert discovery.find_roots(epath.Path(tmp_path)) == [epath.Path(tmp_path / "a")]
 
 
+def test_a_link_to_a_tree_is_no_second_tree(tmp_path):
+    (tmp_path / "data" / "JPEGImages").mkdir(parents=True)
+    (tmp_path / "latest").symlink_to("data")
+    (tmp_path / "again").symlink_to(".")
+    assert discovery.find_roots(epath.Path(tmp_path)) == [epath.Path(tmp_path / "data")]
+
+
 def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
     exports.labelme_old(tmp_path)
     root = epath.Path(tmp_path)

@@ -24,8 +24,38 @@ def test_all_missing_files_are_counted_before_any_is_read(root):
 
 
 def test_an_id_whose_image_and_mask_are_missing_counts_once(root):
-    with pytest.raises(SplitError, match=r"(?s)1 of 1.*expected: an image for the listed id 'x'"):
+    with pytest.raises(SplitError, match=r"(?s)1 of 1.*JPEGImages/x: no such file"):
         VocTree(root).pairs("train", ["x"])
+
+
+def test_two_images_or_two_masks_of_one_id_are_refused_naming_both(root):
+    for name in ("JPEGImages/2007_000001.png", "SegmentationClass/2008_000002.npy"):
+        (root / name).touch()
+    words = (
+        r"(?s)2 of 2.*2007_000001\.jpg and 2007_000001\.png"
+        r".*2008_000002\.png and 2008_000002\.npy"
+    )
+    with pytest.raises(SplitError, match=words):
+        VocTree(root).pairs("train", ["2007_000001", "2008_000002"])
+
+
+def test_two_files_of_an_id_that_no_list_has_stop_nothing(root):
+    for name in ("x.jpg", "x.png"):
+        (root / "JPEGImages" / name).touch()
+    assert len(VocTree(root).pairs("train", ["2007_000001"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("listed", "words"),
+    [
+        ("caf\u00e9", "looks the same is there. The id has the Unicode form NFC, .* has NFD"),
+        ("CAFE\u0301", "differs in upper and lower case"),
+    ],
+)
+def test_a_file_whose_name_only_looks_like_the_id_is_told(root, listed, words):
+    (root / "JPEGImages" / "2007_000001.jpg").rename(root / "JPEGImages" / "cafe\u0301.jpg")
+    with pytest.raises(SplitError, match=words):
+        VocTree(root).pairs("train", [listed])
 
 
 def test_an_image_may_do_without_masks_where_that_means_background(root):

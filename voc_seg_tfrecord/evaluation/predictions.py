@@ -7,7 +7,7 @@ from voc_seg_tfrecord.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.masks.stored import Samples, read_samples
-from voc_seg_tfrecord.trees.layout import index_files
+from voc_seg_tfrecord.trees.listing import index_files
 
 SUFFIXES = (".png", ".npy")
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 import csv
 import dataclasses
 import json
+import pathlib
 import re
 
 from etils import epath
@@ -80,7 +81,8 @@ def find(root: epath.Path, *folders: str) -> ClassFile | None:
     for name, parse in _PARSERS.items():
         for folder in ("", *folders):
             path = root / folder / name if folder else root / name
-            if path.exists():
+            # A link to a file that is not there is no reason to go on without its names.
+            if path.exists() or pathlib.Path(path).is_symlink():
                 return _read(path, parse)
     return None
 

@@ -10,7 +10,7 @@ from etils import epath
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.errors import MaskError, VocSegError
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, Color
 from voc_seg_tfrecord.formats.file import File
@@ -56,11 +56,12 @@ class _Look:
 
 def _look(path: epath.Path, all_colors: bool) -> _Look:
     try:
-        data = path.read_bytes()
-        if kind_of(data) is Kind.PNG and not all_colors and png.has_palette(data, _VOC_BYTES):
+        file = File.read(path, MaskError)
+        is_png = kind_of(file.data) is Kind.PNG
+        if is_png and not all_colors and png.has_palette(file.data, _VOC_BYTES):
             return _Look("voc")
-        samples = read_samples(File(data, str(path)))
-    except (VocSegError, OSError):
+        samples = read_samples(file)
+    except VocSegError:
         return _Look("damaged")
     if samples.kind == "rgb":
         return _Look("rgb", colors=_count_colors(samples))

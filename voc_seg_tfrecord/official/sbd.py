@@ -9,7 +9,8 @@ import io
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
+from voc_seg_tfrecord.errors import ConfigError, ListError, MaskError, SourceError
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
 MASKS = "cls"
@@ -65,7 +66,7 @@ def read_ids(folder: epath.PathLike, name: str) -> list[str]:
             expected=f"SBD's list {name}.txt",
             remedy="give SBD's folder dataset, which holds train.txt and val.txt",
         )
-    return parse_ids(path.read_bytes(), path, ())
+    return parse_ids(File.read(path, ListError).data, path, ())
 
 
 def read_mask(data: bytes, where: object) -> np.ndarray:

@@ -17,7 +17,8 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.official import sbd
-from voc_seg_tfrecord.trees.layout import VOC, index_files
+from voc_seg_tfrecord.trees.layout import VOC
+from voc_seg_tfrecord.trees.listing import Names, index_files
 from voc_seg_tfrecord.trees.pair import Pair, Parts
 from voc_seg_tfrecord.trees.tree import Place, VocTree
 
@@ -129,23 +130,23 @@ class TrainaugTree(VocTree):
         return self.root / VOC.masks, self.masks
 
     @functools.cached_property
-    def _png_masks(self) -> dict[str, str]:
+    def _png_masks(self) -> Names:
         return index_files(self.root / MASKS, (".png",))
 
     @functools.cached_property
-    def _sbd_images(self) -> dict[str, str]:
+    def _sbd_images(self) -> Names:
         return self._of_sbd(sbd.IMAGES, IMAGE_SUFFIXES)
 
     @functools.cached_property
-    def _sbd_masks(self) -> dict[str, str]:
+    def _sbd_masks(self) -> Names:
         return self._of_sbd(sbd.MASKS, (".mat",))
 
     @functools.cached_property
-    def _sbd_instances(self) -> dict[str, str]:
+    def _sbd_instances(self) -> Names:
         return self._of_sbd(sbd.INSTANCES, (".mat",))
 
-    def _of_sbd(self, folder: str, endings: Sequence[str]) -> dict[str, str]:
-        return index_files(self.sbd_root / folder, endings) if self.sbd_root else {}
+    def _of_sbd(self, folder: str, endings: Sequence[str]) -> Names:
+        return index_files(self.sbd_root / folder, endings) if self.sbd_root else Names()
 
 
 def has_png_masks(root: epath.Path) -> bool:

@@ -1,13 +1,13 @@
 """Finds the root of a tree on disk, and tells which labelling tool's layout it has."""
 
-from collections.abc import Iterator
 import re
 
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS, VOC, Layout, index_files
+from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS, VOC, Layout
+from voc_seg_tfrecord.trees.listing import index_files, real_path
 from voc_seg_tfrecord.trees.tree import VocTree
 
 MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
@@ -62,7 +62,9 @@ def find_roots(folder: epath.Path) -> list[epath.Path]:
         roots = [path for path in level if _looks_like_tree(path)]
         if roots:
             return roots
-        level = [below for path in level for below in _folders(path)]
+        # A link to a folder that is listed too is no second folder.
+        below = {real_path(sub): sub for path in level for sub in reversed(_folders(path))}
+        level = sorted(below.values())
     return []
 
 
@@ -167,5 +169,5 @@ def _masks_beside_images(folder: epath.Path) -> bool:
     return False
 
 
-def _folders(folder: epath.Path) -> Iterator[epath.Path]:
-    return (p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.is_dir())
+def _folders(folder: epath.Path) -> list[epath.Path]:
+    return [p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.is_dir()]

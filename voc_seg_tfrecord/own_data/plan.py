@@ -98,11 +98,20 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     splits, sources, notes = split_ids(tree, config)
     splits, left_out = without_masks(tree, config, splits)
     decision = _decide(tree, config, class_file, splits)
-    notes += decision.notes
+    notes += [*decision.notes, *_loops(tree)]
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
     )
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
+
+
+def _loops(tree: VocTree) -> list[str]:
+    loops = [
+        f"{folder}/{name}"
+        for folder, names in ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
+        for name in names.loops
+    ]
+    return [f"{name} leads to a folder that was read already, so it is left out." for name in loops]
 
 
 def _decide(

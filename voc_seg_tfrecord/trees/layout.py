@@ -1,8 +1,6 @@
-"""The names of a Pascal VOC layout's folders, and the files in them."""
+"""The names of a Pascal VOC layout's folders, and where its root lies."""
 
-from collections.abc import Collection, Iterator
 import dataclasses
-import posixpath
 
 from etils import epath
 
@@ -11,7 +9,7 @@ MASKS = "SegmentationClass"
 LISTS = "ImageSets/Segmentation"
 
 MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
-"""Endings, in lower case, that make a file in a mask folder a mask; the first ones win."""
+"""Endings, in lower case, that make a file in a mask folder a mask."""
 
 # Where releases put VOC<year> below the folder that was unpacked into; 2011's tar alone
 # starts with TrainVal.
@@ -53,43 +51,6 @@ def find_release(folder: epath.Path, year: str) -> epath.Path | None:
     """
     below = [folder / devkit / f"VOC{year}" for devkit in _DEVKITS]
     return next((root for root in [*below, folder] if _is_root(root)), None)
-
-
-def index_files(
-    folder: epath.Path, endings: Collection[str], suffix: str = "", without: str = ""
-) -> dict[str, str]:
-    """Lists a folder and its sub-folders.
-
-    Args:
-      folder: an existing folder or not.
-      endings: in lower case; other files are passed over, and hidden ones.
-      suffix: what a name must have before its ending, and the id has not.
-      without: names with this before their ending are passed over, if not empty.
-
-    Returns:
-      Names below `folder` by id. Of two files of one id the first of `endings` wins.
-    """
-    found: dict[str, str] = {}
-    names = _walk(folder, "", endings) if folder.is_dir() else []
-    rank = {ending: n for n, ending in enumerate(endings)}
-    for name in sorted(names, key=lambda n: (-rank[posixpath.splitext(n)[1].lower()], n)):
-        stem = posixpath.splitext(name)[0]
-        if stem.endswith(suffix) and not (without and stem.endswith(without)):
-            found[stem.removesuffix(suffix)] = name
-    return dict(sorted(found.items()))
-
-
-def _walk(folder: epath.Path, prefix: str, endings: Collection[str]) -> Iterator[str]:
-    for path in folder.iterdir():
-        name = path.name
-        if name.startswith("."):
-            continue
-        # Only what has no known ending is asked whether it is a folder: in a bucket that
-        # is a request each.
-        if posixpath.splitext(name)[1].lower() in endings:
-            yield prefix + name
-        elif path.is_dir():
-            yield from _walk(path, f"{prefix}{name}/", endings)
 
 
 def _is_root(folder: epath.Path) -> bool:

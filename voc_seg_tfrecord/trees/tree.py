@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
+import unicodedata
 
 from etils import epath
 
@@ -16,8 +17,8 @@ from voc_seg_tfrecord.trees.layout import (
     MASKS,
     VOC,
     Layout,
-    index_files,
 )
+from voc_seg_tfrecord.trees.listing import Names, index_files
 from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts
 
 _FILE_OF = {
@@ -41,6 +42,11 @@ class Place:
     folder: epath.Path
     names: Mapping[str, str]
     needed: bool = True
+
+    @property
+    def twins(self) -> Mapping[str, Sequence[str]]:
+        """By id, the names of its files, where it has several of which none can be preferred."""
+        return self.names.twins if isinstance(self.names, Names) else {}
 
     def path(self, image_id: str) -> epath.Path | None:
         """Returns the path of an id's file, None if there is none."""
@@ -101,17 +107,20 @@ class VocTree:
         Raises:
           SplitError: naming the first files that are missing, and how many are.
         """
-        missing: list[VocSegError] = []
+        problems: list[VocSegError] = []
         pairs = []
         for image_id in ids:
             places = self.places(image_id, parts)
             lacking = [part for part, p in places.items() if p.needed and image_id not in p.names]
+            several = [part for part, p in places.items() if image_id in p.twins]
             if lacking:
-                missing.append(self._missing(lacking[0], places[lacking[0]].folder, image_id))
-            if not missing:
+                problems.append(self._missing(lacking[0], places[lacking[0]], image_id))
+            elif several:
+                problems.append(_several(several[0], places[several[0]], image_id))
+            elif not problems:
                 pairs.append(self.make_pair(image_id, places, parts))
-        if missing:
-            raise SplitError(split, missing, len(ids))
+        if problems:
+            raise SplitError(split, problems, len(ids))
         return pairs
 
     def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
@@ -138,34 +147,62 @@ class VocTree:
         paths = {name: place.path(image_id) for name, place in places.items()}
         return Pair(image_id, places["image"].names[image_id], **paths)
 
-    def _missing(self, part: str, folder: epath.Path, image_id: str) -> LayoutError:
+    def _missing(self, part: str, place: Place, image_id: str) -> LayoutError:
+        other = place.names.alike(image_id) if isinstance(place.names, Names) else ""
         return LayoutError(
-            folder / image_id,
-            found="no such file",
-            expected=f"{_FILE_OF[part]} for the listed id {image_id!r}",
-            remedy="put the file there, or remove the id from the list",
-            kind=f"missing in {str(folder).removeprefix(f'{self.root}/')}",
+            place.folder / image_id,
+            found="no such file" + (f", but {_difference(image_id, other)}" if other else ""),
+            expected=f"{_FILE_OF[part]} for each id",
+            remedy="write the ids exactly as the files are named, or rename the files"
+            if other
+            else "put the file there, or remove the id from the list",
+            kind=f"missing in {str(place.folder).removeprefix(f'{self.root}/')}",
         )
 
     @functools.cached_property
-    def images(self) -> dict[str, str]:
+    def images(self) -> Names:
         """The images' names below their folder, by id."""
         suffix, beside = self.layout.image_suffix, self.layout.images == self.layout.masks
         other = self.layout.mask_suffix if beside else ""
         return index_files(self.root / self.layout.images, IMAGE_SUFFIXES, suffix, other)
 
     @functools.cached_property
-    def masks(self) -> dict[str, str]:
+    def masks(self) -> Names:
         """The masks' names below their folder, by id."""
         folder = self.root / self.layout.masks
         return index_files(folder, MASK_SUFFIXES, self.layout.mask_suffix)
 
     @functools.cached_property
-    def instances(self) -> dict[str, str]:
+    def instances(self) -> Names:
         """The instance masks' names below their folder, by id."""
         return index_files(self.root / self.layout.instances, MASK_SUFFIXES)
 
     @functools.cached_property
-    def annotations(self) -> dict[str, str]:
+    def annotations(self) -> Names:
         """The XML files' names below their folder, by id."""
         return index_files(self.root / self.layout.annotations, (".xml",))
+
+
+def _several(part: str, place: Place, image_id: str) -> LayoutError:
+    names = place.twins[image_id]
+    return LayoutError(
+        place.folder / names[0],
+        found=f"{len(names)} files for one id: {' and '.join(names)}",
+        expected=f"{_FILE_OF[part]} for each id, and no second one",
+        remedy="keep one of the files in the folder, and rename the others or take them out",
+        kind="several files for one id",
+    )
+
+
+def _difference(image_id: str, other: str) -> str:
+    """Says in words how two ids differ that look alike."""
+    forms = [
+        next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)), "mixed")
+        for text in (image_id, other)
+    ]
+    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", other):
+        return f"{other!r} is there, which differs in upper and lower case"
+    return (
+        f"one whose name looks the same is there. The id has the Unicode form {forms[0]}, and "
+        f"the name of the file has {forms[1]}"
+    )

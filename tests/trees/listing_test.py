@@ -1,0 +1,78 @@
+import os
+
+from etils import epath
+import pytest
+
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.trees.listing import index_files
+
+
+def test_files_are_found_in_sub_folders_and_by_any_ending(tmp_path):
+    for name in ("a.JPG", "b.jpeg", "c.v1.png", "sub dir/d 2.jpg", ".hidden.jpg", "README.md"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    found = index_files(epath.Path(tmp_path), (".jpg", ".jpeg", ".png"))
+    assert found == {
+        "a": "a.JPG",
+        "b": "b.jpeg",
+        "c.v1": "c.v1.png",
+        "sub dir/d 2": "sub dir/d 2.jpg",
+    }
+
+
+def test_all_files_of_one_id_are_told_and_the_first_ending_comes_first(tmp_path):
+    for name in ("a.gif", "a.png", "a.npy", "b.png"):
+        (tmp_path / name).touch()
+    found = index_files(epath.Path(tmp_path), (".png", ".npy", ".gif"))
+    assert found == {"a": "a.png", "b": "b.png"}
+    assert found.twins == {"a": ["a.png", "a.npy", "a.gif"]}
+
+
+def test_a_folder_with_the_ending_of_an_image_is_a_folder(tmp_path):
+    (tmp_path / "c.jpg").mkdir()
+    (tmp_path / "c.jpg" / "d.jpg").touch()
+    assert index_files(epath.Path(tmp_path), (".jpg",)) == {"c.jpg/d": "c.jpg/d.jpg"}
+
+
+def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.jpg").touch()
+    (tmp_path / "again").symlink_to(".")
+    (tmp_path / "sub" / "up").symlink_to("..")
+    (tmp_path / "the same").symlink_to("sub")
+    found = index_files(epath.Path(tmp_path), (".jpg",))
+    assert found == {"sub/a": "sub/a.jpg"}
+    assert found.loops == ["again/", "the same/", "sub/up/"]
+
+
+def test_a_link_to_nowhere_keeps_its_name_for_the_error_of_whoever_reads_it(tmp_path):
+    (tmp_path / "a.jpg").symlink_to("gone")
+    assert index_files(epath.Path(tmp_path), (".jpg",)) == {"a": "a.jpg"}
+
+
+@pytest.mark.parametrize("name", [b"a\nb.jpg", b"caf\xe9.jpg"])
+def test_a_name_that_cannot_be_an_id_is_refused(tmp_path, name):
+    (tmp_path / os.fsdecode(name)).touch()
+    with pytest.raises(LayoutError, match="control characters or is not UTF-8"):
+        index_files(epath.Path(tmp_path), (".jpg",))
+
+
+def test_ids_that_look_alike_are_found(tmp_path):
+    (tmp_path / "caf\u00e9.jpg").touch()
+    found = index_files(epath.Path(tmp_path), (".jpg",))
+    assert found.alike("cafe\u0301") == "caf\u00e9"
+    assert found.alike("Caf\u00e9") == "caf\u00e9"
+    assert found.alike("cafe") == ""
+
+
+def test_masks_beside_their_images_are_told_apart_by_their_suffix(tmp_path):
+    for name in ("a.png", "a_mask.png"):
+        (tmp_path / name).touch()
+    folder = epath.Path(tmp_path)
+    assert index_files(folder, (".png",), "_mask") == {"a": "a_mask.png"}
+    assert index_files(folder, (".png",), "", "_mask") == {"a": "a.png"}
+
+
+def test_a_folder_that_is_not_there_has_no_files(tmp_path):
+    assert index_files(epath.Path(tmp_path) / "no", (".png",)) == {}
