@@ -20,6 +20,22 @@ def test_a_split_shows_the_first_problems_and_counts_all():
     assert "and 3 more" in text
 
 
+def test_problems_of_one_sort_share_what_is_expected_and_what_to_do():
+    advice = {"expected": "0 to 20", "remedy": "mend it"}
+    problems = [
+        errors.MaskError("a.png", found="value 21", **advice),
+        errors.ImageError("b.jpg", found="cut"),
+        errors.MaskError("c.png", found="value 22", **advice),
+    ]
+    assert str(errors.SplitError("train", problems, 9)).splitlines()[1:] == [
+        "  a.png: value 21",
+        "  c.png: value 22",
+        "    expected: 0 to 20",
+        "    what to do: mend it",
+        "  b.jpg: cut",
+    ]
+
+
 def test_errors_survive_pickling():
     problem = errors.MaskError("m.png", found="value 21", remedy="mend it")
     for error in (problem, errors.SplitError("train", [problem], 3)):

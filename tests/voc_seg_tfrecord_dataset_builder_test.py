@@ -232,7 +232,7 @@ BAD_TREES = {
     ),
     "id twice": (
         lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("2007_000001\n" * 2),
-        r"train\.txt, line 2: id '2007_000001' twice",
+        r"train\.txt: 1 id more than once: '2007_000001' in lines 1, 2",
     ),
     "id leaves the tree": (
         lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("../../x\n"),

@@ -1,6 +1,6 @@
 """The exceptions of this package: one small tree, one shape of message."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -93,6 +93,8 @@ class RecordError(VocSegError):
 class SplitError(VocSegError):
     """A split has problems. The first few are shown and all are counted.
 
+    Problems of which the same is expected stand together, and it is said once.
+
     Args:
       split: name of the split.
       problems: all that was found wrong, in the order of the id list.
@@ -108,7 +110,7 @@ class SplitError(VocSegError):
         self.split = split
         self.examined = examined
         lines = [f"{len(problems)} of {examined} examples cannot be used"]
-        lines += [_indent(str(problem)) for problem in problems[: self.SHOWN]]
+        lines += [_indent(text) for text in share_advice(map(str, problems[: self.SHOWN]))]
         if len(problems) > self.SHOWN:
             lines.append(f"  ... and {len(problems) - self.SHOWN} more")
         super().__init__(f"split {split!r}", found="\n".join(lines))
@@ -139,6 +141,26 @@ def from_json(data: Mapping[str, Any]) -> VocSegError:
         fields["problems"] = [from_json(problem) for problem in fields["problems"]]
         return SplitError(**fields)
     return kind(fields.pop("where"), **fields)
+
+
+def share_advice(messages: Iterable[str]) -> list[str]:
+    """Puts messages together that end with the same lines of what is expected and what to do.
+
+    Args:
+      messages: of errors, as `str` gives them.
+
+    Returns:
+      One text for each group, in the order in which the groups begin.
+    """
+    groups: dict[str, list[str]] = {}
+    for message in messages:
+        start = message.find(_ADVICE)
+        found, advice = (message[:start], message[start:]) if start >= 0 else (message, "")
+        groups.setdefault(advice, []).append(found)
+    return ["\n".join(found) + advice for advice, found in groups.items()]
+
+
+_ADVICE = "\n  expected: "
 
 
 def _indent(text: str) -> str:

@@ -39,6 +39,14 @@ def test_what_is_no_tree_is_told_five_layouts_one_per_line(tmp_path):
     assert max(map(len, layouts)) < 90
 
 
+def test_jpegs_in_the_folder_of_masks_are_told(tmp_path):
+    for name in ("a", "b"):
+        exports.put_image(tmp_path, f"JPEGImages/{name}.jpg")
+        exports.put_image(tmp_path, f"SegmentationClass/{name}.jpg")
+    with pytest.raises(LayoutError, match=r"no masks, but a\.jpg lies under SegmentationClass"):
+        discovery.find_tree(epath.Path(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("names", "splits"),
     [

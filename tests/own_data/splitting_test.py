@@ -52,9 +52,36 @@ def test_a_split_that_no_image_falls_into_is_refused(tree):
 def test_an_id_in_two_splits_is_refused_unless_allowed(tree):
     for name in ("train", "val"):
         exports.put(tree().root, f"{LISTS}/{name}.txt", "a")
-    with pytest.raises(ListError, match="1 ids in both: a"):
+    with pytest.raises(
+        ListError, match=r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
+    ):
         split_ids(tree(), config())
     assert split_ids(tree(), config(overlap=True))[0] == {"train": ["a"], "validation": ["a"]}
+
+
+def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
+    for name, ids in (("train", "a"), ("val", "b"), ("every", "a\nb\nc"), ("test", "c")):
+        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    with pytest.raises(ListError) as caught:
+        split_ids(tree(), config())
+    text = str(caught.value)
+    assert "every.txt and train.txt have 1 of 3 and 1 ids in both, such as a" in text
+    assert "every.txt and val.txt have 1 of 3 and 1 ids" in text
+    assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
+    advised = {"test": "test", "train": "train", "validation": "val"}
+    assert split_ids(tree(), config(splits=advised))[0] == {
+        "test": ["c"],
+        "train": ["a"],
+        "validation": ["b"],
+    }
+
+
+@pytest.mark.parametrize(("train", "val"), [("a\nb", "b\nc"), ("a\nb", "b"), ("a", "a")])
+def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
+    for name, ids in (("train", train), ("val", val)):
+        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    with pytest.raises(ListError, match="remove these ids from one of the lists, or allow"):
+        split_ids(tree(), config())
 
 
 def test_ids_without_a_mask_are_left_out_only_if_the_config_says_so(tree):
@@ -62,6 +89,14 @@ def test_ids_without_a_mask_are_left_out_only_if_the_config_says_so(tree):
     assert without_masks(tree(), config(), splits) == (splits, {})
     found = without_masks(tree(), config(missing_mask="skip"), splits)
     assert found == ({"train": ["a", "b"]}, {"train": ["c"]})
+
+
+def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
+    root = tree().root
+    exports.put_image(root, "JPEGImages/caf\u00e9.jpg")
+    exports.put(root, "SegmentationClass/cafe\u0301.png", b"")
+    splits = {"train": ["a", "caf\u00e9"]}
+    assert without_masks(tree(), config(missing_mask="skip"), splits) == (splits, {})
 
 
 def test_a_split_without_any_mask_is_refused(tree):

@@ -11,7 +11,7 @@ from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.build import describe
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.errors import ConfigError, VocSegError, share_advice
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.own_data import findings
 from voc_seg_tfrecord.own_data.check import check_tree
@@ -72,7 +72,7 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Repo
 def _print_findings(summary: dict) -> None:
     for kind in summary["findings"]:
         print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
-        for message in kind["messages"][:_SHOWN]:
+        for message in share_advice(kind["messages"][:_SHOWN]):
             print("           " + message.replace("\n", "\n           "))
         if kind["count"] > _SHOWN:
             print(f"           ... and {kind['count'] - _SHOWN} more; --json shows all")

@@ -6,7 +6,7 @@ from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS, VOC, Layout
+from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASK_SUFFIXES, MASKS, VOC, Layout
 from voc_seg_tfrecord.trees.listing import index_files, real_path
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -145,7 +145,15 @@ def _no_masks(root: epath.Path) -> LayoutError:
     )
     if any(re.search(r"task-\d+-annotation-\d+", name) for name in index_files(root, (".png",))):
         found = "the brush export of Label Studio, which has one 0/255 PNG per label"
-    if (root / "Annotations").is_dir():
+    others = _others_in_mask_folders(root)
+    if others:
+        found = f"no masks, but {others}"
+        expected = f"masks: files that end with {', '.join(MASK_SUFFIXES)}"
+        remedy = (
+            "save masks without loss as PNG, of class indices; a JPEG changes the values of "
+            "pixels. Export again, or name the folder of masks with --masks"
+        )
+    elif (root / "Annotations").is_dir():
         found = "boxes only: there is a folder Annotations, but there are no masks"
         expected = f"masks in one of {', '.join(MASK_FOLDERS)}"
         remedy = (
@@ -153,6 +161,17 @@ def _no_masks(root: epath.Path) -> LayoutError:
             "the name Pascal VOC"
         )
     return LayoutError(root, found=found, expected=expected, remedy=remedy)
+
+
+def _others_in_mask_folders(root: epath.Path) -> str:
+    """Says what lies in mask folders in place of masks; empty if there is nothing."""
+    for folder in MASK_FOLDERS:
+        images = index_files(root / folder, IMAGE_SUFFIXES)
+        if images:
+            name = min(images.values())
+            count = f", the first of {len(images)} files" if len(images) > 1 else ""
+            return f"{name} lies under {folder}{count}"
+    return ""
 
 
 def _looks_like_tree(folder: epath.Path) -> bool:

@@ -1,6 +1,7 @@
 """Which ids each split of a user's own tree has."""
 
 from collections.abc import Mapping
+import itertools
 
 from etils import epath
 
@@ -12,6 +13,7 @@ from voc_seg_tfrecord.trees.ratios import assign
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN_IDS = 3
+_SHOWN_PAIRS = 6  # of lists
 
 
 def split_ids(
@@ -43,10 +45,10 @@ def split_ids(
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
     else:
         splits = {name: _read_split(tree, source) for name, source in wanted.items()}
-        sources = {n: s if s.endswith("/") else f"{s}.txt" for n, s in wanted.items()}
+        sources = {name: _file(source) for name, source in wanted.items()}
     _check_not_empty(splits, tree)
     if not config.overlap:
-        _check_disjoint(splits, tree)
+        _check_disjoint(splits, sources, tree)
     return splits, sources, notes
 
 
@@ -116,23 +118,56 @@ def _check_not_empty(splits: dict[str, list[str]], tree: VocTree) -> None:
             )
 
 
-def _check_disjoint(splits: dict[str, list[str]], tree: VocTree) -> None:
-    owner: dict[str, str] = {}
-    shared: dict[tuple[str, str], list[str]] = {}
-    for name, ids in splits.items():
-        for image_id in ids:
-            if owner.setdefault(image_id, name) != name:
-                shared.setdefault((owner[image_id], name), []).append(image_id)
-    if shared:
-        (first, second), ids = max(shared.items(), key=lambda item: len(item[1]))
-        more = f" and {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else ""
-        raise ListError(
-            f"splits {first!r} and {second!r} of {tree.root}",
-            found=f"{len(ids)} ids in both: {', '.join(ids[:_SHOWN_IDS])}{more}",
-            expected="each id in one split",
-            remedy='choose lists with "splits" (--splits train=train,validation=val), or allow '
-            'it with "overlap": true (--allow_overlap)',
-        )
+def _check_disjoint(
+    splits: dict[str, list[str]], sources: Mapping[str, str], tree: VocTree
+) -> None:
+    ids = {name: set(found) for name, found in splits.items()}
+    shared = {
+        (a, b): [image_id for image_id in splits[a] if image_id in ids[b]]
+        for a, b in itertools.combinations(splits, 2)
+        if not ids[a].isdisjoint(ids[b])
+    }
+    if not shared:
+        return
+    found = [
+        f"{sources[a]} and {sources[b]} have {len(both)} of {len(ids[a])} and "
+        f"{len(ids[b])} ids in both, such as {', '.join(both[:_SHOWN_IDS])}"
+        for (a, b), both in shared.items()
+    ]
+    more = [f"and {len(found) - _SHOWN_PAIRS} more pairs"] if len(found) > _SHOWN_PAIRS else []
+    allow = 'allow ids in several splits with "overlap": true (--allow_overlap)'
+    kept = _without_unions(ids)
+    if kept is None:
+        advice = f"remove these ids from one of the lists, or {allow}"
+    else:
+        left_out = " and ".join(sources[name] for name in ids if name not in kept)
+        choice = ",".join(f"{name}={sources[name].removesuffix('.txt')}" for name in kept)
+        advice = f"leave out {left_out} with --splits {choice}, or {allow}"
+    raise ListError(
+        f"the lists of {tree.root}",
+        found="\n    ".join(found[:_SHOWN_PAIRS] + more),
+        expected="each id in one split",
+        remedy=advice,
+    )
+
+
+def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
+    """Returns splits that share nothing and have all the ids; None if no choice of them has.
+
+    A split is left out if it is made of smaller ones, as trainval is of train and val. So no
+    id is lost, and no validation split that repeats some of train.
+    """
+    kept = dict(ids)
+    for name in sorted(ids, key=lambda n: (-len(ids[n]), n)):
+        smaller = [found for found in kept.values() if found < ids[name]]
+        if ids[name] == set().union(*smaller):
+            del kept[name]
+    alone = sum(map(len, kept.values())) == len(set().union(*kept.values()))
+    return list(kept) if alone else None
+
+
+def _file(source: str) -> str:
+    return source if source.endswith("/") else f"{source}.txt"
 
 
 def without_masks(
@@ -151,8 +186,10 @@ def without_masks(
     kept: dict[str, list[str]] = {}
     left_out: dict[str, list[str]] = {}
     for name, ids in splits.items():
-        # An image that is missing too stays in, for the error that names it.
-        out = {i for i in ids if i in tree.images and i not in tree.masks}
+        # An image that is missing too stays in, for the error that names it; and so does one
+        # whose mask has a name that only looks the same.
+        lacking = (i for i in ids if i in tree.images and i not in tree.masks)
+        out = {image_id for image_id in lacking if not tree.masks.alike(image_id)}
         kept[name] = [image_id for image_id in ids if image_id not in out]
         if not kept[name]:
             raise ListError(
