@@ -1,5 +1,6 @@
 """Records and trees that other code wrote or will read.
 
 Enter at `items.scan_records` for hand-written TFRecords and `export.export` for the way out.
-`files` reads record files, `layouts` knows what tutorials write. May import: up to `configs`.
+`files` reads record files by their `framing`, `layouts` knows what tutorials write, `values` reads
+a record by its layout, `names` says which names can be files. May import: up to `configs`.
 """
