@@ -182,6 +182,12 @@ def test_one_colour_of_the_class_file_is_enough_to_read_by_colour(decide):
     assert decide([palette([[0, 1, 2]], BLACK, (255, 0, 0), (9, 9, 9))], RED_ONE).by == "color"
 
 
+def test_a_note_shows_both_readings_where_values_contradict_a_class_file(decide):
+    (note,) = decide([palette([[0, 1]], (255, 0, 0), BLACK)], RED_ONE).notes
+    assert "index 0 with colour 255,0,0 is a by colour and bg by value" in note
+    assert decide([palette([[0, 1]], BLACK, (255, 0, 0))], RED_ONE).notes == ()
+
+
 def test_vocs_colours_in_disorder_beside_a_class_file_with_others_are_refused(decide):
     with pytest.raises(MaskError, match="none of the colours of labelmap"):
         decide([OWN_ORDER], RED_ONE)

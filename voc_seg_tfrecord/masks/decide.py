@@ -7,7 +7,8 @@ it wrong (`evidence`), and where that is found the set is refused and the user i
 
 1. The user said `index` or `color`.
 2. A class file gives a colour to every class, and the masks use these colours: colours. It is
-   wrong if a palette holds a used colour twice, unless values give the same classes.
+   wrong if a palette holds a used colour twice, unless values give the same classes. A note shows
+   both readings if values could be classes too, and would be other ones.
 3. RGB masks use colours of VOC's palette, and there is no class file with colours: colours. It is
    wrong if all these colours are grey, because they may be values. A few RGB masks among many
    others decide nothing; the gate refuses them by name.
@@ -92,13 +93,21 @@ def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
             return Decision("index", f"like {by_color.reason}") if beyond else by_color
         if found.shared:
             raise refusals.shared_color(question, by_color.reason)
-        return by_color
+        return _with_other_reading(question, by_color)
     # No palette uses the file's colours. RGB masks have nothing else than colours.
     if found.rgb.masks > found.valued:
         return by_color
     if found.palette_colors <= VOC_NUMBERS.keys() and evidence.out_of_place(found):
         raise refusals.other_colors(question)
     return None
+
+
+def _with_other_reading(question: Question, by_color: Decision) -> Decision:
+    """Adds a note if all values could be classes too, and would be other ones."""
+    found = question.found
+    if not found.pairs or not evidence.known_values(found, question.by_value):
+        return by_color
+    return dataclasses.replace(by_color, notes=(refusals.color_note(question),))
 
 
 def _by_rgb(question: Question, by_color: Decision) -> Decision | None:

@@ -152,9 +152,10 @@ def binary_note(question: Question, masks: int, first: str) -> str:
 
 
 def color_note(question: Question) -> str:
-    """A note that shows what VOC's colours become, beside what the values would become."""
+    """A note that shows what the colours become, beside what the values would become."""
+    whose = f"in {question.class_file.source}" if question.colored else "VOC's"
     return (
-        "The colours are VOC's, and they give the classes. With --masks_by index, the values "
+        f"The colours are {whose}, and they give the classes. With --masks_by index, the values "
         f"would. {_table(question)}"
     )
 
