@@ -1,10 +1,13 @@
+import struct
+import zlib
+
 import numpy as np
 import pytest
 from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats import png, png_chunks, png_index
 from voc_seg_tfrecord.formats.file import File
 
 VALUES = np.arange(12).reshape(3, 4)
@@ -12,7 +15,9 @@ PNG = write_png(VALUES, palette=voc_palette())
 
 
 def grey(data):
-    return png.grey_index_png(File(data, "m.png"), png.read_header(File(data, "m.png")))
+    file = File(data, "m.png")
+    header = png.read_header(file)
+    return png_index.grey_index_png(file, header, png_chunks.read(file, header))
 
 
 def test_the_header_says_size_depth_and_kind():
@@ -73,3 +78,16 @@ def test_a_flipped_bit_in_the_header_is_found():
 def test_a_file_that_is_not_a_png_is_named(data, words):
     with pytest.raises(MaskError, match=words):
         png.read_header(File(data, "m.png"))
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [(16 + 8, 3), (16 + 9, 5), (16 + 10, 1), (16 + 11, 64), (16 + 12, 2), (16, 255), (16 + 3, 0)],
+    ids=["depth", "colour", "compression", "filter", "interlace", "2 GB", "no width"],
+)
+def test_a_header_that_the_format_does_not_allow_is_refused(offset, value):
+    data = bytearray(PNG)
+    data[offset] = value
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    with pytest.raises(MaskError, match="impossible PNG header"):
+        png.read_header(File(bytes(data), "m.png"))

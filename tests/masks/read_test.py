@@ -11,7 +11,7 @@ from voc_seg_tfrecord import VOID, voc_palette
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import decode, read_mask
-from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 
 VOC = index_rule(21)
 ANY = index_rule(VOID)
@@ -115,3 +115,32 @@ def test_another_size_than_the_images_is_refused_with_both():
     mask = write_png(np.zeros((3, 4), int), color=0)
     with pytest.raises(MaskError, match=r"(?s)mask of 4 x 3 pixels.*4 x 5"):
         read(mask, "m.png", size=(5, 4))
+
+
+@pytest.mark.parametrize("color", [0, 3])
+@pytest.mark.parametrize("depth", [4, 8])
+def test_a_mask_with_half_its_rows_is_refused(depth, color):
+    palette = voc_palette()[: 1 << depth] if color == 3 else None
+    whole = write_png(random_values(depth), depth=depth, color=color, palette=palette)
+    cut = bytearray(whole)
+    cut[16 + 4 : 16 + 8] = struct.pack(">I", 26)  # the header says 26 rows; there are 13
+    cut[29:33] = struct.pack(">I", zlib.crc32(cut[12:29]))
+    assert read_mask(File(whole, "m.png"), ANY).height == 13
+    with pytest.raises(MaskError, match=r"\d+ of \d+ bytes of pixels"):
+        read_mask(File(bytes(cut), "m.png"), ANY)
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_histogram_and_classes_do_not_depend_on_row_filters(filtered):
+    values = random_values(8) // 16
+    buffer = io.BytesIO()
+    # Pillow filters rows of grey images and leaves those of palette images as they are.
+    image = Image.fromarray(values.astype(np.uint8))
+    if not filtered:
+        image.putpalette(voc_palette().tobytes())
+    image.save(buffer, "PNG")
+    swapped = MaskRule({value: 15 - value for value in range(16)})
+    for rule, expected in ((ANY, values), (swapped, 15 - values)):
+        mask = read_mask(File(buffer.getvalue(), "m.png"), rule)
+        assert (tf_decode(mask.png) == expected).all()
+        assert mask.histogram == tuple(np.bincount(expected.ravel(), minlength=256))

@@ -31,17 +31,17 @@ def write_png(
     interlaced: bool = False,
     extra: bytes = b"",
 ) -> bytes:
-    """Returns a PNG of one sample per pixel, integers `[H, W]` below `2 ** depth`.
+    """Returns a PNG of integers `[H, W]` below `2 ** depth`; of 16 bits also `[H, W, C]`.
 
     Args:
       values: the samples.
-      depth: bits a sample, 1, 2, 4, 8 or 16.
-      color: PNG colour type, 0 grey or 3 palette.
+      depth: bits per sample, 1, 2, 4, 8 or 16.
+      color: PNG colour type: 0 grey, 3 palette, 4 grey with alpha, 6 colours with alpha.
       palette: uint8 `[N, 3]`, needed for a palette PNG.
       interlaced: whether to interlace (Adam7).
       extra: whole chunks to put before the pixels.
     """
-    height, width = values.shape
+    height, width = values.shape[:2]
     header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, int(interlaced))
     passes = [values[r::dr, c::dc] for r, c, dr, dc in _ADAM7] if interlaced else [values]
     pixels = b"".join(_rows(part, depth) for part in passes if part.size)

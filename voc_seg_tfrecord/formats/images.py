@@ -10,7 +10,7 @@ import struct
 from typing import Literal
 
 from voc_seg_tfrecord.errors import ImageError, MaskError
-from voc_seg_tfrecord.formats import jpeg, pillow, png
+from voc_seg_tfrecord.formats import jpeg, pillow, png, png_chunks
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
@@ -90,7 +90,7 @@ def _read_jpeg(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> Sto
 def _read_png(file: File) -> StoredImage:
     try:
         header = png.read_header(file)
-        kinds = png.chunk_kinds(file)
+        chunks = png_chunks.read(file, header)
     except MaskError as error:
         raise ImageError(
             file.where,
@@ -101,7 +101,7 @@ def _read_png(file: File) -> StoredImage:
         ) from None
     check_pixels(header.width, header.height, file, ImageError)
     plain = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
-    if plain and b"tRNS" not in kinds:
+    if plain and all(chunk.kind != b"tRNS" for chunk in chunks):
         return StoredImage(file.data, header.height, header.width)
     return _as_png(pillow.decode(file, ImageError))
 

@@ -145,6 +145,42 @@ def decode(file: File, error: type[VocSegError]) -> Still:
     return Still(image, file.where, error)
 
 
+def decode_sixteen_bits(
+    stream: File,
+    size: tuple[int, int],
+    *,
+    color: bool,
+    interlaced: bool,
+    error: type[VocSegError],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Decodes a PNG's pixels of 16 bits per sample and an alpha channel; Pillow's files lose half.
+
+    Args:
+      stream: the compressed pixels.
+      size: height and width.
+      color: whether there are colours; else grey.
+      interlaced: whether they are interlaced (Adam7).
+      error: the class of the error to raise.
+
+    Returns:
+      High and low bytes of all samples, uint8 `[H, W, 4]` of colours, `[H, W, 2]` of grey.
+
+    Raises:
+      VocSegError: of that class, if they cannot be decoded.
+    """
+
+    def decoded(raw_mode: str) -> np.ndarray:
+        arguments = ("RGBA", size[::-1], stream.data, "zip", raw_mode, int(interlaced))
+        return np.asarray(Image.frombytes(*arguments))
+
+    with _translated(stream.where, error):
+        if color:  # little-endian samples have the low byte where Pillow looks for the high one
+            return decoded("RGBA;16B"), decoded("RGBA;16L")
+        # The two bytes of grey and the two of alpha are as many as four samples of 8 bits.
+        pixels = decoded("RGBA")
+        return pixels[..., 0::2], pixels[..., 1::2]
+
+
 def encode_png(pixels: np.ndarray) -> bytes:
     """Returns uint8 `[H, W]` as a greyscale PNG, or uint8 `[H, W, 3]` as an RGB PNG."""
     return _as_png(Image.fromarray(pixels))

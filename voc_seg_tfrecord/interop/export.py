@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, IMAGE, INSTANCES, LABEL, MASK, WIDTH
-from voc_seg_tfrecord.formats import id_lists, pillow, png
+from voc_seg_tfrecord.formats import id_lists, pillow, png_index
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.interop import names
@@ -135,7 +135,7 @@ def _write_tree(examples: Iterator[dict[str, Any]], root: epath.Path, split: str
         files = {f"{VOC.images}/{filename}": example[IMAGE]}
         for feature, place in ((MASK, VOC.masks), (INSTANCES, VOC.instances)):
             if feature in example:
-                mask = png.palette_png(File(example[feature], filename), palette)
+                mask = png_index.palette_png(File(example[feature], filename), palette)
                 files[f"{place}/{image_id}.png"] = mask
         if image_id in ids or _other_files(root, files):
             raise RecordError(

@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats import pillow, png, png_chunks, png_index, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
@@ -120,13 +120,22 @@ def _is_index(color: png.ColorType, rule: MaskRule) -> bool:
 
 
 def _read_eight_bits(file: File, header: png.Header, rule: MaskRule) -> IndexMask:
-    grey = png.grey_index_png(file, header)
-    still = pillow.decode(File(grey, file.where), MaskError)
-    histogram = still.histogram()
+    chunks = png_chunks.read(file, header)
+    rows = png_pixels.inflate(file, header, chunks)
+    grey = png_index.grey_index_png(file, header, chunks)
+    if png_pixels.are_samples(rows, header) and png_index.is_bare(grey, chunks):
+        values = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
+        counts = pillow.count_values(values)
+        counts[0] -= header.height  # the filter in front of each row
+        values = values[:, 1:]
+    else:
+        values = pillow.decode(File(grey, file.where), MaskError).values()
+        counts = pillow.count_values(values)
+    histogram = counts.tolist()
     check_values({v: n for v, n in enumerate(histogram) if n}, rule, file.where)
     if all(rule.values[value] == value for value, count in enumerate(histogram) if count):
         return IndexMask(grey, header.height, header.width, tuple(histogram))
-    return _index_mask(lookup(still.values(), rule))
+    return _index_mask(lookup(values, rule))
 
 
 def _check_size(found: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:

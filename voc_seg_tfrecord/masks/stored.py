@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import kinds, pillow, png
+from voc_seg_tfrecord.formats import kinds, pillow, png, png_chunks, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
-from voc_seg_tfrecord.formats.limits import check_pixels
+from voc_seg_tfrecord.formats.png_chunks import Chunk
 
 _KINDS = kinds.IMAGES - {Kind.JPEG}  # JPEG's compression changes class indices
 
@@ -34,6 +34,9 @@ class Samples:
 def read_samples(file: File) -> Samples:
     """Reads a mask file: PNG of any kind, BMP, TIFF, GIF, WebP, or a NumPy array.
 
+    A pixel that is not opaque may mean void or background, whatever its colour; nothing in the
+    file tells which, so it is refused.
+
     Raises:
       MaskError: if it cannot be read, cannot be a mask (a JPEG, an animated file, pixels that
         are not opaque), or is too large.
@@ -44,9 +47,12 @@ def read_samples(file: File) -> Samples:
     depth = 8
     if kind is Kind.PNG or kind not in _KINDS:
         header = png.read_header(file)  # of another kind it says what the file is
-        check_pixels(header.width, header.height, file, MaskError)
-        png.chunk_kinds(file)
+        chunks = png_chunks.read(file, header)
+        png_pixels.inflate(file, header, chunks)
         depth = header.depth
+        if depth == 16 and header.color in (png.ColorType.GREY_ALPHA, png.ColorType.RGBA):
+            return _sixteen_bits_with_alpha(file, header, chunks)
+        file = File(png_chunks.critical(chunks), file.where)
     still = pillow.decode(file, MaskError)
     values, palette = still.values(), still.palette()
     if palette is not None:
@@ -79,13 +85,28 @@ def size_of(file: File) -> tuple[int, int]:
     return height, width
 
 
+def _sixteen_bits_with_alpha(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
+    """Reads what Pillow would cut to 8 bits: all of grey and alpha, the high bytes of colours."""
+    high, low = pillow.decode_sixteen_bits(
+        File(png_pixels.stream(chunks), file.where),
+        (header.height, header.width),
+        color=header.color is png.ColorType.RGBA,
+        interlaced=header.interlaced,
+        error=MaskError,
+    )
+    _check_opaque(np.minimum(high[..., -1], low[..., -1]), file)
+    if header.color is png.ColorType.RGBA:
+        return Samples("rgb", high[..., :3])
+    return Samples("grey", high[..., 0].astype(np.int32) << 8 | low[..., 0])
+
+
 def _check_opaque(alpha: np.ndarray, file: File) -> None:
     if transparent := int((alpha != 255).sum()):
         raise MaskError(
             file.where,
             found=f"{transparent} pixels that are not opaque",
-            expected="a mask without transparency",
-            remedy="export the mask without an alpha channel",
+            expected="a mask without transparency: such a pixel may be void or background",
+            remedy="export the mask without an alpha channel, with a class or void on each pixel",
         )
 
 
