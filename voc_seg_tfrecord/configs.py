@@ -17,6 +17,7 @@ from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, background_index, unprint
 from voc_seg_tfrecord.masks.decision import By
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
+from voc_seg_tfrecord.trees.naming import Naming
 from voc_seg_tfrecord.trees.pair import Parts
 from voc_seg_tfrecord.trees.ratios import check_ratios
 
@@ -45,7 +46,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         the release has it, and not for own data.
       objects: whether to have `objects`, from Annotations. By default as the release has it,
         and not for own data.
-      layout: names of folders that are not VOC's; see `layout.Layout`.
+      layout: names of folders and patterns of file names that are not VOC's; see
+        `layout.Layout`.
       masks_by: read classes from values (`index`) or colours (`color`); detected by default,
         see `masks.decide`.
       values: class index by mask value, where it is not the value itself.
@@ -144,6 +146,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         known = {field.name for field in dataclasses.fields(Layout)}
         if self.layout is not None and set(self.layout) - known:
             raise self._error("layout", self.layout, f"some of {', '.join(sorted(known))}")
+        for field in {"image_name", "mask_name"} & set(self.layout or ()):
+            Naming.parse(self.layout[field], field)
         wrong = [i for i in (self.values or {}).values() if not 0 <= i < len(names) and i != VOID]
         if wrong:
             raise self._error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")

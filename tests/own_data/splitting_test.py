@@ -5,7 +5,7 @@ from support import exports
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.own_data.plan import open_tree
-from voc_seg_tfrecord.own_data.splitting import split_ids, without_masks
+from voc_seg_tfrecord.own_data.splitting import split_ids
 
 LISTS = "ImageSets/Segmentation"
 
@@ -82,23 +82,3 @@ def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
         exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
     with pytest.raises(ListError, match="remove these ids from one of the lists, or allow"):
         split_ids(tree(), config())
-
-
-def test_ids_without_a_mask_are_left_out_only_if_the_config_says_so(tree):
-    splits = {"train": ["a", "c", "b"]}
-    assert without_masks(tree(), config(), splits) == (splits, {})
-    found = without_masks(tree(), config(missing_mask="skip"), splits)
-    assert found == ({"train": ["a", "b"]}, {"train": ["c"]})
-
-
-def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
-    root = tree().root
-    exports.put_image(root, "JPEGImages/caf\u00e9.jpg")
-    exports.put(root, "SegmentationClass/cafe\u0301.png", b"")
-    splits = {"train": ["a", "caf\u00e9"]}
-    assert without_masks(tree(), config(missing_mask="skip"), splits) == (splits, {})
-
-
-def test_a_split_without_any_mask_is_refused(tree):
-    with pytest.raises(ListError, match="no mask for any of its 1 images"):
-        without_masks(tree(), config(missing_mask="skip"), {"train": ["a"], "test": ["c"]})

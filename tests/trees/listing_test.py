@@ -5,6 +5,9 @@ import pytest
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.naming import ANY, Naming
+
+MASK = Naming(suffix="_mask")
 
 
 def test_files_are_found_in_sub_folders_and_by_any_ending(tmp_path):
@@ -70,8 +73,8 @@ def test_masks_beside_their_images_are_told_apart_by_their_suffix(tmp_path):
     for name in ("a.png", "a_mask.png"):
         (tmp_path / name).touch()
     folder = epath.Path(tmp_path)
-    assert index_files(folder, (".png",), "_mask") == {"a": "a_mask.png"}
-    assert index_files(folder, (".png",), "", "_mask") == {"a": "a.png"}
+    assert index_files(folder, (".png",), MASK) == {"a": "a_mask.png"}
+    assert index_files(folder, (".png",), ANY, MASK) == {"a": "a.png"}
 
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path):

@@ -107,6 +107,9 @@ def find_config_of(
     background_first: bool = False,
     images: str | None = None,
     masks: str | None = None,
+    lists: str | None = None,
+    image_name: str | None = None,
+    mask_name: str | None = None,
     missing_mask: str = "skip",
     background: str = "",
     **fields: Any,
@@ -121,6 +124,9 @@ def find_config_of(
       background_first: whether background becomes class 0; the masks' classes move with it.
       images: the folder of images, if its name is not a known one.
       masks: the folder of masks, likewise.
+      lists: the folder of id lists, if it is neither VOC's nor the root.
+      image_name: pattern of the images' names, such as `image_{id}.jpg`.
+      mask_name: pattern of the masks' names, such as `gt_{id}.png`.
       missing_mask: what to do about a listed image without a mask; left out by default.
       background: name of the class that is background, if its name does not say so.
       **fields: other fields of `VocSegConfig`.
@@ -132,7 +138,8 @@ def find_config_of(
       ConfigError: if the call is wrong, whatever the tree holds.
       LayoutError: if there is no tree, or no class names.
     """
-    folders = {"images": images, "masks": masks}
+    folders = {"images": images, "masks": masks, "lists": lists}
+    folders |= {"image_name": image_name, "mask_name": mask_name}
     fields["layout"] = {k: v for k, v in folders.items() if v is not None} or None
     if class_names:
         fields["class_names"] = spelled_out(class_names)

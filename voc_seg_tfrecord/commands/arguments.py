@@ -68,6 +68,21 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
     folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
     folders.add_argument(
+        "--lists", help="folder of id lists, relative to ROOT; . is ROOT itself; default: detected"
+    )
+    folders.add_argument(
+        "--mask_name",
+        metavar="PATTERN",
+        help="how masks are named, {id} being the image's name without its ending, such as "
+        "'gt_{id}.png'; default: {id} with any ending",
+    )
+    folders.add_argument(
+        "--image_name",
+        metavar="PATTERN",
+        help="how images are named, if only a part of their name is in the mask's, such as "
+        "'image_{id}.jpg'; default: {id} with any ending",
+    )
+    folders.add_argument(
         "--instance_masks", action="store_true", help="add the feature instance_mask"
     )
     folders.add_argument("--objects", action="store_true", help="add the feature objects (boxes)")
@@ -103,6 +118,9 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "seed": args.seed,
         "images": args.images,
         "masks": args.masks,
+        "lists": args.lists,
+        "image_name": args.image_name,
+        "mask_name": args.mask_name,
     }
     for name in ("masks_by", "missing_mask", "exif"):
         if getattr(args, name) is not None:

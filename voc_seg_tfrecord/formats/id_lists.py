@@ -45,7 +45,8 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
     Args:
       data: the file's bytes: UTF-8, UTF-16 or Latin-1, any line ending.
       where: the file, for errors.
-      known: the ids that have an image.
+      known: the ids that have an image; or a mapping to them from all names that lists may
+        have for images.
 
     Returns:
       The ids in the order of the file.
@@ -117,27 +118,48 @@ def _decode(data: bytes, where: object) -> str:
 
 
 def _resolve(line: str, known: Container[str]) -> str:
-    for candidate in _readings(line):
+    found = _find(line, known)
+    return line if found is None else found
+
+
+def _find(line: str, known: Container[str]) -> str | None:
+    for candidate in _readings(line if line in known else line.replace("\\", "/")):
         if candidate in known:
-            return candidate
-    return line
+            return known[candidate] if isinstance(known, Mapping) else candidate
+    return None
+
+
+def any_id(data: bytes, where: object, known: Container[str]) -> bool:
+    """Says whether a line of a text is the id of an image that is known.
+
+    Args:
+      data: the file's bytes, not necessarily text.
+      where: the file.
+      known: as in `parse_ids`.
+    """
+    try:
+        lines = _decode(data, where).splitlines()
+    except ListError:
+        return False
+    return any(_find(line.strip(), known) is not None for line in lines if line.strip())
 
 
 def _readings(line: str) -> Iterable[str]:
     """Yields what a line may mean, the likeliest first."""
     yield line
-    yield line.replace("\\", "/")
     columns = line.split()
-    paths = [_path_id(line), *(_path_id(column) for column in columns[:1] if len(columns) == 2)]
-    yield from (path for path in paths if path)
+    for path in (line, *columns[:1]) if len(columns) == 2 else (line,):
+        yield from _path_ids(path)
     yield _without_suffix(line)
     yield _TRAILING_LABEL.sub("", line)
 
 
-def _path_id(path: str) -> str:
-    """Returns the id in `/JPEGImages/ID.jpg`, empty where it is not such a path."""
+def _path_ids(path: str) -> Iterable[str]:
+    """Yields what may be the id in `/data/JPEGImages/ID.jpg`, the longest name first."""
     folder, slash, name = path.lstrip("/").partition("/")
-    return _without_suffix(name) if slash and folder else ""
+    while slash and folder:
+        yield _without_suffix(name)
+        folder, slash, name = name.partition("/")
 
 
 def _without_suffix(name: str) -> str:

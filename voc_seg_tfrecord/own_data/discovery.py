@@ -1,5 +1,6 @@
 """Finds the root of a tree on disk, and tells which labelling tool's layout it has."""
 
+import dataclasses
 import re
 
 from etils import epath
@@ -30,11 +31,12 @@ one of these layouts:
 _UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 
 
-def find_tree(folder: epath.Path) -> VocTree:
+def find_tree(folder: epath.Path, *, flat: bool = False) -> VocTree:
     """Finds the one tree at or below a folder and the layout it has.
 
     Args:
       folder: the folder that the user gave; it exists.
+      flat: whether masks may lie beside images under any name, as the user says which.
 
     Returns:
       The tree.
@@ -52,6 +54,8 @@ def find_tree(folder: epath.Path) -> VocTree:
             remedy="give the folder of one of them",
         )
     root = roots[0] if roots else folder
+    if flat and not roots:
+        return VocTree(root, Layout(".", ".", lists=""))
     return VocTree(root, find_layout(root))
 
 
@@ -87,9 +91,19 @@ def find_layout(root: epath.Path) -> Layout:
     raise _no_masks(root)
 
 
+def with_lists(tree: VocTree) -> Layout:
+    """Returns a tree's layout, with the root as folder of lists if no other holds any."""
+    layout = tree.layout
+    if tree.list_names():
+        return layout
+    at_root = dataclasses.replace(layout, lists="")
+    return at_root if VocTree(tree.root, at_root).list_names() else layout
+
+
 def split_folders(tree: VocTree) -> list[str]:
     """Returns the folders that name splits in a tree whose masks lie beside the images."""
-    if tree.layout.images != ".":
+    # Masks that lie at the top say that folders below name no splits.
+    if tree.layout.images != "." or any("/" not in mask_id for mask_id in tree.masks):
         return []
     return sorted({image_id.partition("/")[0] for image_id in tree.images if "/" in image_id})
 

@@ -15,7 +15,8 @@ from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.own_data import discovery
-from voc_seg_tfrecord.own_data.splitting import split_ids, without_masks
+from voc_seg_tfrecord.own_data.missing_masks import elsewhere, take_bare, without_masks
+from voc_seg_tfrecord.own_data.splitting import split_ids
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -60,12 +61,17 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
-    if config.layout is None:
-        return discovery.find_tree(folder)
-    roots = discovery.find_roots(folder)
-    tree = VocTree(roots[0] if len(roots) == 1 else folder, Layout(**config.layout))
-    for option in ("images", "masks"):
-        name = config.layout.get(option)
+    said = config.layout or {}
+    if "images" in said or "masks" in said:
+        roots = discovery.find_roots(folder)
+        tree = VocTree(roots[0] if len(roots) == 1 else folder, Layout(**said))
+    else:
+        found = discovery.find_tree(folder, flat="mask_name" in said)
+        tree = VocTree(found.root, dataclasses.replace(found.layout, **said))
+    if "lists" not in said:
+        tree = VocTree(tree.root, discovery.with_lists(tree))
+    for option in ("images", "masks", "lists"):
+        name = said.get(option)
         if name is not None and not (tree.root / name).is_dir():
             raise ConfigError(
                 f"option {option}",
@@ -96,7 +102,9 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     """
     class_file = find_class_file(tree)
     splits, sources, notes = split_ids(tree, config)
+    notes += elsewhere(tree, {image_id for ids in splits.values() for image_id in ids})
     splits, left_out = without_masks(tree, config, splits)
+    notes += take_bare(splits, sources)
     decision = _decide(tree, config, class_file, splits)
     notes += [*decision.notes, *_loops(tree)]
     rule = make_rule(

@@ -1,12 +1,13 @@
 """Which ids each split of a user's own tree has."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import itertools
 
 from etils import epath
 
 from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.trees.ratios import assign
@@ -62,6 +63,7 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     if folders:
         return {discovery.split_name(name): f"{name}/" for name in folders}, []
     names = tree.list_names()
+    others = [name for name in tree.other_texts() if name not in class_files.NAMES]
     empty = [name for name in names if name != "train" and _is_empty(tree.list_path(name))]
     lists = discovery.standard_lists([name for name in names if name not in empty])
     for split, name in lists.items():
@@ -69,11 +71,17 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     if not lists:
         if empty:
             tree.read_ids(empty[0])  # raises
-        return {"train": 1.0}, ["There are no lists, so all images are in train."]
-    notes = [f"{name}.txt is empty, so it makes no split." for name in empty]
+        notes = ["There are no lists, so all images are in train."]
+        return {"train": 1.0}, [*_no_lists(others), *notes]
+    notes = _no_lists(others)
+    notes += [f"{name}.txt is empty, so it makes no split." for name in empty]
     unions = sorted(set(names) - set(lists.values()) - set(empty))
     notes += [f"{name}.txt holds the ids of train too, so it makes no split." for name in unions]
     return lists, notes
+
+
+def _no_lists(files: Sequence[str]) -> list[str]:
+    return [f"{name} has no line that is an id, so it makes no split." for name in files]
 
 
 def _is_empty(path: epath.Path) -> bool:
@@ -168,37 +176,3 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
 
 def _file(source: str) -> str:
     return source if source.endswith("/") else f"{source}.txt"
-
-
-def without_masks(
-    tree: VocTree, config: VocSegConfig, splits: dict[str, list[str]]
-) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Leaves out listed images that have no mask, if the config says so.
-
-    Returns:
-      By split, the ids that stay and the ids that are left out.
-
-    Raises:
-      ListError: if no image of a split has a mask.
-    """
-    if config.missing_mask != "skip":
-        return splits, {}
-    kept: dict[str, list[str]] = {}
-    left_out: dict[str, list[str]] = {}
-    for name, ids in splits.items():
-        # An image that is missing too stays in, for the error that names it; and so does one
-        # whose mask has a name that only looks the same.
-        lacking = (i for i in ids if i in tree.images and i not in tree.masks)
-        out = {image_id for image_id in lacking if not tree.masks.alike(image_id)}
-        kept[name] = [image_id for image_id in ids if image_id not in out]
-        if not kept[name]:
-            raise ListError(
-                f"split {name!r} of {tree.root}",
-                found=f"no mask for any of its {len(out)} images",
-                expected="at least one image with a mask",
-                remedy="leave the split out, or take its images as background "
-                "(--missing_mask background)",
-            )
-        if out:
-            left_out[name] = [image_id for image_id in ids if image_id in out]
-    return kept, left_out

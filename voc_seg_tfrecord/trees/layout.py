@@ -4,6 +4,8 @@ import dataclasses
 
 from etils import epath
 
+from voc_seg_tfrecord.trees.naming import Naming
+
 IMAGES = "JPEGImages"
 MASKS = "SegmentationClass"
 LISTS = "ImageSets/Segmentation"
@@ -25,7 +27,9 @@ class Layout:
       masks: the folder of masks.
       image_suffix: what an image's name has between its id and its ending.
       mask_suffix: likewise, such as `_mask` of masks that lie beside their images.
-      lists: the folder of id lists.
+      image_name: pattern of the images' names, such as `image_{id}.jpg`, in place of a suffix.
+      mask_name: pattern of the masks' names, such as `gt_{id}.png`, in place of a suffix.
+      lists: the folder of id lists; empty means the root.
       instances: the folder of instance masks.
       annotations: the folder of XML files.
     """
@@ -34,9 +38,25 @@ class Layout:
     masks: str = MASKS
     image_suffix: str = ""
     mask_suffix: str = ""
+    image_name: str = ""
+    mask_name: str = ""
     lists: str = LISTS
     instances: str = "SegmentationObject"
     annotations: str = "Annotations"
+
+    @property
+    def image_naming(self) -> Naming:
+        """What images' names have around their id."""
+        if self.image_name:
+            return Naming.parse(self.image_name, "image_name")
+        return Naming(suffix=self.image_suffix)
+
+    @property
+    def mask_naming(self) -> Naming:
+        """What masks' names have around their id."""
+        if self.mask_name:
+            return Naming.parse(self.mask_name, "mask_name")
+        return Naming(suffix=self.mask_suffix)
 
 
 VOC = Layout()

@@ -10,6 +10,7 @@ from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.labels import unprintable
+from voc_seg_tfrecord.trees.naming import ANY, Naming
 
 
 class Names(dict[str, str]):
@@ -36,15 +37,18 @@ class Names(dict[str, str]):
 
 
 def index_files(
-    folder: epath.Path, endings: Collection[str], suffix: str = "", without: str = ""
+    folder: epath.Path,
+    endings: Collection[str],
+    naming: Naming = ANY,
+    without: Naming | None = None,
 ) -> Names:
     """Lists a folder and its sub-folders; no file is opened.
 
     Args:
       folder: an existing folder or not.
       endings: in lower case; other files are passed over, and hidden ones.
-      suffix: what a name must have before its ending, and the id has not.
-      without: names with this before their ending are passed over, if not empty.
+      naming: what names have around their id; other files are passed over.
+      without: names that fit this are passed over.
 
     Returns:
       Names below `folder` by id. Of two files of one id the first of `endings` is named, and
@@ -59,9 +63,9 @@ def index_files(
     files = _walk(folder, endings, found.loops) if folder.is_dir() else ()
     by_id: dict[str, list[str]] = {}
     for name in sorted(files, key=lambda n: (rank[posixpath.splitext(n)[1].lower()], n)):
-        stem = posixpath.splitext(name)[0]
-        if stem.endswith(suffix) and not (without and stem.endswith(without)):
-            by_id.setdefault(stem.removesuffix(suffix), []).append(name)
+        image_id = naming.id_of(name)
+        if image_id and not (without and without.id_of(name)):
+            by_id.setdefault(image_id, []).append(name)
     for image_id, names in sorted(by_id.items()):
         if unprintable(image_id):
             raise _strange_name(folder, names[0])

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
+import posixpath
 import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError, ListError, SplitError, VocSegError
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, parse_ids
 from voc_seg_tfrecord.trees.layout import (
     IMAGES,
     LISTS,
@@ -20,6 +22,9 @@ from voc_seg_tfrecord.trees.layout import (
 )
 from voc_seg_tfrecord.trees.listing import Names, index_files
 from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts
+
+LIST_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
+"""Names of text files that are lists of ids whatever they hold."""
 
 _FILE_OF = {
     "image": "an image",
@@ -67,13 +72,39 @@ class VocTree:
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
-        return self.root / self.layout.lists / f"{name}.txt"
+        return self.root / self.layout.lists / self._text_files.get(name, f"{name}.txt")
 
     def list_names(self) -> list[str]:
-        """Returns the names of all lists that are there."""
+        """Returns the names of all lists that are there.
+
+        Other texts may lie beside lists: class files, readmes, and what has no line that is an
+        id. `train`, `val` and the like are lists whatever they hold.
+        """
+        return [name for name in self._text_files if self._is_list(name)]
+
+    def other_texts(self) -> list[str]:
+        """Returns the names of the text files beside the lists that are no lists."""
+        return [file for name, file in self._text_files.items() if not self._is_list(name)]
+
+    @functools.cached_property
+    def _text_files(self) -> dict[str, str]:
+        """The text files in the folder of lists, by their name without `.txt`."""
         folder = self.root / self.layout.lists
         files = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return [name.removesuffix(".txt") for name in files if name.endswith(".txt")]
+        # macOS leaves ._train.txt on other systems' disks. Of train.TXT and train.txt, train.txt.
+        texts = [f for f in files if f.lower().endswith(".txt") and not f.startswith(".")]
+        return {file[: -len(".txt")]: file for file in texts}
+
+    def _is_list(self, name: str) -> bool:
+        if name.lower() in LIST_NAMES:
+            return True
+        file = self._text_files[name]
+        if file in class_files.NAMES or name.lower().startswith("readme"):
+            return False
+        if self.layout.lists == LISTS:  # nothing but lists belongs there
+            return True
+        data = File.read(self.list_path(name), ListError).data
+        return not data.strip() or any_id(data, self.list_path(name), self._ids)
 
     def read_ids(self, name: str) -> list[str]:
         """Returns the ids of the list `name`, in its order.
@@ -91,7 +122,7 @@ class VocTree:
                 expected="a text file of image ids, one per line",
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
-        return parse_ids(File.read(path, ListError).data, path, self.images)
+        return parse_ids(File.read(path, ListError).data, path, self._ids)
 
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> list[Pair]:
         """Finds the files of ids; no file is opened.
@@ -160,17 +191,26 @@ class VocTree:
         )
 
     @functools.cached_property
+    def _ids(self) -> Mapping[str, str]:
+        """The id of each name that a list may have for an image."""
+        found = {}
+        for image_id, name in self.images.items():
+            found[posixpath.splitext(name)[0]] = image_id
+        return found | {image_id: image_id for image_id in self.images}
+
+    @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
-        suffix, beside = self.layout.image_suffix, self.layout.images == self.layout.masks
-        other = self.layout.mask_suffix if beside else ""
-        return index_files(self.root / self.layout.images, IMAGE_SUFFIXES, suffix, other)
+        layout = self.layout
+        masks = layout.mask_naming if layout.images == layout.masks else None
+        folder = self.root / layout.images
+        return index_files(folder, IMAGE_SUFFIXES, layout.image_naming, masks)
 
     @functools.cached_property
     def masks(self) -> Names:
         """The masks' names below their folder, by id."""
         folder = self.root / self.layout.masks
-        return index_files(folder, MASK_SUFFIXES, self.layout.mask_suffix)
+        return index_files(folder, MASK_SUFFIXES, self.layout.mask_naming)
 
     @functools.cached_property
     def instances(self) -> Names:

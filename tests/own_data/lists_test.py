@@ -1,0 +1,119 @@
+import pytest
+from support import exports
+
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
+
+NAMES = ["background", "apple", "tree"]
+CLASSES = "background\napple\ntree\n"
+
+
+def pair(root, image, mask):
+    exports.put_image(root, image)
+    exports.put(root, mask, exports.write_png(exports.truth("a"), color=0))
+
+
+@pytest.fixture
+def voc(tmp_path):
+    for image_id in "abc":
+        pair(tmp_path, f"JPEGImages/{image_id}.jpg", f"SegmentationClass/{image_id}.png")
+    return tmp_path
+
+
+@pytest.fixture
+def flat(tmp_path):
+    for image_id in "abc":
+        pair(tmp_path, f"{image_id}.jpg", f"{image_id}_mask.png")
+    return tmp_path
+
+
+def splits(root, **said):
+    _, plan = find_config(root, name="mine", class_names=NAMES, **said)
+    return plan.splits, " ".join(plan.notes)
+
+
+def test_lists_at_the_root_are_lists(voc):
+    exports.put(voc, "train.txt", "a\nb\n")
+    exports.put(voc, "val.txt", "c\n")
+    exports.put(voc, "class_names.txt", CLASSES)
+    assert splits(voc)[0] == {"train": ["a", "b"], "validation": ["c"]}
+
+
+def test_lists_in_imagesets_win_over_those_at_the_root(voc):
+    exports.put(voc, "train.txt", "a\nb\n")
+    exports.put(voc, "ImageSets/Segmentation/train.txt", "c\n")
+    assert splits(voc)[0] == {"train": ["c"]}
+
+
+def test_class_files_readmes_and_other_texts_of_a_flat_folder_are_no_lists(flat):
+    exports.put(flat, "class_names.txt", CLASSES)
+    exports.put(flat, "README.roboflow.txt", "a\n")
+    exports.put(flat, "notes.txt", "taken in May\n")
+    found, notes = splits(flat)
+    assert found == {"train": ["a", "b", "c"]}
+    assert "notes.txt has no line that is an id, so it makes no split." in notes
+    exports.put(flat, "train.txt", "a\n")
+    exports.put(flat, "val.txt", "b.jpg\nc.jpg\n")
+    assert splits(flat)[0] == {"train": ["a"], "validation": ["b", "c"]}
+
+
+def test_a_labelmap_at_the_root_is_no_list(flat):
+    exports.put(flat, "labelmap.txt", "background:0,0,0::\na:1,1,1::\ntree:2,2,2::\n")
+    assert list(splits(flat)[0]) == ["train"]
+
+
+def test_a_list_of_images_that_are_not_there_is_not_passed_over(flat):
+    exports.put(flat, "train.txt", "x\ny\n")
+    exports.put(flat, "val.txt", "a\n")
+    with pytest.raises(VocSegError, match="no such file"):
+        builder_from_tree(flat, name="mine", data_dir=flat.parent / "d", class_names=NAMES)
+
+
+def test_lists_lie_in_the_folder_that_is_said(voc):
+    exports.put(voc, "lists/train.txt", "a\n")
+    exports.put(voc, "lists/val.txt", "c\n")
+    assert splits(voc, lists="lists")[0] == {"train": ["a"], "validation": ["c"]}
+    with pytest.raises(ConfigError, match="option lists"):
+        splits(voc, lists="no")
+
+
+def test_endings_in_upper_case_and_leftovers_of_macos(voc):
+    exports.put(voc, "ImageSets/Segmentation/train.TXT", "a\n")
+    exports.put(voc, "ImageSets/Segmentation/._train.txt", b"\0\5\26\7\0\2\0\0Mac OS X")
+    exports.put(voc, "ImageSets/Segmentation/.DS_Store", b"\0\0\0\1Bud1")
+    assert splits(voc)[0] == {"train": ["a"]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "JPEGImages\\a.jpg",
+        "data\\VOC2012\\JPEGImages\\a.jpg",
+        "JPEGImages\\a.jpg SegmentationClass\\a.png",
+        "VOC2012/JPEGImages/a.jpg",
+        "C:\\data\\JPEGImages\\a.jpg",
+    ],
+)
+def test_lines_of_lists_may_be_paths_with_backslashes_and_more_folders(voc, line):
+    exports.put(voc, "ImageSets/Segmentation/train.txt", f"{line}\r\n")
+    assert splits(voc)[0] == {"train": ["a"]}
+
+
+def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
+    for image_id in "de":
+        exports.put_image(voc, f"JPEGImages/{image_id}.jpg")
+    exports.put(voc, "ImageSets/Segmentation/train.txt", "a\nb\nc\n")
+    exports.put(voc, "ImageSets/Segmentation/test.txt", "d\ne\n")
+    found, notes = splits(voc)
+    assert found == {"train": ["a", "b", "c"]}
+    assert "test.txt has no image with a mask, so it makes no split." in notes
+    asked = {"train": "train", "test": "test"}
+    with pytest.raises(VocSegError, match="no mask for any of its 2 images"):
+        splits(voc, splits=asked)
+    found, _ = splits(voc, splits=asked, missing_mask="background")
+    assert found["test"] == ["d", "e"]
+
+
+def test_a_folder_below_a_flat_tree_makes_no_split(flat):
+    pair(flat, "more/d.jpg", "more/d_mask.png")
+    assert splits(flat)[0] == {"train": ["a", "b", "c", "more/d"]}
