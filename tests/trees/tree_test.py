@@ -74,3 +74,15 @@ def test_a_tree_that_keeps_a_part_elsewhere_only_says_where(root, tmp_path):
     (pair,) = Elsewhere(root).pairs("train", ["2008_000002"])
     assert pair.mask == tmp_path / "mask.png"
     assert pair.image.parent == root / "JPEGImages"
+
+
+@pytest.mark.parametrize(
+    ("parts", "field"),
+    [(Parts(instances=True), "instance_mask"), (Parts(annotations=True), "objects")],
+)
+def test_the_error_of_a_missing_feature_says_how_to_leave_it_out(tmp_path, parts, field):
+    for name in ("JPEGImages/a.jpg", "SegmentationClass/a.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(SplitError, match=f'"{field}": false'):
+        VocTree(tmp_path).pairs("train", ["a"], parts)

@@ -33,6 +33,12 @@ _FILE_OF = {
     "annotation": "an XML file",
 }
 
+# How to build without a feature that needs more files than image and mask.
+_LEAVE_OUT = {
+    "instances": ', or leave instance masks out: "instance_mask": false in the config',
+    "annotation": ', or leave boxes out: "objects": false in the config',
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Place:
@@ -186,7 +192,7 @@ class VocTree:
             expected=f"{_FILE_OF[part]} for each id",
             remedy="write the ids exactly as the files are named, or rename the files"
             if other
-            else "put the file there, or remove the id from the list",
+            else f"put the file there, or remove the id from the list{_LEAVE_OUT.get(part, '')}",
             kind=f"missing in {str(place.folder).removeprefix(f'{self.root}/')}",
         )
 
