@@ -7,7 +7,7 @@ from support import exports
 from support.building import examples
 
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
-from voc_seg_tfrecord.errors import MaskError, VocSegError
+from voc_seg_tfrecord.errors import LayoutError, MaskError, VocSegError
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
@@ -66,3 +66,14 @@ def test_rgb_masks_with_equal_channels_build_by_index_if_said(tmp_path, said):
     )
     (example,) = examples(builder, "train").values()
     assert (example["segmentation_mask"][..., 0] == GREY).all()
+
+
+def test_a_class_with_the_colour_of_void_is_asked_about(tmp_path):
+    flat(tmp_path, {"a": GREY})
+    exports.put(tmp_path, "labelmap.txt", "background:0,0,0::\nborder:224,224,192::\n")
+    with pytest.raises(LayoutError, match="void colour 224,224,192 for the class 'border'"):
+        find_config(tmp_path, name="mine")
+    as_class, _ = find_config(tmp_path, name="mine", void=(255,))
+    assert list(as_class.class_names) == ["background", "border"]
+    as_void, _ = find_config(tmp_path, name="mine", void=(255, "border"))
+    assert list(as_void.class_names) == ["background"]

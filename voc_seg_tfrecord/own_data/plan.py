@@ -6,9 +6,10 @@ import dataclasses
 from etils import epath
 
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, is_void
+from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks.decide import decide
 from voc_seg_tfrecord.masks.decision import AS_SAID, Decision
 from voc_seg_tfrecord.masks.question import Question
@@ -101,6 +102,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
       VocSegError: if splits, class names or masks contradict, or do not tell enough.
     """
     class_file = find_class_file(tree)
+    _check_void_color(class_file, config)
     splits, sources, notes = split_ids(tree, config)
     notes += elsewhere(tree, {image_id for ids in splits.values() for image_id in ids})
     splits, left_out = without_masks(tree, config, splits)
@@ -111,6 +113,25 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
         config.class_names, class_file, decision, values=config.values, void=config.void
     )
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
+
+
+def _check_void_color(class_file: ClassFile | None, config: VocSegConfig) -> None:
+    """Checks that no class has VOC's void colour, unless the user said what is void.
+
+    Such a class would become void, and its name may mean either. Supervisely calls void neutral.
+    """
+    if class_file is None or tuple(config.void) != VocSegConfig.void:
+        return
+    names = tuple(word for word in config.void if isinstance(word, str))
+    for entry in class_file.entries:
+        if entry.color == VOID_COLOR and not is_void(entry, (VOID, "neutral", *names)):
+            raise LayoutError(
+                class_file.source,
+                found=f"VOC's void colour 224,224,192 for the class {entry.name!r}",
+                expected="a class with a colour of its own, or void",
+                remedy=f"say --void {VOID} if it is a class, or --void '{VOID} {entry.name}' "
+                "if its pixels are void",
+            )
 
 
 def _loops(tree: VocTree) -> list[str]:
