@@ -90,6 +90,12 @@ class RecordError(VocSegError):
     KIND = "record"
 
 
+class StorageError(VocSegError):
+    """A file or folder could not be written or read: a full disk, missing rights."""
+
+    KIND = "storage"
+
+
 class SplitError(VocSegError):
     """A split has problems. The first few are shown and all are counted.
 
@@ -179,6 +185,7 @@ _TYPES = {
         MaskError,
         AnnotationError,
         RecordError,
+        StorageError,
         SplitError,
     )
 }

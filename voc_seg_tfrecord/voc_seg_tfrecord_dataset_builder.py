@@ -1,8 +1,9 @@
 """The TFDS builder: features and splits. Other modules do everything about pixels."""
 
 from collections.abc import Iterable, Iterator
-import functools
+import contextlib
 import json
+import os
 import re
 from typing import Any, ClassVar
 
@@ -11,17 +12,17 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import configs, sources
+from voc_seg_tfrecord import configs, sources, staging, storage
 from voc_seg_tfrecord import features as names_of
-from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
-from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.examples import threads
+from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.writer import StableExampleWriter
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
 from voc_seg_tfrecord.official.downloads import TfdsFetcher
-from voc_seg_tfrecord.pool import ordered_map
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
@@ -38,6 +39,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     _checksums_path = tables.folder("checksums") / "checksums.tsv"
     _beam_folder: epath.Path | None = None  # set while a build under Beam runs
+    _place: str = ""  # of the dataset, set while it is built beside it
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
@@ -110,6 +112,43 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             ),
         )
 
+    def download_and_prepare(
+        self, *, download_config: tfds.download.DownloadConfig | None = None, **options: Any
+    ) -> None:
+        """Builds the dataset; see TFDS.
+
+        A dataset that is replaced stays until the new one is complete. What builds left that
+        were killed is removed.
+
+        Raises:
+          VocSegError: if the data or the call is wrong, or the disk cannot be written; then
+            nothing was built, and a dataset that was there is still there.
+        """
+        download_config = download_config or tfds.download.DownloadConfig()
+        mode = download_config.download_mode
+        update = mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO
+        if update or (self.data_path.exists() and not mode.overwrite_dataset):
+            super().download_and_prepare(download_config=download_config, **options)
+            return
+        assign = tfds.core.utils.temporary_assignment
+        with (
+            storage.told(self.data_path),
+            staging.staged(self.data_path, replace=mode.overwrite_dataset) as folder,
+            assign(self, "_place", self.data_dir),
+            assign(self, "_data_dir", os.fspath(folder)),
+            _enough_examples(download_config.num_shards),
+        ):
+            super().download_and_prepare(download_config=download_config, **options)
+        self.info.update_data_dir(self.data_dir)
+
+    def _log_download_bytes(self) -> None:
+        with tfds.core.utils.temporary_assignment(self, "_data_dir", self._place):
+            super()._log_download_bytes()
+
+    def _log_download_done(self) -> None:
+        with tfds.core.utils.temporary_assignment(self, "_data_dir", self._place):
+            super()._log_download_done()
+
     def _download_and_prepare(
         self,
         dl_manager: tfds.download.DownloadManager,
@@ -150,7 +189,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ) -> SplitGenerator:
         """Returns `(image id, example)` of a split: an iterator, or a PTransform for Beam."""
         if self._beam_folder is None:
-            return _examples(split, items, spec)
+            return threads.examples(split, items, spec)
         from voc_seg_tfrecord.examples import beam
 
         return beam.MakeExamples(split, list(items), spec, self._beam_folder)
@@ -166,20 +205,20 @@ def _image_features() -> dict[str, Any]:
     }
 
 
-def _examples(
-    split: str, items: Iterable[Item], spec: ExampleSpec
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields `(image id, example)`; after a first problem only looks for more of them."""
-    problems: list[VocSegError] = []
-    examined = 0
-    for item, result in ordered_map(functools.partial(try_example, spec), items):
-        examined += 1
-        if isinstance(result, VocSegError):
-            problems.append(result)
-        elif not problems:
-            yield item.id, result
-    if problems:
-        raise SplitError(split, problems, examined)
+@contextlib.contextmanager
+def _enough_examples(num_shards: int | None) -> Iterator[None]:
+    """Turns TFDS's complaint about more shards than examples into a wrong call."""
+    try:
+        yield
+    except AssertionError as error:
+        if found := re.search(r"num_examples \((\d+)\) < number_of_shards", str(error)):
+            raise ConfigError(
+                f"num_shards {num_shards}",
+                found=f"a split of {found[1]} examples",
+                expected="at least one example for each shard of every split",
+                remedy=f"give at most {found[1]} shards (--num_shards)",
+            ) from None
+        raise
 
 
 def _citation(bibliography: str, key: str) -> str:

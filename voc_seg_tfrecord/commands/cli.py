@@ -8,6 +8,7 @@ import sys
 
 from absl import logging
 
+from voc_seg_tfrecord import staging, storage
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
 COMMANDS = (
@@ -24,7 +25,8 @@ COMMANDS = (
 """Modules of `voc_seg_tfrecord.commands`, in the order in which the help page lists them:
 from a folder to a dataset, then what can be done with a dataset."""
 
-_FINE, _WRONG_DATA, _WRONG_CALL = 0, 1, 2
+_WRONG_DATA, _WRONG_CALL = 1, 2
+_INTERRUPTED, _TERMINATED = 130, 143  # 128 and the signal's number, as shells say it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,21 +36,26 @@ def main(argv: Sequence[str] | None = None) -> int:
       argv: the command line's arguments; by default those of this process.
 
     Returns:
-      The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong.
+      The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 130 or 143 if
+      Ctrl-C or SIGTERM stopped it.
     """
     # Start-up messages of TensorFlow and TFDS would hide the answer. TensorFlow's have to be
     # turned off before it is imported.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.set_verbosity(logging.ERROR)
-    args = _parser().parse_args(argv)  # exits with 2 if an argument is wrong
     try:
-        return args.run(args)
-    except ConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return _WRONG_CALL
+        args = _parser().parse_args(argv)  # exits with 2 if an argument is wrong
+        with staging.terminable(), storage.told("a file of this command"):
+            return args.run(args)
     except VocSegError as error:
         print(f"error: {error}", file=sys.stderr)
-        return _WRONG_DATA
+        return _WRONG_CALL if isinstance(error, ConfigError) else _WRONG_DATA
+    except KeyboardInterrupt:
+        print("\nstopped by Ctrl-C; nothing unfinished is left", file=sys.stderr)
+        return _INTERRUPTED
+    except staging.Terminated:
+        print("\nstopped by SIGTERM; nothing unfinished is left", file=sys.stderr)
+        return _TERMINATED
 
 
 def _parser() -> argparse.ArgumentParser:

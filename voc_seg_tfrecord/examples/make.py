@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.examples.raw import Item, RawExample
 from voc_seg_tfrecord.features import (
@@ -71,6 +72,8 @@ def try_example(spec: ExampleSpec, item: Item) -> dict[str, Any] | VocSegError:
         return make_example(item.read(), spec)
     except VocSegError as error:
         return error
+    except OSError as error:  # the file was there when the tree was listed
+        return storage.storage_error(error, item.id)
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:

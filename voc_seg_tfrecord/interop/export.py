@@ -7,6 +7,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
+from voc_seg_tfrecord import staging, storage
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, IMAGE, INSTANCES, LABEL, MASK, WIDTH
 from voc_seg_tfrecord.formats import id_lists, pillow, png_index
@@ -44,11 +45,14 @@ def export(
       How many examples of each split were written.
 
     Raises:
-      ConfigError: if the folder is not empty or cannot be written, or if the dataset has no
-        masks and the layout needs them.
+      ConfigError: if the folder is not empty or cannot be made, or if the dataset has no masks
+        and the layout needs them.
       RecordError: if the name of an image or a split cannot be that of a file below the folder.
+      StorageError: if the folder cannot be written, or the dataset cannot be read. The folder is
+        there only if the export is complete.
     """
     folder = epath.Path(out).expanduser()
+    folder = folder.resolve()  # so that "." has a name and a parent
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
             folder,
@@ -63,41 +67,49 @@ def export(
             expected="a segmentation dataset",
             remedy="export it as raw (--layout raw), or read it with tfds.load",
         )
-    # The final name appears only when the export is complete.
-    incomplete = folder.parent / f"incomplete.{folder.name}"
-    try:
-        incomplete.mkdir(parents=True, exist_ok=False)
-        counts = {}
-        for split, info in builder.info.splits.items():
-            _check_name(split, f"{builder.info.full_name}, split {names.shown(split)}")
-            examples = tqdm(
-                _examples(builder, split),
-                total=info.num_examples,
-                desc=f"Exporting {split}...",
-                unit=" examples",
-                leave=False,
-            )
-            if layout == "voc":
-                counts[split] = _write_tree(examples, incomplete, split)
-            else:
-                counts[split] = _write_records(examples, incomplete, split, layout, num_shards)
+    _make(folder.parent)
+    with storage.told(folder), staging.staged(folder) as incomplete:
+        incomplete.mkdir()
+        counts = {
+            split: _write_split(builder, split, incomplete, layout, num_shards)
+            for split in builder.info.splits
+        }
         if layout == "voc":
             classes = builder.info.features[MASK].names
             (incomplete / "class_names.txt").write_text("".join(f"{name}\n" for name in classes))
-        if folder.exists():
-            folder.rmdir()
-        incomplete.rename(folder)
+    return counts
+
+
+def _make(parent: epath.Path) -> None:
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
-            folder,
+            f"--out, {parent}",
             found=f"it cannot be written: {error.strerror or error}",
             expected="a new folder, in a folder that can be written",
             remedy="name another folder",
         ) from None
-    finally:
-        if incomplete.exists():
-            incomplete.rmtree()
-    return counts
+
+
+def _write_split(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    folder: epath.Path,
+    layout: LayoutName,
+    num_shards: int,
+) -> int:
+    _check_name(split, f"{builder.info.full_name}, split {names.shown(split)}")
+    examples = tqdm(
+        _examples(builder, split),
+        total=builder.info.splits[split].num_examples,
+        desc=f"Exporting {split}...",
+        unit=" examples",
+        leave=False,
+    )
+    if layout == "voc":
+        return _write_tree(examples, folder, split)
+    return _write_records(examples, folder, split, layout, num_shards)
 
 
 def _check_name(name: str, where: str) -> None:

@@ -1,0 +1,153 @@
+"""Full disks, missing rights and too few file handles: one error each, and nothing left."""
+
+import contextlib
+import pathlib
+import resource
+import subprocess
+import tempfile
+
+import pytest
+from support.building import version_folders
+from support.small_tree import write_small_tree
+
+from voc_seg_tfrecord.build_from import tree as build_from
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import SplitError
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    return write_small_tree(tmp_path_factory.mktemp("tree") / "tree", 60)
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs a command; returns its status and its one error."""
+
+    def call(*words):
+        status = cli.main([str(word) for word in words])
+        return status, capsys.readouterr().err.partition("error: ")[2]
+
+    return call
+
+
+@pytest.fixture
+def build(run, tree):
+    def call(data_dir, *words):
+        words = ("--name=x", "--class_names=voc", f"--data_dir={data_dir}", *words)
+        return run("build", tree, *words)
+
+    return call
+
+
+@contextlib.contextmanager
+def limit(which, number):
+    """Lowers a limit of this process for a while."""
+    soft, hard = resource.getrlimit(which)
+    resource.setrlimit(which, (number, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(which, (soft, hard))
+
+
+def small_files():
+    return limit(resource.RLIMIT_FSIZE, 20_000)
+
+
+def test_a_build_that_cannot_write_its_shard_says_so_and_leaves_nothing(build, tmp_path):
+    with small_files():
+        status, error = build(tmp_path)
+    assert status == 1
+    assert "File too large" in error
+    assert "ulimit -f" in error
+    assert version_folders(tmp_path) == []
+    assert not list(tmp_path.rglob("incomplete*"))
+
+
+def test_an_export_that_cannot_write_says_so_and_leaves_nothing(run, sample, tmp_path):
+    with small_files():
+        words = ("export", sample.data_dir, "--layout", "raw", "--out", tmp_path / "out")
+        status, error = run(*words)
+    assert status == 1
+    assert "File too large" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_few_file_handles_are_named_with_what_to_do(build, tmp_path):
+    with limit(resource.RLIMIT_NOFILE, 100), contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            while True:
+                stack.enter_context(open("/dev/null"))  # noqa: PTH123
+        status, error = build(tmp_path)
+    assert status == 1
+    assert "ulimit -n" in error
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """A folder of 100 kB; skips where one cannot be mounted."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", folder]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("only root can mount a small disk")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_is_named_with_what_to_do(build, full_disk):
+    status, error = build(full_disk)
+    assert status == 1
+    assert "No space left on device" in error
+    assert "free space" in error
+    assert not list(full_disk.rglob("incomplete*"))
+
+
+def test_a_disk_that_is_read_only_is_named_with_what_to_do(build, full_disk):
+    subprocess.run(["mount", "-o", "remount,ro", full_disk], check=True)
+    status, error = build(full_disk / "data")
+    assert status == 2
+    assert "Read-only file system" in error
+
+
+def test_a_full_folder_for_temporary_files_is_not_taken_for_damage(
+    build, run, full_disk, tmp_path, monkeypatch
+):
+    data = tmp_path / "data"
+    build(data)
+    dataset = data / "voc_seg_tfrecord/x/1.0.0"
+    run("export", dataset, "--layout", "raw", "--out", tmp_path / "raw")
+    (record,) = (tmp_path / "raw").iterdir()
+    subprocess.run(["gzip", record], check=True)
+    words = ("import", tmp_path / "raw", "--name=y", "--class_names=voc", f"--data_dir={data}")
+    monkeypatch.setattr(tempfile, "tempdir", str(full_disk))
+    status, error = run(*words)
+    assert status == 1
+    assert "No space left on device" in error
+
+
+def test_more_shards_than_examples_are_a_wrong_call(build, tmp_path):
+    status, error = build(tmp_path, "--num_shards=61")
+    assert status == 2
+    assert error.startswith("num_shards 61: a split of 60 examples")
+    assert version_folders(tmp_path) == []
+
+
+def test_a_failed_overwrite_leaves_the_dataset_that_was_there(build, tmp_path):
+    assert build(tmp_path)[0] == 0
+    (folder,) = set(version_folders(tmp_path))
+    before = {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
+    with small_files():
+        assert build(tmp_path, "--overwrite")[0] == 1
+    assert {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir()} == before
+
+
+def test_a_source_file_that_vanishes_is_named(tmp_path):
+    tree = write_small_tree(tmp_path / "tree", 5)
+    config, plan = build_from.find_config(tree, name="x", class_names=["voc"])
+    (tree / "JPEGImages/003.jpg").unlink()
+    with pytest.raises(SplitError, match=r"003\.jpg: No such file"):
+        build_from.build_plan(plan, config, data_dir=tmp_path / "data")

@@ -1,0 +1,224 @@
+"""Kills builds, imports and exports at many moments, and looks at what they leave.
+
+    python tests/fuzz/kills.py --kills 24
+    python tests/fuzz/kills.py --kills 24 --signal TERM build export
+
+After each kill the dataset or folder must be absent or complete. Then the same command is run
+again: it must end with status 0, write the same bytes as a run that was not killed, and leave
+nothing unfinished. SIGTERM and SIGINT must leave nothing unfinished themselves.
+
+Each run is a fork of one process that has imported TensorFlow already, so that the moments lie in
+the work and not in the imports.
+"""
+
+import argparse
+from collections.abc import Callable
+import dataclasses
+import hashlib
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file__).parents[2])]
+
+CLASSES = "voc"
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command to be killed.
+
+    Attributes:
+      call: runs it in this process.
+      made: the folder that it makes.
+      out: the folder that all it writes is in.
+      replaces: whether the folder is there before, and must stay until the new one is complete.
+    """
+
+    call: Callable[[], int]
+    made: pathlib.Path
+    out: pathlib.Path
+    replaces: bool = False
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What came of all kills of one command."""
+
+    kills: int = 0
+    left_unfinished: int = 0
+    half_loads: int = 0
+    old_lost: int = 0
+    other_status: int = 0
+    next_failed: int = 0
+    next_differs: int = 0
+    next_unfinished: int = 0
+
+    @property
+    def faults(self) -> int:
+        """How many kills had an outcome that must not be."""
+        return sum(dataclasses.astuple(self)[2:])
+
+
+def main() -> int:
+    """Kills, prints the table, and returns 1 if anything happened that must not."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("commands", nargs="*", default=[], help="all of them by default")
+    parser.add_argument("--kills", type=int, default=24, help="kills of each command (24)")
+    parser.add_argument("--pairs", type=int, default=300, help="images and masks (300)")
+    parser.add_argument("--signal", choices=("KILL", "TERM", "INT"), default="KILL")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        commands = _commands(pathlib.Path(name), args.pairs)
+        number = signal.Signals[f"SIG{args.signal}"]
+        wanted = args.commands or list(commands)
+        outcomes = {w: _kill_often(commands[w], args.kills, number) for w in wanted}
+    fields = [field.name for field in dataclasses.fields(Outcome)]
+    print("command".ljust(18), *fields)
+    for command, outcome in outcomes.items():
+        values = dataclasses.astuple(outcome)
+        print(
+            command.ljust(18), *(str(v).rjust(len(f)) for v, f in zip(values, fields, strict=True))
+        )
+    return 1 if any(outcome.faults for outcome in outcomes.values()) else 0
+
+
+def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
+    from support.small_tree import write_small_tree
+
+    tree, records = write_small_tree(folder / "tree", pairs), folder / "records"
+    source, out = folder / "source", folder / "out"
+    # They are made in a child, so that no thread of TensorFlow runs in this process.
+    made = [
+        ["build", tree, "--name", "s", "--class_names", CLASSES, "--data_dir", source],
+        ["export", source / "voc_seg_tfrecord/s/1.0.0", "--layout", "raw", "--out", records],
+    ]
+    for words in made:
+        _wait(_fork(lambda words=words: _ours(words)))
+    config = '{"name": "k"}'
+    built = out / "voc_seg_tfrecord/k/1.0.0"
+    build = ["build", tree, "--name", "k", "--class_names", CLASSES, "--data_dir", out]
+    tfds = ["build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord", "--config", config]
+    tfds += ["--manual_dir", tree, "--data_dir", out]
+    imported = ["import", records, "--name", "k", "--class_names", CLASSES, "--data_dir", out]
+    export = ["export", source / "voc_seg_tfrecord/s/1.0.0", "--out", out / "k", "--layout"]
+    return {
+        "build": Command(lambda: _ours(build), built, out),
+        "build --overwrite": Command(lambda: _ours([*build, "--overwrite"]), built, out, True),
+        "tfds build": Command(lambda: _tfds(tfds), built, out),
+        "import": Command(lambda: _ours(imported), built, out),
+        "export voc": Command(lambda: _ours([*export, "voc"]), out / "k", out),
+        "export deeplab": Command(lambda: _ours([*export, "deeplab"]), out / "k", out),
+    }
+
+
+def _ours(words: list) -> int:
+    from voc_seg_tfrecord.commands import cli
+
+    return cli.main([str(word) for word in words])
+
+
+def _tfds(words: list) -> int:
+    from tensorflow_datasets.scripts.cli import main
+
+    main.main(main._parse_flags(["tfds", *map(str, words)]))
+    return 0
+
+
+def _kill_often(command: Command, kills: int, number: int) -> Outcome:
+    shutil.rmtree(command.out, ignore_errors=True)
+    start = time.monotonic()
+    status = _wait(_fork(command.call))
+    duration = time.monotonic() - start
+    whole = _digest(command.made)
+    if status or not whole:
+        raise SystemExit(f"a run that nobody killed ended with status {status}")
+    outcome = Outcome()
+    for kill in range(kills):
+        if not command.replaces:
+            shutil.rmtree(command.out, ignore_errors=True)
+        child = _fork(command.call)
+        time.sleep(duration * (kill + 0.5) / kills)
+        os.kill(child, number)
+        _judge_killed(outcome, _wait(child), command, whole, number)
+        if not command.replaces and command.made.exists():
+            shutil.rmtree(command.made)  # the kill came too late: the next run is to build again
+        _judge_next(outcome, _wait(_fork(command.call)), command, whole)
+    return outcome
+
+
+def _judge_killed(outcome: Outcome, status: int, command: Command, whole: str, number: int) -> None:
+    outcome.kills += 1
+    unfinished = bool(_unfinished(command.out))
+    outcome.left_unfinished += unfinished
+    found = _digest(command.made)
+    outcome.half_loads += found not in ("", whole)
+    outcome.old_lost += command.replaces and not found
+    if number != signal.SIGKILL:
+        other = status not in (0, 128 + number) or unfinished
+        outcome.other_status += other
+        if other:
+            print(f"status {status}, unfinished: {unfinished}")
+
+
+def _judge_next(outcome: Outcome, status: int, command: Command, whole: str) -> None:
+    outcome.next_failed += status != 0
+    outcome.next_differs += _digest(command.made) != whole
+    outcome.next_unfinished += bool(_unfinished(command.out))
+
+
+def _unfinished(out: pathlib.Path) -> list[pathlib.Path]:
+    return [path for path in out.rglob("*") if "incomplete" in path.name]
+
+
+def _digest(folder: pathlib.Path) -> str:
+    """Returns one hash of all files below a folder; empty if there is none."""
+    if not folder.exists():
+        return ""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _fork(call: Callable[[], int]) -> int:
+    status = 1
+    child = 0
+    try:
+        child = os.fork()
+        if child:
+            return child
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        if "KILLS_SHOW" not in os.environ:
+            os.dup2(null, 2)
+        status = call()
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else 1
+    except KeyboardInterrupt:
+        status = 128 + signal.SIGINT
+    finally:
+        if not child:  # never out of here: this process is not the one that called
+            os._exit(status)
+
+
+def _wait(child: int) -> int:
+    """Returns the status of a child that ended, as a shell says it."""
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow  # noqa: F401
+
+    import voc_seg_tfrecord.commands.build
+    import voc_seg_tfrecord.commands.export
+    import voc_seg_tfrecord.commands.import_  # noqa: F401
+
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""A split in the threads of this process; `beam` does the same on many machines."""
+
+from collections.abc import Iterable, Iterator
+import functools
+from typing import Any
+
+from voc_seg_tfrecord.errors import SplitError, VocSegError
+from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
+from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.pool import ordered_map
+
+
+def examples(
+    split: str, items: Iterable[Item], spec: ExampleSpec
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Makes the examples of one split.
+
+    Args:
+      split: the split's name.
+      items: its examples in their source.
+      spec: what to make of them.
+
+    Yields:
+      `(image id, example)`; after a first problem nothing more, it only looks for more of them.
+
+    Raises:
+      SplitError: at the end, if there are problems, with all of them.
+    """
+    problems: list[VocSegError] = []
+    examined = 0
+    for item, result in ordered_map(functools.partial(try_example, spec), items):
+        examined += 1
+        if isinstance(result, VocSegError):
+            problems.append(result)
+        elif not problems:
+            yield item.id, result
+    if problems:
+        raise SplitError(split, problems, examined)

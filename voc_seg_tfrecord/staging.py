@@ -1,0 +1,204 @@
+"""Folders that appear under their names only when they are complete.
+
+A folder is made beside its place, as `incomplete.TOKEN_NAME`, and renamed at the end. While it is
+being made, its process holds a lock on `incomplete.TOKEN.lock`. The operating system frees the
+lock when the process ends, however it ends, so the next run can tell what is dead and remove it.
+In a bucket there are no locks, and nothing is removed there.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import ctypes
+import errno
+import os
+import pathlib
+import re
+import shutil
+import signal
+import threading
+import uuid
+
+from etils import epath
+
+from voc_seg_tfrecord.errors import ConfigError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; nothing is removed there either
+    fcntl = None
+
+_LOCK = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
+# TFDS builds in a folder whose name is its own prefix and the name that it was given.
+_FOLDER = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_.+")
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # from Linux's fcntl.h and fs.h
+
+
+class Terminated(SystemExit):
+    """SIGTERM has come. Not caught, it ends the process with status 143."""
+
+
+@contextlib.contextmanager
+def staged(folder: epath.PathLike, *, replace: bool = False) -> Iterator[epath.Path]:
+    """Lets a folder be made beside its place, and moves it there when it is complete.
+
+    What dead processes left beside it is removed first.
+
+    Args:
+      folder: the folder's place; it may exist if it is empty.
+      replace: whether a folder that is there may be replaced. It stays until the new one is
+        complete.
+
+    Yields:
+      The path to make the folder at. If the block raises, also by Ctrl-C or SIGTERM, whatever
+      is there is removed.
+
+    Raises:
+      ConfigError: if another process has put something there meanwhile.
+    """
+    folder = epath.Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with terminable(), _token(folder.parent) as token:
+        temporary = folder.parent / f"incomplete.{token}_{folder.name}"
+        try:
+            yield temporary
+            with _undisturbed():
+                _move(temporary, folder, replace)
+        finally:
+            with _undisturbed():
+                for left in folder.parent.glob(f"incomplete.*{token}_*"):
+                    left.rmtree()
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Lets SIGTERM end the block by `Terminated`, so that what is unfinished is removed.
+
+    By default it ends a process on the spot. A handler of the caller's own stays.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def stop(number: int, _: object) -> None:
+        raise Terminated(128 + number)
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Lets Ctrl-C and SIGTERM wait until the end of the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda number, _: came.append(number)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def remove_dead(parent: epath.PathLike) -> None:
+    """Removes the unfinished folders of processes that have ended, and their locks."""
+    parent = pathlib.Path(parent)
+    names = sorted(path.name for path in parent.iterdir())
+    folders = [(match[1], name) for name in names if (match := _FOLDER.fullmatch(name))]
+    locks = [match[1] for name in names if (match := _LOCK.fullmatch(name))]
+    for token in {*locks, *(token for token, _ in folders)}:
+        lock = parent / f"incomplete.{token}.lock"
+        with contextlib.ExitStack() as stack:
+            # The lock file is there before the folder is, and goes after it.
+            if lock.exists() and not stack.enter_context(_locked(lock)):
+                continue
+            for owner, name in folders:
+                if owner == token:
+                    shutil.rmtree(parent / name, ignore_errors=True)
+            lock.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _token(parent: epath.Path) -> Iterator[str]:
+    """Yields a new token, whose lock is held in a local folder."""
+    token = uuid.uuid4().hex[:12]
+    if fcntl is None or not _is_local(parent):
+        yield token
+        return
+    remove_dead(parent)
+    lock = pathlib.Path(parent, f"incomplete.{token}.lock")
+    lock.touch()
+    with _locked(lock) as held:
+        if not held or not lock.exists():  # another run took the lock before it was held
+            with _token(parent) as other:
+                yield other
+            return
+        try:
+            yield token
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(lock: pathlib.Path) -> Iterator[bool]:
+    """Tries to take the lock of a file; yields whether it is held."""
+    try:
+        descriptor = os.open(lock, os.O_RDONLY)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = True
+    except OSError:  # held by another process, or a file system without locks
+        held = False
+    try:
+        yield held
+    finally:
+        os.close(descriptor)
+
+
+def _move(temporary: epath.Path, folder: epath.Path, replace: bool) -> None:
+    """Puts a complete folder in its place; a folder that is replaced goes where it was."""
+    if replace and folder.exists():
+        if not _exchange(temporary, folder):
+            old = temporary.with_name(f"{temporary.name}.old")
+            folder.rename(old)
+            temporary.rename(folder)
+        return
+    try:
+        if _is_local(folder):
+            os.rename(temporary, folder)  # noqa: PTH104 - epath does not rename to an empty folder
+        else:
+            temporary.rename(folder)
+    except OSError as error:
+        if not isinstance(error, FileExistsError) and error.errno != errno.ENOTEMPTY:
+            raise
+        raise ConfigError(
+            folder,
+            found="a folder that another process has written meanwhile",
+            expected="one process at a time for each folder",
+            remedy="use what the other process has written, or run this again with another name",
+        ) from None
+
+
+def _is_local(folder: epath.Path) -> bool:
+    return "://" not in os.fspath(folder)
+
+
+def _exchange(first: epath.Path, second: epath.Path) -> bool:
+    """Exchanges two folders in one step, so that a reader always finds one; only on Linux."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    names = os.fsencode(os.fspath(first)), os.fsencode(os.fspath(second))
+    return rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0

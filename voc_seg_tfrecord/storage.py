@@ -1,0 +1,87 @@
+"""What the operating system says about files and folders, as one clear error of this package."""
+
+from collections.abc import Iterator
+import contextlib
+import errno
+import sys
+
+from voc_seg_tfrecord.errors import StorageError, VocSegError
+
+_SPACE = "free space on the disk, or name a folder on another one"
+_FILES = "raise the limit of open files (ulimit -n)"
+_RIGHTS = "change the rights of the file or folder, or name another one"
+
+_ADVICE = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: "name a folder on a disk that can be written",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOENT: "see that the path is right, and that nothing removes files meanwhile",
+}
+
+# TensorFlow's errors have no number: what they say in its place.
+_WORDS = {
+    "No space left": errno.ENOSPC,
+    "quota exceeded": errno.EDQUOT,
+    "File too large": errno.EFBIG,
+    "Too many open files": errno.EMFILE,
+    "Permission denied": errno.EACCES,
+    "Read-only file system": errno.EROFS,
+    "No such file": errno.ENOENT,
+}
+
+
+@contextlib.contextmanager
+def told(where: object) -> Iterator[None]:
+    """Turns what the operating system or TensorFlow says about files into a `StorageError`.
+
+    Args:
+      where: what is being written or read, for errors that name no file.
+
+    Raises:
+      StorageError: in place of an OSError or an error of TensorFlow's.
+    """
+    try:
+        yield
+    except Exception as error:
+        found = _root(error)
+        if found is None:
+            raise
+        raise storage_error(found, where) from None
+
+
+def _root(error: BaseException | None) -> BaseException | None:
+    """Returns the error about files that another was raised for; TFDS wraps what it meets."""
+    framework = sys.modules.get("tensorflow")  # not loaded: then no error is one of its own
+    kinds = (OSError, framework.errors.OpError) if framework else (OSError,)
+    found = None
+    while error is not None and not isinstance(error, VocSegError):
+        if isinstance(error, kinds):
+            found = error
+        error = error.__cause__
+    return found
+
+
+def storage_error(error: BaseException, where: object) -> StorageError:
+    """Returns the error about a file that could not be written or read.
+
+    Args:
+      error: an OSError, or an error of TensorFlow's.
+      where: what was being written or read, if the error names no file.
+    """
+    text = " ".join((getattr(error, "strerror", None) or str(error)).split())
+    number = getattr(error, "errno", None)
+    for words, code in _WORDS.items():
+        if words in text:
+            number = code
+    return StorageError(
+        getattr(error, "filename", None) or where,
+        found=text or type(error).__name__,
+        expected="a disk that can be written and files that can be read",
+        remedy=_ADVICE.get(number, "see that the path is right and the disk in order"),
+    )
