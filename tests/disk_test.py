@@ -149,5 +149,5 @@ def test_a_source_file_that_vanishes_is_named(tmp_path):
     tree = write_small_tree(tmp_path / "tree", 5)
     config, plan = build_from.find_config(tree, name="x", class_names=["voc"])
     (tree / "JPEGImages/003.jpg").unlink()
-    with pytest.raises(SplitError, match=r"003\.jpg: No such file"):
+    with pytest.raises(SplitError, match=r"003\.jpg: this file cannot be read"):
         build_from.build_plan(plan, config, data_dir=tmp_path / "data")
