@@ -8,7 +8,8 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats.class_files import ClassFile, Entry
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.masks.decide import decide as decide_from
 from voc_seg_tfrecord.masks.question import Question

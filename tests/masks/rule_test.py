@@ -2,7 +2,8 @@ import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.formats.class_files import ClassFile, Entry
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.decision import Decision
 from voc_seg_tfrecord.masks.rule import index_rule, make_rule
 

@@ -2,34 +2,25 @@
 
 import collections
 from collections.abc import Callable, Collection, Sequence
-import csv
 import dataclasses
 import json
 import pathlib
-import re
 
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.formats.class_parsers import EXPECTED, PARSERS, UNREADABLE, Color, Entry
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.labels import VOID, unprintable, voc_palette
+from voc_seg_tfrecord.labels import VOID, unprintable
 
-Color = tuple[int, int, int]
+NAMES = tuple(PARSERS)
+"""Names of the class files that are known, in the order in which they are tried."""
 
 VOID_NAMES = ("__ignore__", "void", "ignored", "ignore")
 """Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
 
 VOID_COLOR: Color = (224, 224, 192)
 """VOC's colour of void, which Supervisely and datumaro write too."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """One class of a class file: the mask value, the name, the colour if the file has one."""
-
-    value: int
-    name: str
-    color: Color | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +69,7 @@ def find(root: epath.Path, *folders: str) -> ClassFile | None:
     Raises:
       LayoutError: if the file cannot be read as its tool writes it.
     """
-    for name, parse in _PARSERS.items():
+    for name, parse in PARSERS.items():
         for folder in ("", *folders):
             path = root / folder / name if folder else root / name
             # A link to a file that is not there is no reason to go on without its names.
@@ -91,7 +82,7 @@ def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
     try:
         text = File.read(path, LayoutError).data.decode("utf-8-sig")
         entries = parse(text)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _unlike(
             path, f"not readable as a class file: {str(error)[:200] or type(error).__name__}"
         ) from None
@@ -108,7 +99,7 @@ def _unlike(path: epath.Path, found: str) -> LayoutError:
     return LayoutError(
         path,
         found=found,
-        expected=_EXPECTED[path.name],
+        expected=EXPECTED[path.name],
         remedy="correct the file, or give the names with --class_names",
     )
 
@@ -161,99 +152,3 @@ def _check_colors(path: epath.Path, entries: Sequence[Entry]) -> None:
                 expected="a colour of its own for each class",
                 remedy="correct the file, and check which class the masks mean",
             )
-
-
-def _labelmap(text: str) -> list[Entry]:
-    """CVAT, datumaro: `name:r,g,b:parts:actions`; an empty colour is VOC's of that line."""
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    entries = []
-    for value, line in enumerate(lines):
-        name, color, *_ = [*line.split(":"), ""]
-        rgb = _rgb(color.split(",")) if color.strip() else _rgb(voc_palette()[min(value, VOID)])
-        entries.append(Entry(value, name.strip(), rgb))
-    return entries
-
-
-def _dataset_meta(text: str) -> list[Entry]:
-    """Datumaro: `{"label_map": {"0": "background"}, "segmentation_colors": [[0, 0, 0]]}`."""
-    meta = json.loads(text)
-    colors = meta.get("segmentation_colors") or []
-    labels = sorted((int(value), name) for value, name in meta["label_map"].items())
-    return [
-        Entry(value, _name(name), _rgb(colors[line]) if line < len(colors) else None)
-        for line, (value, name) in enumerate(labels)
-    ]
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str | int):
-        raise ValueError(f"the name of a class is {value!r:.80}")
-    return str(value).strip()
-
-
-def _class_names(text: str) -> list[Entry]:
-    """Labelme: one name per line; `__ignore__` before the first class counts as -1."""
-    names = [line.strip() for line in text.splitlines() if line.strip()]
-    first = -1 if names and names[0] == VOID_NAMES[0] else 0
-    return [Entry(v if v >= 0 else VOID, name) for v, name in enumerate(names, start=first)]
-
-
-def _colors(text: str) -> list[Entry]:
-    """Supervisely: `name R G B`; black is background, which is not listed."""
-    entries = []
-    for line in filter(None, (line.strip() for line in text.splitlines())):
-        name, *rgb = line.rsplit(maxsplit=3)
-        entries.append((name, _rgb(rgb)))
-    if (0, 0, 0) not in [color for _, color in entries]:
-        entries.insert(0, ("background", (0, 0, 0)))
-    return [Entry(value, name, color) for value, (name, color) in enumerate(entries)]
-
-
-def _classes_csv(text: str) -> list[Entry]:
-    """Roboflow: a head line, then `value, name`."""
-    rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if "".join(row)]
-    if not rows or not re.fullmatch(r"\s*pixel value\s*", rows[0][0], re.I):
-        raise ValueError("no head line 'Pixel Value, Class'")
-    short = [row for row in rows if len(row) < 2]
-    if short:
-        raise ValueError(f"the line {short[0][0][:80]!r} has no comma")
-    return [Entry(int(row[0]), row[1].strip()) for row in rows[1:]]
-
-
-def _rgb(parts: Collection) -> Color:
-    red, green, blue = (int(part) for part in parts)
-    if not all(0 <= part <= 255 for part in (red, green, blue)):
-        raise ValueError(f"colour {red}, {green}, {blue} is not 0 to 255")
-    return red, green, blue
-
-
-_PARSERS = {
-    "labelmap.txt": _labelmap,
-    "dataset_meta.json": _dataset_meta,
-    "class_names.txt": _class_names,
-    "colors.txt": _colors,
-    "_classes.csv": _classes_csv,
-}
-
-NAMES = tuple(_PARSERS)
-"""Names of the class files that are known, in the order in which they are tried."""
-
-_UNREADABLE = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    OverflowError,  # an infinite colour
-    RecursionError,  # JSON that is nested too deep
-    csv.Error,
-)
-"""What parsers raise about files that no tool wrote."""
-
-_EXPECTED = {
-    "labelmap.txt": "lines such as name:128,0,0::",
-    "dataset_meta.json": "label_map and segmentation_colors, as datumaro writes them",
-    "class_names.txt": "one name per line",
-    "colors.txt": "lines such as name 128 0 0",
-    "_classes.csv": "the line 'Pixel Value, Class', then lines such as 1, crack",
-}

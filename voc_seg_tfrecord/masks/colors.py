@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from voc_seg_tfrecord.formats.class_files import ClassFile, Color, is_void
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, Color
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Survey
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 import dataclasses
 
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES, ClassFile, Color
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES, ClassFile
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 from voc_seg_tfrecord.masks.colors import Void, of_file, of_values, of_voc
 from voc_seg_tfrecord.masks.used import Survey

@@ -8,7 +8,8 @@ import numpy as np
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_files import ClassFile, Color
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks.colors import of_file, of_voc
 from voc_seg_tfrecord.masks.decision import Decision

@@ -12,7 +12,8 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.errors import MaskError, VocSegError
 from voc_seg_tfrecord.formats import png
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, Color
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.labels import VOID, voc_palette

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from voc_seg_tfrecord.formats.class_files import Color
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import voc_palette
 
 VOC_NUMBERS = {tuple(color): number for number, color in enumerate(voc_palette().tolist())}
