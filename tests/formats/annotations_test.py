@@ -60,6 +60,7 @@ def test_fields_that_later_years_leave_out_are_unspecified_or_no():
         (annotation(f"<name>dog</name>{BOX}", SIZE.replace("100", "inf")), "width of inf"),
         (annotation(f"<name>dog</name>{BOX}", SIZE.replace("80", "nan")), "height of nan"),
         ("<a>" * 100_000, "not XML"),
+        ("<a>" * 1_000_000 + "</a>" * 1_000_000, "7000000 bytes"),
         ('<?xml version="1.0" encoding="gb2312"?>' + annotation(""), "encoding"),
         ('<?xml version="1.0" encoding="no_such"?>' + annotation(""), "encoding"),
         ('<?xml version="1.0" encoding="zlib"?>' + annotation(""), "encoding"),

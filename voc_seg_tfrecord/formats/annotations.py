@@ -11,6 +11,10 @@ from voc_seg_tfrecord.labels import VOC_POSES, background_index
 
 _BOX = ("ymin", "xmin", "ymax", "xmax")
 
+# VOC's largest has 18 kB. A megabyte of nested tags is read in half a second; ten of them take
+# many, and a gigabyte of memory.
+_MAX_BYTES = 1 << 20
+
 
 def read_objects(
     file: File, class_names: Sequence[str], height: int, width: int
@@ -32,6 +36,13 @@ def read_objects(
       AnnotationError: if the file is not a VOC annotation, or an object's class, pose or box
         cannot be.
     """
+    if len(file.data) > _MAX_BYTES:
+        raise AnnotationError(
+            file.where,
+            found=f"{len(file.data)} bytes",
+            expected=f"a VOC annotation of at most {_MAX_BYTES} bytes",
+            remedy="export the boxes again, one file for each image",
+        )
     try:
         root = ET.fromstring(file.data)
     except ET.ParseError as error:
