@@ -1,5 +1,6 @@
 import os
 import pathlib
+import socket
 
 from etils import epath
 import pytest
@@ -25,13 +26,27 @@ def test_a_link_to_nowhere_a_folder_and_no_file_at_all_are_refused_by_name(tmp_p
             read(tmp_path / name)
 
 
+def test_a_folder_in_place_of_a_file_is_called_a_folder(tmp_path):
+    (tmp_path / "c.jpg").mkdir()
+    with pytest.raises(MaskError, match=r"c.jpg: this file cannot be read: it is a folder"):
+        read(tmp_path / "c.jpg")
+
+
+def test_a_socket_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the path of a socket has at most 100 letters
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("a.png")
+        with pytest.raises(MaskError, match=r"a.png: this file cannot be read: it is a socket"):
+            read("a.png")
+
+
 def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
-    with pytest.raises(MaskError, match="named pipe or a device"):
+    with pytest.raises(MaskError, match="it is a named pipe"):
         read(tmp_path / "pipe.png")
 
 
 @pytest.mark.skipif(not pathlib.Path("/dev/zero").exists(), reason="no devices here")
 def test_a_device_is_refused():
-    with pytest.raises(MaskError, match="named pipe or a device"):
+    with pytest.raises(MaskError, match="or a device"):
         read("/dev/zero")

@@ -79,3 +79,9 @@ def test_masks_beside_their_images_are_told_apart_by_their_suffix(tmp_path):
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path):
     assert index_files(epath.Path(tmp_path) / "no", (".png",)) == {}
+
+
+def test_an_empty_folder_that_is_named_like_an_image_is_left_to_whoever_reads_it(tmp_path):
+    (tmp_path / "c.jpg").mkdir()
+    (tmp_path / "c.jpg" / "notes.txt").touch()
+    assert index_files(epath.Path(tmp_path), (".jpg",)) == {"c": "c.jpg"}

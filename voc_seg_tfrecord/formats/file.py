@@ -1,6 +1,7 @@
 """A file's bytes together with its name, which every error about them needs."""
 
 import dataclasses
+import errno
 import os
 import stat
 from typing import Self
@@ -62,5 +63,9 @@ def _open_at_once(path: str, flags: int) -> int:
 def _words(reason: Exception) -> str:
     if isinstance(reason, FileNotFoundError):
         return "there is none, or it is a link to a file that is not there"
+    if isinstance(reason, IsADirectoryError):
+        return "it is a folder"
+    if isinstance(reason, OSError) and reason.errno == errno.ENXIO:
+        return "it is a socket"
     text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
     return text.strip().partition("\n")[0][:200] or type(reason).__name__

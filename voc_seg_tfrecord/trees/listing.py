@@ -81,7 +81,11 @@ def _walk(folder: epath.Path, endings: Collection[str], loops: list[str]) -> Ite
     while waiting:
         prefix = waiting.pop()
         below = []
-        for name, is_folder in _entries(folder / prefix if prefix else folder, endings):
+        entries = list(_entries(folder / prefix if prefix else folder, endings))
+        if not entries and posixpath.splitext(prefix[:-1])[1].lower() in endings:
+            # An empty folder c.jpg stands in the place of a file; whoever reads it says so.
+            yield prefix[:-1]
+        for name, is_folder in entries:
             if is_folder:
                 below.append(f"{prefix}{name}/")
             else:
