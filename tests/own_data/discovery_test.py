@@ -45,15 +45,3 @@ def test_jpegs_in_the_folder_of_masks_are_told(tmp_path):
         exports.put_image(tmp_path, f"SegmentationClass/{name}.jpg")
     with pytest.raises(LayoutError, match=r"no masks, but a\.jpg lies under SegmentationClass"):
         discovery.find_tree(epath.Path(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("names", "splits"),
-    [
-        (["train", "trainval", "val"], {"train": "train", "validation": "val"}),
-        (["trainval"], {"trainval": "trainval"}),
-        (["default"], {"default": "default"}),
-    ],
-)
-def test_lists_that_hold_train_too_make_no_split(names, splits):
-    assert discovery.standard_lists(names) == splits

@@ -27,9 +27,6 @@ one of these layouts:
     imgs, gts and splits (MMSegmentation)
     NAME.jpg and NAME_mask.png in one folder (Roboflow)"""
 
-# Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'.
-_UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
-
 
 def find_tree(folder: epath.Path, *, flat: bool = False) -> VocTree:
     """Finds the one tree at or below a folder and the layout it has.
@@ -106,27 +103,6 @@ def split_folders(tree: VocTree) -> list[str]:
     if tree.layout.images != "." or any("/" not in mask_id for mask_id in tree.masks):
         return []
     return sorted({image_id.partition("/")[0] for image_id in tree.images if "/" in image_id})
-
-
-def split_name(name: str) -> str:
-    """Returns TFDS's name for the split that a list or a folder names."""
-    return {"val": "validation", "valid": "validation"}.get(name, name)
-
-
-def standard_lists(names: list[str]) -> dict[str, str]:
-    """Returns the splits that lists make by default.
-
-    `val` and `valid` become `validation`. If there is a list `train`, the known lists that
-    hold its ids too (`trainval`, `trainaug`) make no split.
-
-    Args:
-      names: names of the lists in the tree.
-
-    Returns:
-      List name by split name.
-    """
-    kept = [name for name in names if name not in _UNIONS or "train" not in names]
-    return {split_name(name): name for name in kept}
 
 
 def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Layout:

@@ -9,7 +9,7 @@ from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.own_data import discovery, split_names
 from voc_seg_tfrecord.trees.ratios import assign
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -61,11 +61,14 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     """
     folders = discovery.split_folders(tree)
     if folders:
-        return {discovery.split_name(name): f"{name}/" for name in folders}, []
+        found = split_names.by_split(folders, tree.root / tree.layout.images)
+        return {split: f"{name}/" for split, name in found.items()}, []
     names = tree.list_names()
     others = [name for name in tree.other_texts() if name not in class_files.NAMES]
     empty = [name for name in names if name != "train" and _is_empty(tree.list_path(name))]
-    lists = discovery.standard_lists([name for name in names if name not in empty])
+    lists = split_names.standard_lists(
+        [name for name in names if name not in empty], tree.root / tree.layout.lists
+    )
     for split, name in lists.items():
         check_split_name(split, tree.list_path(name), ListError)
     if not lists:
