@@ -24,7 +24,8 @@ import time
 from make_tree import make_tree
 
 CONTENDERS = {
-    "ours": "(a) voc_seg_tfrecord",
+    "ours": "(a) voc_seg_tfrecord, which decodes each image",
+    "trusted": "(a) with trust_images, which does not",
     "tutorial": "(b) tutorials' script",
     "plain_tfds": "(c) plain TFDS builder",
     "deeplab": "(d) DeepLab's way",

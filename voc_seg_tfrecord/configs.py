@@ -59,6 +59,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
       task: `segmentation`; `classification` for records and arrays that have one label per
         image and no mask; or `images` for records that have neither. Images alone have no
         classes, so `class_names` has to be empty for them.
+      trust_images: whether images are taken for readable, so that a build does not decode them
+        to see it; for those who ran `check`. It changes no byte of the dataset.
       overlap: whether an id may be in several splits.
       seed: seed for assigning ids to splits by ratio.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
@@ -94,6 +96,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     exif: Exif = "auto"
     # Whether examples have a mask, one label per image, or neither.
     task: Task = "segmentation"
+    # Whether images are not decoded at build.
+    trust_images: bool = False
     # Whether an id may be in several splits.
     overlap: bool = False
     # Seed for assigning ids to splits by ratio.
@@ -221,6 +225,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             exif="ignore" if self.official else self.exif,
             task=self.task,
             mask_source=bool(self.mask_sources),
+            trust_images=self.trust_images,
             background=self.background,
         )
 

@@ -1,5 +1,6 @@
 """What a config is built from: the files of every split, and how they are read."""
 
+from collections.abc import Mapping, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -11,6 +12,7 @@ from voc_seg_tfrecord.official.archives import Fetcher
 from voc_seg_tfrecord.official.open import release_trees
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
+from voc_seg_tfrecord.trees.pair import Pair
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
@@ -73,4 +75,19 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
         splits[split] = tree.pairs(split, ids, config.parts)
     rule = index_rule(len(config.class_names))
     archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
-    return Source(splits, config.example_spec(rule), archives)
+    spec = config.example_spec(rule)
+    if _verified(splits, fetcher):
+        spec = dataclasses.replace(spec, trust_images=True)
+    return Source(splits, spec, archives)
+
+
+def _verified(splits: Mapping[str, Sequence[Pair]], fetcher: Fetcher) -> bool:
+    """Says whether all images come out of archives whose sha256 was verified.
+
+    What is no tree in the manual folder does: every archive is verified before it is unpacked.
+    """
+    folder = fetcher.manual_dir
+    if folder is None:
+        return True
+    pairs = (pair for found in splits.values() for pair in found)
+    return not any(pair.image.is_relative_to(folder) for pair in pairs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -108,7 +109,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 ignore_label=VOID,
                 class_names=list(config.class_names),
                 palette=voc_palette().tolist(),
-                config=json.loads(config.to_json()),
+                config=_told(config),
             ),
         )
 
@@ -219,6 +220,11 @@ def _enough_examples(num_shards: int | None) -> Iterator[None]:
                 remedy=f"give at most {found[1]} shards (--num_shards)",
             ) from None
         raise
+
+
+def _told(config: configs.VocSegConfig) -> dict[str, Any]:
+    """Returns what a dataset says of its config: all but what changes no byte of it."""
+    return json.loads(dataclasses.replace(config, trust_images=False).to_json())
 
 
 def _citation(bibliography: str, key: str) -> str:

@@ -1,9 +1,12 @@
 import io
+import struct
+import zlib
 
 import numpy as np
 from PIL import Image
 import pytest
 from support.frames import two_frames
+from support.png_writer import chunk
 import tensorflow as tf
 
 from voc_seg_tfrecord.errors import ImageError
@@ -151,3 +154,47 @@ def test_a_decompression_bomb_is_stopped_at_its_header(monkeypatch):
     for data in (*KEPT.values(), *CONVERTED.values()):
         with pytest.raises(ImageError, match="32 x 24 pixels in its header"):
             images.read_image(File(data, "a.jpg"))
+
+
+def test_a_bmp_with_a_byte_too_many_is_stored_anew_because_tensorflow_refuses_it():
+    stored = images.read_image(File(KEPT["BMP"] + b"\0", "a.bmp"))
+    by_tf, by_pillow = decode_both_ways(stored.data)
+    assert stored.data.startswith(b"\x89PNG")
+    assert (by_tf == PIXELS).all()
+    assert (by_pillow == PIXELS).all()
+
+
+@pytest.mark.parametrize(("offset", "value"), [(10, 55), (14, 41), (30, 1), (22, 25), (18, 20)])
+def test_a_bmp_whose_header_lies_is_stored_anew_or_refused(offset, value):
+    data = bytearray(KEPT["BMP"])
+    data[offset] = value
+    try:
+        stored = images.read_image(File(bytes(data), "a.bmp"))
+    except ImageError:
+        return
+    assert stored.data.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "P"])
+def test_a_png_with_half_its_rows_is_refused(mode):
+    data = bytearray(save(IMAGE.convert(mode), "PNG"))
+    data[16 + 4 : 16 + 8] = struct.pack(">I", 48)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    with pytest.raises(ImageError, match=r"bytes of pixels"):
+        images.read_image(File(bytes(data), "a.png"))
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_trusted_images_are_the_same_and_not_decoded(kind, monkeypatch):
+    untrusted = images.read_image(File(KEPT[kind], "a.jpg"))
+    monkeypatch.setattr(images.decoders, "check", None)
+    monkeypatch.setattr(images.png_pixels, "inflate", None)
+    assert images.read_image(File(KEPT[kind], "a.jpg"), trusted=True) == untrusted
+
+
+def test_an_image_that_only_one_decoder_reads_is_refused_unless_it_is_trusted():
+    text = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(3_000_000)))  # Pillow reads no such text
+    data = KEPT["PNG"][:33] + text + KEPT["PNG"][33:]
+    with pytest.raises(ImageError, match="cannot be decoded"):
+        images.read_image(File(data, "a.png"))
+    assert images.read_image(File(data, "a.png"), trusted=True).data is data

@@ -17,6 +17,7 @@ from tensorflow_datasets.core.utils import Size
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.facts import official_splits, releases
+from voc_seg_tfrecord.formats import decoders
 
 PART = VocSegConfig(name="part", release="2012", strict=False)
 NAME = "VOCtrainval.tar"
@@ -177,6 +178,21 @@ def test_the_verified_archive_is_recorded_if_downloaded_or_in_the_manual_folder(
 def test_an_unpacked_tree_records_no_archive(devkit, tmp_path):
     built(tmp_path, devkit)
     assert recorded(tmp_path) is None
+
+
+def test_images_are_decoded_unless_they_come_out_of_a_verified_archive(
+    archive, served, devkit, tmp_path, monkeypatch
+):
+    archive("good")
+    decoded = []
+    monkeypatch.setattr(decoders, "check", lambda file, *_: decoded.append(file.where))
+    built(tmp_path)
+    (tmp_path / "data" / "voc_seg_tfrecord").rename(tmp_path / "gone")
+    built(tmp_path, served[0] / "good")
+    assert decoded == []
+    (tmp_path / "data" / "voc_seg_tfrecord").rename(tmp_path / "gone too")
+    built(tmp_path, devkit)
+    assert decoded
 
 
 def test_an_archive_in_the_manual_folder_is_checked(archive, tmp_path):

@@ -100,7 +100,10 @@ def from_arrays(
             remedy="give masks for segmentation, or labels for classification",
         )
     task = "segmentation" if labels is None else "classification"
-    config = VocSegConfig(name=name, class_names=class_names, task=task, exif="ignore")
+    # The images are PNGs that this package makes of the arrays.
+    config = VocSegConfig(
+        name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
+    )
     items: Iterable[ArrayItem] = _items(images, masks, labels, filenames)
     found: dict[str, Iterable[ArrayItem]] = {"train": items}
     if splits is not None:

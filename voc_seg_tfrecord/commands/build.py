@@ -33,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
     )
+    parser.add_argument(
+        "--trust_images",
+        action="store_true",
+        help="do not decode the images to see whether they can be read, because check has done it",
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace a dataset that exists")
     parser.add_argument(
         "--dry_run", action="store_true", help="only show what was found; build nothing"
@@ -43,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     """Shows the plan, builds the dataset, and says how to load it."""
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
-    config, plan = find_config(args.root, name=args.name, **arguments.fields(args))
+    fields = {"trust_images": args.trust_images, **arguments.fields(args)}
+    config, plan = find_config(args.root, name=args.name, **fields)
     print(describe(plan, config))
     if args.dry_run:
         print(f"\nthe same with TFDS:\n  {_tfds_command(args, config)}")

@@ -45,6 +45,7 @@ class ExampleSpec:
       task: whether an example has a mask, one label, or neither.
       mask_source: whether `mask_source` is a feature.
       background: name of the class that is background, if its name does not say so.
+      trust_images: whether images are known to be readable, and are not decoded to see it.
     """
 
     class_names: tuple[str, ...]
@@ -56,6 +57,7 @@ class ExampleSpec:
     task: Task = "segmentation"
     mask_source: bool = False
     background: str = ""
+    trust_images: bool = False
 
 
 def try_example(spec: ExampleSpec, item: Item) -> dict[str, Any] | VocSegError:
@@ -131,7 +133,9 @@ def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:
     mask_size = None
     if spec.exif == "auto" and raw.mask is not None:
         mask_size = stored.size_of(raw.mask)
-    image = images.read_image(raw.image, exif=spec.exif, mask_size=mask_size)
+    image = images.read_image(
+        raw.image, exif=spec.exif, mask_size=mask_size, trusted=spec.trust_images
+    )
     own_bytes = kind_of(raw.image.data) is Kind.JPEG and image.data is raw.image.data
     if spec.official and not own_bytes:
         raise ImageError(

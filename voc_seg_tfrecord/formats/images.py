@@ -1,8 +1,9 @@
 """Image files: what can be stored as it is, what has to become a PNG first, what is refused.
 
 A file's bytes are stored untouched wherever TFDS's decoders, TensorFlow's and NumPy's, both
-read them to the right uint8 `[H, W, 3]`. What only one of them reads right (palettes, alpha,
-16 bits, CMYK, WebP, TIFF, an image to be rotated) is stored as an RGB PNG of its pixels.
+read them to the right uint8 `[H, W, 3]`. Unless the images are trusted, both are tried. What only
+one of them reads right (palettes, alpha, 16 bits, CMYK, WebP, TIFF, an image to be rotated) is
+stored as an RGB PNG of its pixels.
 """
 
 import dataclasses
@@ -10,7 +11,7 @@ import struct
 from typing import Literal
 
 from voc_seg_tfrecord.errors import ImageError, MaskError
-from voc_seg_tfrecord.formats import jpeg, pillow, png, png_chunks
+from voc_seg_tfrecord.formats import decoders, jpeg, pillow, png, png_chunks, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
@@ -38,7 +39,11 @@ class StoredImage:
 
 
 def read_image(
-    file: File, *, exif: Exif = "ignore", mask_size: tuple[int, int] | None = None
+    file: File,
+    *,
+    exif: Exif = "ignore",
+    mask_size: tuple[int, int] | None = None,
+    trusted: bool = False,
 ) -> StoredImage:
     """Reads an image of any kind that people have under `JPEGImages`.
 
@@ -47,28 +52,49 @@ def read_image(
       exif: what an EXIF orientation means: `ignore` it as VOC's readers do, `apply` it as
         labelling tools do, or `auto`: decide by the mask's size.
       mask_size: height and width of the mask, for `auto`.
+      trusted: whether the file is known to be readable, so that nothing is decoded that need
+        not be. The result is the same.
 
     Returns:
       The image, as the file's own bytes wherever that is right.
 
     Raises:
       ImageError: if this is not a complete image, is too large, is animated, or is mirrored
-        or upside down under `auto`, so that nothing tells which way its mask was drawn.
+        or upside down under `auto`, so that nothing tells which way its mask was drawn; or if
+        decoders fail on it, or read it differently.
     """
     kind = kind_of(file.data)
     if kind is Kind.JPEG:
-        return _read_jpeg(file, exif, mask_size)
+        return _read_jpeg(file, exif, mask_size, trusted)
     if kind is Kind.PNG:
-        return _read_png(file)
-    if kind is Kind.BMP and file.data[28:30] == b"\x18\0" and len(file.data) > 54:
-        width, height = struct.unpack_from("<ii", file.data, 18)
-        if height > 0:
-            check_pixels(width, height, file, ImageError)
-            return StoredImage(file.data, height, width)
-    return _as_png(pillow.decode(file, ImageError))
+        return _read_png(file, trusted)
+    size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
+    if size is None:
+        return _as_png(pillow.decode(file, ImageError))
+    check_pixels(*size, file, ImageError)
+    return StoredImage(file.data, size[1], size[0])
 
 
-def _read_jpeg(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> StoredImage:
+def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
+    """Returns width and height of a BMP that decoders read alike, None of any other.
+
+    It has 24 bits per pixel, no compression, rows from the bottom up right behind the shortest
+    header, and not one byte less or more.
+    """
+    if len(data) < 54:
+        return None
+    offset, header, width, height, planes, bits, compression = struct.unpack_from(
+        "<IIiiHHI", data, 10
+    )
+    plain = (offset, header, planes, bits, compression) == (54, 40, 1, 24, 0)
+    if not plain or width <= 0 or height <= 0:
+        return None
+    return (width, height) if len(data) == 54 + height * (-(-3 * width // 4) * 4) else None
+
+
+def _read_jpeg(
+    file: File, exif: Exif, mask_size: tuple[int, int] | None, trusted: bool
+) -> StoredImage:
     header = jpeg.read_header(file)
     if header.precision != 8:
         raise ImageError(
@@ -84,13 +110,21 @@ def _read_jpeg(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> Sto
             return _as_png(still.upright())
     if header.components not in (1, 3):
         return _as_png(pillow.decode(file, ImageError))
+    if not trusted:
+        decoders.check(file, header.height, header.width)
     return StoredImage(file.data, header.height, header.width)
 
 
-def _read_png(file: File) -> StoredImage:
+def _read_png(file: File, trusted: bool) -> StoredImage:
     try:
         header = png.read_header(file)
         chunks = png_chunks.read(file, header)
+        check_pixels(header.width, header.height, file, ImageError)
+        kept = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
+        kept = kept and all(chunk.kind != b"tRNS" for chunk in chunks)
+        if kept and trusted:
+            return StoredImage(file.data, header.height, header.width)
+        png_pixels.inflate(file, header, chunks)
     except MaskError as error:
         raise ImageError(
             file.where,
@@ -99,11 +133,11 @@ def _read_png(file: File) -> StoredImage:
             remedy=error.remedy,
             kind=error.kind,
         ) from None
-    check_pixels(header.width, header.height, file, ImageError)
-    plain = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
-    if plain and all(chunk.kind != b"tRNS" for chunk in chunks):
+    if kept:
+        decoders.check(file, header.height, header.width)
         return StoredImage(file.data, header.height, header.width)
-    return _as_png(pillow.decode(file, ImageError))
+    # Texts and profiles, at which Pillow may stop, go anyway.
+    return _as_png(pillow.decode(File(png_chunks.critical(chunks), file.where), ImageError))
 
 
 def _must_rotate(

@@ -14,13 +14,12 @@ from tqdm import tqdm
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import (
     ConfigError,
-    ImageError,
     MaskError,
     SplitError,
     VocSegError,
 )
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.features import IMAGE, MASK
+from voc_seg_tfrecord.features import MASK
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
@@ -129,7 +128,6 @@ def _read_one(
         digest = hashlib.sha256(raw.image.data).digest()
         example = make_example(raw, spec)
         mask = pillow.decode(File(example[MASK], str(pair.mask)), MaskError).values()
-        pillow.decode(File(example[IMAGE], str(pair.image)), ImageError)
     except VocSegError as error:
         return [finding_of(error)], None, digest
     # A check goes on, whatever a file does to a decoder.
