@@ -11,8 +11,9 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 ORDER = re.split(
     r"[ <\n]+",
     """errors labels pool features storage staging < formats < facts masks < examples < trees
-    < configs < interop official own_data < sources < audit voc_seg_tfrecord_dataset_builder
-    < build_from < arrays pipeline splits stats evaluation < commands""",
+    < config_types < configs < interop official own_data < sources < audit
+    < voc_seg_tfrecord_dataset_builder < build_from
+    < arrays pipeline splits stats evaluation < commands""",
 )
 
 

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord import config_types
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
@@ -20,6 +21,9 @@ from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.naming import Naming
 from voc_seg_tfrecord.trees.pair import Parts
 from voc_seg_tfrecord.trees.ratios import check_ratios
+
+SAMPLE_TREE = "dummy_data"
+"""The only folder of the package that holds a tree."""
 
 MissingMask = Literal["error", "skip", "background"]
 """What to do about a listed image without a mask."""
@@ -66,9 +70,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
 
     Raises:
-      ConfigError: if the fields do not go together.
+      ConfigError: if a field is unknown or of another type, or if fields do not go together.
     """
 
+    # The config's name. It has a default only so that a missing one is told like a wrong one.
+    name: str = ""
     # The name of a release, whose archives, lists and features this has.
     release: str = ""
     # Whether lists must be official; None means yes for a release, no for own data.
@@ -107,7 +113,16 @@ class VocSegConfig(tfds.core.BuilderConfig):
     # either, because `tfds build --config` wants all configs of one class.
     packaged_tree: dataclasses.InitVar[str] = ""
 
+    def __new__(cls, *_: object, **fields: object):
+        """Refuses unknown fields, which JSON may bring, by an error of this package."""
+        known = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
+        config_types.check_known(fields, known)
+        return super().__new__(cls)
+
     def __post_init__(self, packaged_tree: str):
+        config_types.check(self)
+        if packaged_tree not in ("", SAMPLE_TREE):
+            raise self._error("packaged_tree", packaged_tree, f"{SAMPLE_TREE}, or nothing")
         self.packaged_tree = packaged_tree
         official = self.official
         if self.strict is None:
@@ -282,7 +297,7 @@ BUILDER_CONFIGS = [
     ),
     VocSegConfig(
         name="sample",
-        packaged_tree="dummy_data",
+        packaged_tree=SAMPLE_TREE,
         instance_mask=True,
         objects=True,
         description="Six small drawn images in VOC's layout, to try things with no download.",

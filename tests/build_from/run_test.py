@@ -15,7 +15,10 @@ from voc_seg_tfrecord.masks.rule import index_rule
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
 
-@pytest.mark.parametrize("name", ["2012", "sample", "a/b", "a b", ""])
+@pytest.mark.parametrize(
+    "name",
+    ["2012", "sample", "a/b", "a b", "", ".", "..", ".config", "../x", "/x", "1.0.0", "x" * 300],
+)
 def test_a_name_that_is_taken_or_impossible_is_refused(name):
     with pytest.raises(ConfigError, match="choose another name"):
         check_name(name)

@@ -1,11 +1,11 @@
 """From a source to a built dataset: the last step of every way to build."""
 
 from collections.abc import Sequence
-import re
 
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord import config_types
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.source import Source
@@ -110,10 +110,10 @@ def check_name(name: str) -> None:
     Raises:
       ConfigError: if TFDS does not take it, or a release or the sample has it.
     """
-    if not re.fullmatch(r"[\w.-]+", name) or name in {c.name for c in BUILDER_CONFIGS}:
+    if not config_types.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
-            f"name {name!r}",
-            found="a name that TFDS does not take, or that a release or the sample has",
-            expected="a name of your own, of letters, digits, _, - and .",
+            f"name {name[:100]!r}",
+            found="a name that no dataset can have, or that a release or the sample has",
+            expected=f"a name of your own: {config_types.NAME}",
             remedy="choose another name",
         )

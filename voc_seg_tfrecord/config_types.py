@@ -1,0 +1,157 @@
+"""What the fields of a config may be: JSON brings text where a number belongs, and the reverse."""
+
+from collections.abc import Callable, Mapping, Sequence
+import numbers
+import re
+from typing import Any
+
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.errors import ConfigError
+
+MAX_NAME_BYTES = 200
+"""Bytes of a config's name: a folder has it, and file systems take 255."""
+
+NAME = (
+    "letters, digits, _, - and ., not first a dot or `incomplete.`, no version such as 1.0.0, "
+    f"and at most {MAX_NAME_BYTES} bytes"
+)
+"""What a config's name may be, in words."""
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+Test = Callable[[Any], bool]
+
+
+def is_name(value: object) -> bool:
+    """Says whether a config's name stays a folder of its own below the dataset's folder.
+
+    TFDS takes `..`, and its own folders `.config`, `incomplete.x` and `1.0.0`, for names.
+    """
+    return (
+        isinstance(value, str)
+        and re.fullmatch(r"[\w-][\w.-]*", value) is not None
+        and not value.startswith("incomplete.")
+        and not _VERSION.fullmatch(value)
+        and len(value.encode("utf-8", "replace")) <= MAX_NAME_BYTES
+    )
+
+
+def check(config: object) -> None:
+    """Checks the type of each field of a `VocSegConfig`.
+
+    Raises:
+      ConfigError: naming the field, the value and what it should be.
+    """
+    for field, (test, expected) in _FIELDS.items():
+        value = getattr(config, field)
+        if not test(value):
+            shown = repr(value)
+            raise ConfigError(
+                f"option {field}",
+                found=shown if len(shown) <= 100 else f"{shown[:100]}...",
+                expected=expected,
+                remedy=f"change {field}",
+            )
+
+
+def check_known(fields: Mapping[str, object], known: Sequence[str]) -> None:
+    """Checks that a config has no fields but those that there are.
+
+    Raises:
+      ConfigError: naming the first field that there is not.
+    """
+    for field in fields:
+        if field not in known:
+            raise ConfigError(
+                f"option {field}",
+                found="no such option",
+                expected=f"one of {', '.join(known)}",
+                remedy=f"leave {field} out, or correct its name",
+            )
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _ratio(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _none_or(test: Test) -> Test:
+    return lambda value: value is None or test(value)
+
+
+def _several(test: Test) -> Test:
+    def all_are(value: object) -> bool:
+        return (
+            isinstance(value, Sequence)
+            and not isinstance(value, str | bytes)
+            and all(test(item) for item in value)
+        )
+
+    return all_are
+
+
+def _mapping(key: Test, item: Test) -> Test:
+    def all_are(value: object) -> bool:
+        return isinstance(value, Mapping) and all(key(k) and item(v) for k, v in value.items())
+
+    return all_are
+
+
+def _number(value: object) -> bool:
+    return _whole(value) or (isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value, re.A))
+
+
+def _void(value: object) -> bool:
+    return _whole(value) or _text(value) or (_several(_whole)(value) and len(value) == 3)
+
+
+def _list_or_ratio(value: object) -> bool:
+    return (_text(value) and bool(value)) or _ratio(value)
+
+
+def _version(value: object) -> bool:
+    return isinstance(value, tfds.core.Version) or (
+        isinstance(value, str) and _VERSION.fullmatch(value) is not None
+    )
+
+
+_YES_NO = "true or false"
+_FIELDS: Mapping[str, tuple[Test, str]] = {
+    "name": (is_name, NAME),
+    "version": (_none_or(_version), "a version such as 1.0.0"),
+    "release_notes": (_none_or(_mapping(_text, _text)), "a text for each version"),
+    "supported_versions": (_several(_version), "a list of versions such as 1.0.0"),
+    "description": (_none_or(_text), "a text"),
+    "tags": (_several(_text), "a list of texts"),
+    "release": (_text, "the name of a release, such as 2012"),
+    "strict": (_none_or(_bool), _YES_NO),
+    "class_names": (_several(_text), "a list of names"),
+    "background": (_text, "the name of a class"),
+    "splits": (
+        _none_or(lambda value: bool(value) and _mapping(_text, _list_or_ratio)(value)),
+        'a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
+    ),
+    "instance_mask": (_none_or(_bool), _YES_NO),
+    "objects": (_none_or(_bool), _YES_NO),
+    "layout": (_none_or(_mapping(_text, _text)), 'names of folders, such as {"masks": "labels"}'),
+    "masks_by": (_none_or(_text), "index or color"),
+    "values": (_none_or(_mapping(_number, _whole)), "a class index for each mask value"),
+    "void": (_several(_void), "a list of values, names and colours of three numbers"),
+    "missing_mask": (_text, "error, skip or background"),
+    "exif": (_text, "auto, apply or ignore"),
+    "task": (_text, "segmentation or classification"),
+    "overlap": (_bool, _YES_NO),
+    "seed": (_whole, "a whole number"),
+}
