@@ -10,8 +10,8 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 # A module imports from its own room and from what stands to its left.
 ORDER = re.split(
     r"[ <\n]+",
-    """errors labels pool features storage staging < formats < facts masks < examples < trees
-    < config_types < configs < interop official own_data < sources < audit
+    """errors labels pool features storage staging sums < formats < facts masks < examples
+    < trees < config_types < configs < interop official own_data < sources < audit
     < voc_seg_tfrecord_dataset_builder < build_from
     < arrays pipeline splits stats evaluation < commands""",
 )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 import contextlib
 import errno
+import re
 import sys
 
 from voc_seg_tfrecord.errors import StorageError, VocSegError
@@ -23,6 +24,12 @@ _ADVICE = {
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.ENOENT: "see that the path is right, and that nothing removes files meanwhile",
 }
+
+# What TensorFlow raises for records with wrong checksums, too few records, and broken images.
+_DAMAGE = ("DataLossError", "FailedPreconditionError", "InvalidArgumentError")
+
+# Names of nodes and operations in TensorFlow's messages, which say nothing to a user.
+_INTERNALS = re.compile(r"\{\{.*?\}\} ?|\[\[.*?\]\]|\s*\[Op:.*|\s*\n.*", re.S)
 
 # TensorFlow's errors have no number: what they say in its place.
 _WORDS = {
@@ -74,6 +81,13 @@ def storage_error(error: BaseException, where: object) -> StorageError:
       error: an OSError, or an error of TensorFlow's.
       where: what was being written or read, if the error names no file.
     """
+    if type(error).__name__ in _DAMAGE:
+        return StorageError(
+            where,
+            found=f"damaged: {_INTERNALS.sub('', str(error.message)).strip()}",
+            expected="complete files whose checksums match",
+            remedy="copy the files again, or build the dataset again",
+        )
     text = " ".join((getattr(error, "strerror", None) or str(error)).split())
     number = getattr(error, "errno", None)
     for words, code in _WORDS.items():

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import configs, sources, staging, storage
+from voc_seg_tfrecord import configs, sources, staging, storage, sums
 from voc_seg_tfrecord import features as names_of
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import threads
@@ -130,6 +130,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         update = mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO
         if update or (self.data_path.exists() and not mode.overwrite_dataset):
             super().download_and_prepare(download_config=download_config, **options)
+            if update:
+                sums.write(self.data_path)
             return
         assign = tfds.core.utils.temporary_assignment
         with (
@@ -140,6 +142,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             _enough_examples(download_config.num_shards),
         ):
             super().download_and_prepare(download_config=download_config, **options)
+            sums.write(folder)
         self.info.update_data_dir(self.data_dir)
 
     def _log_download_bytes(self) -> None:

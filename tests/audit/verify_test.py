@@ -2,6 +2,7 @@ import io
 import json
 import shutil
 
+from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
@@ -9,7 +10,7 @@ from support import doctoring
 from support.building import build
 from support.paths import DUMMY_DATA
 
-from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord import VocSegConfig, sums
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
@@ -211,6 +212,7 @@ def test_archives_that_were_verified_at_build_are_printed(sample, tmp_path, caps
     metadata = json.loads((folder / "metadata.json").read_text())
     metadata["archives"] = [{"filename": "a.tar", "sha256": "0" * 64}]
     (folder / "metadata.json").write_text(json.dumps(metadata))
+    sums.write(epath.Path(folder))
     assert cli.main(["verify", str(folder)]) == 0
     assert f"archive verified at build: a.tar, sha256 {'0' * 64}\n" in capsys.readouterr().out
     assert cli.main(["verify", str(folder), "--json"]) == 0
@@ -229,6 +231,7 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     folder = shutil.copytree(sample.data_dir, tmp_path / "voc_seg_tfrecord" / "2012" / "1.0.0")
     info = folder / "dataset_info.json"
     info.write_text(info.read_text().replace('"sample"', '"2012"'))
+    sums.write(epath.Path(folder))
     faults = found(open_built("voc_seg_tfrecord/2012", tmp_path), None)
     sha256 = named_lists.named()["voc2012_train"].sha256
     assert "train: 3 examples, VOC2012 train has 1464" in faults
@@ -256,6 +259,7 @@ def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
     metadata = json.loads((folder / "metadata.json").read_text())
     del metadata["config"]
     (folder / "metadata.json").write_text(json.dumps(metadata))
+    sums.write(epath.Path(folder))
     copy = open_built(folder)
     with pytest.raises(ConfigError, match="give the config that it was built with"):
         verify.verify(copy, TREE)

@@ -5,10 +5,15 @@ from collections.abc import Sequence
 from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import read_only_builder
+from tensorflow_datasets.core.utils import error_utils
 
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord import sums
+from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.features import LABELS, MASK, SEGMENTATION
 from voc_seg_tfrecord.labels import background_index
+
+INFO = "dataset_info.json"
+"""The file that makes a folder a dataset."""
 
 
 def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.DatasetBuilder:
@@ -24,20 +29,48 @@ def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.D
 
     Raises:
       ConfigError: if there is no such dataset.
+      RecordError: if the files that describe it are damaged.
     """
     folder = epath.Path(name).expanduser()
-    if (folder / "dataset_info.json").exists():
-        return tfds.builder_from_directory(folder)
-    try:
-        return read_only_builder.builder_from_files(name, data_dir=data_dir)
-    except (tfds.core.DatasetNotFoundError, ValueError):
+    if not (folder / INFO).exists():
+        folder = _find(name, data_dir)
+    if folder is None:
         place = data_dir or "TFDS's data_dir"
         raise ConfigError(
             name,
             found=f"no such dataset in {place}, and no version folder at this path",
             expected="a built dataset such as voc_seg_tfrecord/2012",
             remedy="build it with `tfds build`, or name your datasets' folder with --data_dir",
+        )
+    sums.check(folder)
+    try:
+        builder = tfds.builder_from_directory(folder)
+        if not builder.info.splits:
+            raise ValueError("no splits")
+    except Exception as error:  # TFDS lets out whatever its parsers raise
+        raise RecordError(
+            folder,
+            found=f"a damaged {INFO}, features.json or metadata.json: {_brief(error)}",
+            expected="the files of a dataset that was built completely",
+            remedy="copy the dataset again, or build it again",
+            kind="damaged dataset",
         ) from None
+    return builder
+
+
+def _find(name: str, data_dir: epath.PathLike | None) -> epath.Path | None:
+    """Returns the folder of a dataset, None if there is none."""
+    try:
+        # TFDS's public function opens it too, and says of a damaged one that there is none.
+        with error_utils.reraise_with_context(ValueError):  # it wants to add to errors
+            return read_only_builder._find_builder_dir(name, data_dir=data_dir)
+    except ValueError:  # no name that TFDS takes
+        return None
+
+
+def _brief(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def split_name(name: str) -> tuple[str, list[str]]:

@@ -80,6 +80,7 @@ def scan(
     function: Callable[[Record], Result],
     *,
     progress: bool = False,
+    complete: bool = True,
 ) -> Iterator[Result]:
     """Calls a function with each record of a split, in as many threads as there are cores.
 
@@ -88,18 +89,29 @@ def scan(
       split: a split's name.
       function: called once per record, in any thread.
       progress: whether to show a bar on standard error.
+      complete: whether there must be as many records as the dataset's info says.
 
     Yields:
       What the function returns, in the order of the records.
 
     Raises:
-      RecordError: if a shard or a record cannot be read.
+      RecordError: if a shard or a record cannot be read; or, at the end, if records are lost,
+        as when a shard was cut at the end of a record.
     """
     total = builder.info.splits[split].num_examples
     read = ordered_map(lambda record: function(parse(record)), serialized(builder, split))
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
+    count = 0
     for _, result in bar:
+        count += 1
         yield result
+    if complete and count != total:
+        raise RecordError(
+            f"{builder.info.full_name}@{split}",
+            found=f"{count} records",
+            expected=f"{total} records, as the dataset's info says",
+            remedy="copy the dataset again, or build it again",
+        )
 
 
 def serialized(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[bytes]:

@@ -111,7 +111,7 @@ def _verify_split(
         verify_record.examine, class_names(builder), background(builder), split, source
     )
     try:
-        for found in records.scan(builder, split, examine, progress=progress):
+        for found in records.scan(builder, split, examine, progress=progress, complete=False):
             count += 1
             problems = found.problems
             if found.id in digests:

@@ -4,10 +4,11 @@ import argparse
 
 from etils import epath
 
+from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.audit.dataset import background, open_built
 from voc_seg_tfrecord.audit.preview import check_ending, save, sheet
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.features import MASK
 
 SUMMARY = "draw images, masks, overlays and a legend"
@@ -32,7 +33,10 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(args.dataset, found="no masks", expected="a segmentation dataset")
     split = args.split or next(iter(builder.info.splits))
     try:
-        examples = list(builder.as_dataset(split=split).take(args.num).as_numpy_iterator())
+        with storage.told(f"{builder.info.full_name}, split {split}"):
+            examples = list(builder.as_dataset(split=split).take(args.num).as_numpy_iterator())
+    except VocSegError:
+        raise
     except ValueError as error:
         raise ConfigError("--split", found=str(error), expected="a split of the dataset") from None
     if not examples:

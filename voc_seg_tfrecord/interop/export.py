@@ -131,7 +131,8 @@ def _examples(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[dict[st
         # In the dataset's own order, so that an export is the same each time.
         read_config=tfds.ReadConfig(interleave_cycle_length=1),
     )
-    return iter(dataset.as_numpy_iterator())
+    with storage.told(f"{builder.info.full_name}, split {split}"):
+        yield from dataset.as_numpy_iterator()
 
 
 def _write_tree(examples: Iterator[dict[str, Any]], root: epath.Path, split: str) -> int:

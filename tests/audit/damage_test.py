@@ -1,0 +1,111 @@
+"""A damaged dataset is noticed: flipped bytes and lost records, by each command that reads."""
+
+import contextlib
+import pathlib
+import random
+import shutil
+
+from PIL import Image
+import pytest
+import tensorflow as tf
+
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import RecordError
+
+FLIPS = 30
+SPLIT = "train"
+SHARD = "voc_seg_tfrecord-train.tfrecord-00000-of-00001"
+FILES = [SHARD, "dataset_info.json", "features.json", "metadata.json"]
+
+
+@pytest.fixture
+def folder(sample, tmp_path):
+    """A copy of the sample that a test may damage."""
+    return pathlib.Path(shutil.copytree(sample.data_dir, tmp_path / "copy"))
+
+
+@pytest.fixture
+def predictions(sample, tmp_path):
+    (tmp_path / "predictions").mkdir()
+    for example in sample.as_dataset(split=SPLIT).as_numpy_iterator():
+        name = pathlib.Path(example["image/filename"].decode()).with_suffix(".png")
+        mask = example["segmentation_mask"][..., 0].copy()
+        mask[mask == 255] = 0  # void is no prediction
+        Image.fromarray(mask).save(tmp_path / "predictions" / name)
+    return tmp_path / "predictions"
+
+
+@pytest.fixture
+def commands(folder, predictions, tmp_path):
+    """The command lines that read the copy; each is right while the copy is whole."""
+    out = tmp_path / "out"
+    lines = {
+        "verify": ["verify", folder],
+        "stats": ["stats", folder],
+        "leaks": ["leaks", folder, folder],
+        "preview": ["preview", folder, "--split", SPLIT, "--out", tmp_path / "sheet.png"],
+        "export": ["export", folder, "--layout", "raw", "--out", out],
+        "evaluate": ["evaluate", f"{folder}@{SPLIT}", "--predictions", predictions],
+    }
+    lines = {name: [str(word) for word in line] for name, line in lines.items()}
+    for line in lines.values():
+        assert cli.main(line) == 0, line
+    shutil.rmtree(out)
+    return lines
+
+
+def test_every_command_notices_a_flipped_byte_in_any_file(folder, commands, capsys):
+    rng = random.Random(0)
+    for name in FILES:
+        whole = (folder / name).read_bytes()
+        for flip in range(FLIPS):
+            data = bytearray(whole)
+            data[rng.randrange(len(data))] ^= rng.randrange(1, 256)
+            (folder / name).write_bytes(data)
+            # Verify sees each; the others share how they open and read, so they take turns.
+            turn = [*commands][1 + flip % (len(commands) - 1)]
+            for command in ("verify", turn):
+                assert cli.main(commands[command]) == 1, (name, flip, command)
+                said = "".join(capsys.readouterr())
+                assert "error: " in said or "fault" in said
+                assert name in said or SPLIT in said
+        (folder / name).write_bytes(whole)
+
+
+def test_a_shard_cut_at_the_end_of_a_record_is_noticed(folder, commands, capsys):
+    records = list(tf.data.TFRecordDataset(str(folder / SHARD)).as_numpy_iterator())
+    with tf.io.TFRecordWriter(str(folder / SHARD)) as writer:
+        for record in records[:-1]:
+            writer.write(record)
+    for command in ("verify", "stats", "leaks", "evaluate", "export"):
+        assert cli.main(commands[command]) == 1, command
+        said = "".join(capsys.readouterr())
+        assert "2 records" in said or "damaged" in said, command
+
+
+@pytest.mark.parametrize("name", FILES[1:])
+def test_a_damaged_file_of_a_dataset_without_digests_is_an_error_of_ours(folder, name):
+    (folder / "SHA256SUMS").unlink()
+    rng = random.Random(0)
+    whole = (folder / name).read_bytes()
+    for _ in range(100):
+        data = bytearray(whole)
+        data[rng.randrange(len(data))] ^= rng.randrange(1, 256)
+        (folder / name).write_bytes(data)
+        with contextlib.suppress(RecordError):  # what can still be read is not noticed
+            open_built(str(folder))
+
+
+def test_digests_that_are_damaged_themselves_are_noticed(folder):
+    sums = folder / "SHA256SUMS"
+    sums.write_bytes(sums.read_bytes().replace(b"features", b"featurez"))
+    with pytest.raises(RecordError, match=r"featurez\.json: no such file"):
+        open_built(str(folder))
+
+
+def test_the_digests_are_those_that_sha256sum_checks(folder):
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    listed = [line.partition("  ")[2] for line in lines]
+    shards = {path.name for path in folder.iterdir() if "tfrecord-" in path.name}
+    assert {*listed, *shards, "SHA256SUMS"} == {path.name for path in folder.iterdir()}

@@ -1,0 +1,52 @@
+"""The file SHA256SUMS of a dataset: the digests of its small files, which carry no checksums.
+
+Each record of a shard has a checksum of its own. What says which records there are, and what they
+mean, has none: one wrong bit in `features.json` may change a class name. `sha256sum -c SHA256SUMS`
+in the dataset's folder checks the same.
+"""
+
+import hashlib
+
+from etils import epath
+
+from voc_seg_tfrecord.errors import RecordError
+
+NAME = "SHA256SUMS"
+"""The name of the file."""
+
+_ENDINGS = (".json", ".txt")  # info, features, metadata and class names
+
+
+def write(folder: epath.Path) -> None:
+    """Writes the digests of a dataset's small files."""
+    paths = (path for path in folder.iterdir() if path.name.endswith(_ENDINGS))
+    lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(paths)]
+    (folder / NAME).write_text("".join(lines))
+
+
+def check(folder: epath.Path) -> None:
+    """Compares a dataset's small files with their digests, if it has any.
+
+    Raises:
+      RecordError: naming the first file that is missing or was changed.
+    """
+    sums = folder / NAME
+    if not sums.exists():
+        return
+    for line in sums.read_bytes().splitlines():
+        digest, _, name = line.decode("utf-8", "replace").partition("  ")
+        path = folder / name
+        found = _digest(path) if name and "/" not in name and path.exists() else ""
+        if found != digest:
+            raise RecordError(
+                path,
+                found=f"a file with the sha256 {found}" if found else "no such file",
+                expected=f"the sha256 {digest}, as {NAME} says",
+                remedy="copy the dataset again, or build it again; if you changed the file "
+                f"yourself, remove {sums}",
+                kind="damaged dataset",
+            )
+
+
+def _digest(path: epath.Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
