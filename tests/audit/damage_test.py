@@ -13,7 +13,7 @@ from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import RecordError
 
-FLIPS = 30
+FLIPS = 12
 SPLIT = "train"
 SHARD = "voc_seg_tfrecord-train.tfrecord-00000-of-00001"
 FILES = [SHARD, "dataset_info.json", "features.json", "metadata.json"]
