@@ -75,6 +75,47 @@ def test_a_tree_with_overlapping_lists_is_still_read(export, capsys):
     assert report["examined"] == 3
 
 
+def test_overlapping_lists_keep_their_names_in_what_else_is_found(export, capsys):
+    exports.put(export, "ImageSets/Segmentation/val.txt", "000032\nunannotated\n")
+    _, report = check(export, capsys)
+    assert "unannotated: listed in split 'validation', but it has no mask" in json.dumps(report)
+    assert report["splits"] == {"default": 3, "validation": 1}
+
+
+def test_images_of_wrong_lists_are_not_said_to_be_in_train(export, capsys):
+    exports.put(export, "ImageSets/Segmentation/test.txt", "000032\n000032\n")
+    status, report = check(export, capsys)
+    assert status == 1
+    assert kinds(report) == {"id list": 1, "note": 1, "no mask": 1}
+    assert report["examined"] == 3
+    text = json.dumps(report)
+    assert "unannotated: this image has no mask" in text
+    assert "The splits are not decided, so all images were read" in text
+    assert "train" not in text
+
+
+def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(export, capsys):
+    images, masks = export / "JPEGImages", export / "SegmentationClass"
+    (export / "labelmap.txt").unlink()
+    exports.put(export, "class_names.txt", "apple\nbackground\ntree\n")
+    (images / "photo.v1.2.jpeg").write_bytes((images / "photo.v1.2.jpeg").read_bytes()[:-9])
+    (masks / "000032.png").write_bytes((masks / "000032.png").read_bytes()[:-20])
+    Image.new("RGB", (5, 5), (1, 2, 3)).save(masks / "extra.png")
+    exports.put_image(export, "JPEGImages/extra.jpg")
+    exports.put(export, "ImageSets/Segmentation/train.txt", "extra\n")
+    status, report = check(export, capsys)
+    assert status == 1
+    assert kinds(report) == {
+        "mask": 1,
+        "damaged file": 2,
+        "size of mask and image differ": 1,
+        "no mask": 1,
+        "note": 1,
+    }
+    assert "it was not checked whether their values are classes" in json.dumps(report)
+    assert all(row["pixels"] == 0 for row in report["classes"])
+
+
 def test_a_tree_without_class_names_is_still_read(tmp_path, capsys):
     exports.mmsegmentation(tmp_path)
     status, report = check(tmp_path, capsys)

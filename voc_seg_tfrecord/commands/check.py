@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if report.plan:
         print(describe(report.plan, config), end="\n\n")
     _print_findings(summary)
-    if report.plan:
+    if report.pixels.any():
         _print_classes(summary)
     print(f"\n{report.examined} images read; " + _verdict(report))
     return 0 if report.ok else 1

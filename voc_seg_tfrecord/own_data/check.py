@@ -1,7 +1,7 @@
 """Finds everything that is wrong with a tree, in one reading that no file stops."""
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import dataclasses
 import functools
 import hashlib
@@ -12,24 +12,28 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import (
-    ConfigError,
-    MaskError,
-    SplitError,
-    VocSegError,
-)
+from voc_seg_tfrecord.errors import MaskError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.features import MASK
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks import read, stored
+from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.own_data.fallback import Fallback, plan_to_read
 from voc_seg_tfrecord.own_data.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
-from voc_seg_tfrecord.own_data.plan import Plan, make_plan
+from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.pool import ordered_map
 from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
 # What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".
 _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
+
+# What is wrong with an id's files, its mask's pixels by value, and the hash of its image.
+_Read = tuple[list[Finding], np.ndarray | None, bytes]
+
+# The rule of masks that say nothing, where it is not decided what the real ones mean.
+_BLANK = index_rule(1)
 
 
 def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
@@ -46,50 +50,52 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
       ConfigError: if the config itself is wrong, as a build would raise it.
     """
     report = Report(class_names=tuple(config.class_names))
-    try:
-        plan = make_plan(tree, config)
-    except ConfigError:
-        raise
-    except VocSegError as error:
-        report.findings.append(finding_of(error))
-        plan = _plan_of_everything(tree, config, report)
-        if plan is None:
-            return report
-    report.plan = plan
-    report.findings += _notes(plan)
+    found = plan_to_read(tree, config)
+    report.findings += map(finding_of, found.problems)
+    plan = found.plan
+    if plan is None:
+        return report
+    if found.splits and found.meaning:
+        report.plan = plan
+    report.findings += _notes(found)
     pairs = _pairs(plan, config, report)
-    spec = config.example_spec(plan.rule)
-    digests = _read_all(pairs, spec, report)
+    if found.meaning:
+        read_one = functools.partial(_read_one, config.example_spec(plan.rule))
+    else:
+        read_one = functools.partial(_read_one, config.example_spec(_BLANK), blank=True)
+    digests = _read_all(pairs, read_one, report)
     report.findings += _unused(plan)
     report.findings += _same_in_two_splits(plan, digests)
     return report
 
 
-def _plan_of_everything(tree: VocTree, config: VocSegConfig, report: Report) -> Plan | None:
-    """Returns a plan with all images in one split, to read on although the splits are wrong."""
-    try:
-        everything = dataclasses.replace(config, splits={"train": 1.0}, missing_mask="skip")
-        return make_plan(tree, everything)
-    except VocSegError as error:
-        if not report.findings or report.findings[-1].message != str(error):
-            report.findings.append(finding_of(error))
-        return None
-
-
-def _notes(plan: Plan) -> Iterable[Finding]:
-    for note in plan.notes:
+def _notes(found: Fallback) -> Iterable[Finding]:
+    plan, notes = found.plan, list(found.plan.notes)
+    if not found.splits:
+        notes.append("The splits are not decided, so all images were read, whatever the lists say.")
+    if not found.meaning:
+        notes.append(
+            "It is not decided what the masks mean. So they were decoded and compared with the "
+            "size of their images, but it was not checked whether their values are classes."
+        )
+    for note in notes:
         yield Finding("note", str(plan.tree.root), note, IGNORED)
     for split, ids in plan.left_out.items():
+        listed = f"listed in split {split!r}, but it has no mask"
         for image_id in ids:
-            message = f"{image_id}: listed in split {split!r}, but it has no mask"
+            message = f"{image_id}: {listed if found.splits else 'this image has no mask'}"
             yield Finding("no mask", image_id, message, LEFT_OUT)
 
 
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
-    """Returns split and pair of each id whose files all exist."""
+    """Returns split and pair of each id whose files all exist, of ids in two splits the first."""
     found = []
+    seen: set[str] = set()
     for split, ids in plan.splits.items():
         for image_id in ids:
+            if image_id in seen:
+                continue
+            seen.add(image_id)
             try:
                 (pair,) = plan.tree.pairs(split, [image_id], config.parts)
             except SplitError as error:
@@ -100,11 +106,11 @@ def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, 
 
 
 def _read_all(
-    pairs: list[tuple[str, Pair]], spec: ExampleSpec, report: Report
+    pairs: list[tuple[str, Pair]], read_one: Callable[[tuple[str, Pair]], _Read], report: Report
 ) -> dict[bytes, list[tuple[str, str]]]:
     """Decodes everything; returns split and id by the hash of the image's bytes."""
     digests: dict[bytes, list[tuple[str, str]]] = collections.defaultdict(list)
-    results = ordered_map(functools.partial(_read_one, spec), pairs)
+    results = ordered_map(read_one, pairs)
     for (split, pair), (problems, histogram, digest) in tqdm(
         results, total=len(pairs), desc="Checking...", unit=" images", leave=False
     ):
@@ -118,14 +124,15 @@ def _read_all(
     return digests
 
 
-def _read_one(
-    spec: ExampleSpec, item: tuple[str, Pair]
-) -> tuple[list[Finding], np.ndarray | None, bytes]:
+def _read_one(spec: ExampleSpec, item: tuple[str, Pair], *, blank: bool = False) -> _Read:
+    """Reads an id's files; with `blank`, another mask of the same size stands in for its mask."""
     _, pair = item
     digest = b""
     try:
         raw = pair.read()
         digest = hashlib.sha256(raw.image.data).digest()
+        if blank and raw.mask is not None:
+            raw = dataclasses.replace(raw, mask=_blank(raw.mask))
         example = make_example(raw, spec)
         mask = pillow.decode(File(example[MASK], str(pair.mask)), MaskError).values()
     except VocSegError as error:
@@ -134,7 +141,13 @@ def _read_one(
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, digest
-    return [], np.bincount(mask.ravel(), minlength=256), digest
+    histogram = None if blank else np.bincount(mask.ravel(), minlength=256)
+    return [], histogram, digest
+
+
+def _blank(mask: File) -> File:
+    """Decodes a mask, and returns one of the same size that means nothing in its place."""
+    return File(read.filled(stored.read_samples(mask).values.shape[:2], 0).png, mask.where)
 
 
 def _unused(plan: Plan) -> Iterable[Finding]:
