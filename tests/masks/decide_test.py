@@ -98,7 +98,10 @@ def test_the_first_rule_that_fits_all_masks_decides(decide, masks, class_file, b
         ([SHUFFLED], "black at palette index 1"),
         ([VOID_ELSEWHERE], "VOC's colour of void at palette index 1"),
         ([BINARY], "only the values 0 and 255 in 1 of 1 masks"),
-        ([BINARY, BINARY, GREY_VOID], "in 2 of 3 masks, the first is .*0.png. 1 masks show"),
+        (
+            [BINARY, BINARY, GREY_VOID],
+            r"0.png: .*in 2 of 3 masks, of which this is the first. 1 masks show",
+        ),
         ([BINARY, GREY], "only the values 0 and 255 in 1 of 2 masks"),
         ([ZEROS_BEHIND], "indices 0 and 255 have the same colour 0,0,0. Both are in use"),
         ([VOC, VOC, ZEROS_BEHIND], r"(?s)2.png: the palette indices 0 and 255.*1 such masks, of 3"),
@@ -108,7 +111,14 @@ def test_the_first_rule_that_fits_all_masks_decides(decide, masks, class_file, b
         ([rgb((0, 0, 0), (1, 2, 3))], "an RGB mask with colours whose class nobody said"),
         ([rgb((0, 0, 0), (1, 1, 1))], "an RGB mask in which red, green and blue are equal"),
         ([rgb((0, 0, 0), (128, 128, 128))], "Say --masks_by index if red is the class"),
-        ([palette([[0, 1]], BLACK, (9, 9, 9)), palette([[0, 1]], BLACK, (8, 8, 8))], "index 1 has"),
+        (
+            [palette([[0, 1]], BLACK, (9, 9, 9)), *2 * [palette([[0, 1]], BLACK, (8, 8, 8))]],
+            r"1.png: palette index 1 .* of 2 such masks of 3 in all, and 9,9,9 in 1, .*0.png",
+        ),
+        (
+            [VOC, VOC, OWN_ORDER_VOID],
+            "2.png: VOC's colours, .*the first of 1 such masks, of 3 in all",
+        ),
     ],
 )
 def test_what_cannot_be_told_is_refused(decide, masks, words):

@@ -30,7 +30,7 @@ and SBD. `survey` collects what they judge.
 import dataclasses
 
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.masks import evidence, refusals
+from voc_seg_tfrecord.masks import evidence, notes, refusals
 from voc_seg_tfrecord.masks.colors import void_colors
 from voc_seg_tfrecord.masks.decision import AS_SAID, By, Decision
 from voc_seg_tfrecord.masks.question import Question
@@ -107,7 +107,7 @@ def _with_other_reading(question: Question, by_color: Decision) -> Decision:
     found = question.found
     if not found.pairs or not evidence.known_values(found, question.by_value):
         return by_color
-    return dataclasses.replace(by_color, notes=(refusals.color_note(question),))
+    return dataclasses.replace(by_color, notes=(notes.color_note(question),))
 
 
 def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
@@ -149,7 +149,7 @@ def _by_palette(question: Question, by_color: Decision) -> Decision:
         raise refusals.shared_color(question, "by their values")
     if evidence.own_palettes(found):
         raise refusals.two_colors(question)
-    return Decision("index", "a private palette", notes=(refusals.PRIVATE,))
+    return Decision("index", "a private palette", notes=(notes.PRIVATE,))
 
 
 def _with_void_checked(question: Question, decision: Decision) -> Decision:
@@ -167,5 +167,5 @@ def _with_void_checked(question: Question, decision: Decision) -> Decision:
     first = min(seen.first for seen in binary if seen.masks)
     if masks > found.void.masks:
         raise refusals.binary(question, masks, first)
-    note = refusals.binary_note(question, masks, first)
+    note = notes.binary_note(question, masks, first)
     return dataclasses.replace(decision, notes=(*decision.notes, note))

@@ -19,14 +19,12 @@ class Question:
       class_names: the names of the classes, in mask order.
       class_file: the class file of the set, if it has one.
       void: values, names and colours that mean void.
-      where: the mask folder, for errors.
     """
 
     found: Survey
     class_names: Sequence[str] = VOC_CLASSES
     class_file: ClassFile | None = None
     void: Void = (VOID, *VOID_NAMES, VOID_COLOR)
-    where: object = "masks"
 
     @property
     def colored(self) -> bool:

@@ -3,18 +3,10 @@
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks import evidence
+from voc_seg_tfrecord.masks.notes import SHOWN, rgb, table
 from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS
 
-PRIVATE = (
-    "The palette's colours are not VOC's, so the values are taken as classes. Look at a preview."
-)
-ORDER = (
-    "The masks have VOC's palette, and the class names are VOC's in another order. The values are "
-    "taken as classes in the order of your names. Say --masks_by color if the colours have "
-    "VOC's meaning."
-)
-_SHOWN = 8  # colours or entries that a message lists
 _ASK = (
     "Say --masks_by index if the values are the classes, or --masks_by color if the colours are. "
     "Look at a preview afterwards"
@@ -31,7 +23,7 @@ def shared_color(question: Question, reading: str) -> MaskError:
     return MaskError(
         seen.first,
         found=f"the palette indices {shared.lower} and {shared.index} have the same colour "
-        f"{_text(shared.color)}. {how}. {_count(seen.masks, found.examined)}",
+        f"{rgb(shared.color)}. {how}. {_count(seen.masks, found.examined)}",
         expected=f"a colour of its own for each value, because the masks would be read {reading}",
         remedy="Say --masks_by index if the values are the classes. If the colours are, export "
         "the masks again with a palette that holds each colour once",
@@ -61,12 +53,17 @@ def out_of_place(question: Question) -> MaskError:
 
 def two_colors(question: Question) -> MaskError:
     """One index has two colours, so each mask has a palette of its own."""
-    index, one, other = evidence.two_colors(question.found)
-    pair = question.found.pairs[index, other]
+    found = question.found
+    index, one, other = evidence.two_colors(found)
+    here = found.pairs[index, other]
+    # Masks with VOC's own palette are not decoded, so which of them use the index is not known.
+    there = found.pairs.get((index, one))
+    where = f"in {there.masks}, such as {there.first}" if there else "in VOC's palette"
     return MaskError(
-        pair.first,
-        found=f"palette index {index} has the colour {_text(other)} here, and {_text(one)} in "
-        "another mask. So the masks do not share one palette",
+        here.first,
+        found=f"palette index {index} has the colour {rgb(other)} here, in the first of "
+        f"{here.masks} such masks of {found.examined} in all, and {rgb(one)} {where}. So the "
+        "masks do not share one palette",
         expected="one palette for all masks, or a class file that says which colour is which class",
         remedy="If the colours are the classes, write a labelmap.txt with a line for each, such "
         "as crack:250,50,83::. If the values are the classes, say --masks_by index",
@@ -77,10 +74,12 @@ def ask(question: Question) -> MaskError:
     """VOC's colours are in use at other indices, and values and colours are both possible."""
     found = question.found
     moved = evidence.out_of_place(found) or list(found.pairs)[:1]
+    seen = found.pairs[moved[0]] if moved else found.rgb
     return MaskError(
-        found.pairs[moved[0]].first if moved else found.rgb.first,
-        found="VOC's colours, but not as in VOC's palette, or with names in another order. So it "
-        f"is not clear what they mean:\n    {_table(question)}",
+        seen.first,
+        found="VOC's colours, but not as in VOC's palette, or with names in another order. "
+        f"{_count(seen.masks, found.examined)}. So it is not clear what they mean:\n"
+        f"    {table(question)}",
         expected="masks in which values and colours agree, or a class file with the colours",
         remedy=_ASK,
     )
@@ -89,10 +88,11 @@ def ask(question: Question) -> MaskError:
 def other_colors(question: Question) -> MaskError:
     """A class file has colours that no mask uses; the masks use VOC's."""
     found, source = question.found, question.class_file.source
-    pair = evidence.out_of_place(found)[0]
+    seen = found.pairs[evidence.out_of_place(found)[0]]
     return MaskError(
-        found.pairs[pair].first,
-        found=f"colours of VOC's palette in another order, and none of the colours of {source}",
+        seen.first,
+        found=f"colours of VOC's palette in another order, and none of the colours of {source}. "
+        f"{_count(seen.masks, found.examined)}",
         expected=f"the colours of {source}, or VOC's palette with each colour at its own index",
         remedy=f"Correct the colours in {source}, or say --masks_by index if the values are the "
         "classes",
@@ -101,11 +101,11 @@ def other_colors(question: Question) -> MaskError:
 
 def grey_rgb(question: Question) -> MaskError:
     """RGB masks in which red, green and blue are equal: values or colours."""
-    rgb = question.found.rgb
+    seen, examined = question.found.rgb, question.found.examined
     return MaskError(
-        rgb.first,
+        seen.first,
         found="an RGB mask in which red, green and blue are equal. "
-        f"{_count(rgb.masks, question.found.examined)}. The colours in use are {_colors(question)}",
+        f"{_count(seen.masks, examined)}. The colours in use are {_colors(question)}",
         expected="class indices in a greyscale or palette mask, or a class file with the colours",
         remedy="Say --masks_by index if red is the class. If these are colours, write a "
         "labelmap.txt with a line for each, such as crack:255,255,255::",
@@ -132,9 +132,9 @@ def strange_rgb(question: Question) -> MaskError:
 def binary(question: Question, masks: int, first: str) -> MaskError:
     """255 may be void or a class."""
     return MaskError(
-        question.where,
-        found=f"only the values 0 and {VOID} in {masks} of {question.found.examined} masks, the "
-        f"first is {first}. {question.found.void.masks} masks show {VOID} to be void",
+        first,
+        found=f"only the values 0 and {VOID} in {masks} of {question.found.examined} masks, of "
+        f"which this is the first. {question.found.void.masks} masks show {VOID} to be void",
         expected=f"other values besides 0 and {VOID}; with only these two, {VOID} may be void or "
         "a foreground class",
         remedy=f'If {VOID} is a class, say "values": {{"0": 0, "{VOID}": 1}} '
@@ -142,56 +142,13 @@ def binary(question: Question, masks: int, first: str) -> MaskError:
     )
 
 
-def binary_note(question: Question, masks: int, first: str) -> str:
-    """A note that 255 is void, although some masks hold nothing but 0 and 255."""
-    return (
-        f"{masks} of {question.found.examined} masks hold only the values 0 and {VOID}, the first "
-        f"is {first}. There {VOID} is void, as in the {question.found.void.masks} masks that show "
-        "it to be void."
-    )
-
-
-def color_note(question: Question) -> str:
-    """A note that shows what the colours become, beside what the values would become."""
-    whose = f"in {question.class_file.source}" if question.colored else "VOC's"
-    return (
-        f"The colours are {whose}, and they give the classes. With --masks_by index, the values "
-        f"would. {_table(question)}"
-    )
-
-
-def _table(question: Question) -> str:
-    found, by_value, by_color = question.found, question.by_value, question.by_color
-    lines = [
-        f"index {index} with colour {_text(color)} is {_name(by_color.get(color))} by colour and "
-        f"{_name(by_value.get(index))} by value"
-        for index, color in sorted(found.pairs, key=lambda pair: pair[0])
-        if color is not None
-    ]
-    lines += [
-        f"colour {_text(color)} is {_name(by_color.get(color))}" for color in sorted(found.colors)
-    ]
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "; ".join(lines[:_SHOWN] + more) + "."
-
-
 def _colors(question: Question) -> str:
     colors = question.found.colors
     most = sorted(colors, key=lambda color: (-colors[color].pixels, color))
-    listed = ", ".join(f"{_text(c)} on {colors[c].pixels} pixels" for c in most[:_SHOWN])
-    more = f" and {len(colors) - _SHOWN} more" if len(colors) > _SHOWN else ""
+    listed = ", ".join(f"{rgb(c)} on {colors[c].pixels} pixels" for c in most[:SHOWN])
+    more = f" and {len(colors) - SHOWN} more" if len(colors) > SHOWN else ""
     return listed + more
 
 
 def _count(masks: int, of: int) -> str:
     return f"This is the first of {masks} such masks, of {of} in all"
-
-
-def _text(color: tuple[int, int, int]) -> str:
-    return ",".join(map(str, color))
-
-
-def _name(meaning: int | str | None) -> str:
-    if meaning is None:
-        return "no class"
-    return "void" if meaning == VOID else str(meaning)

@@ -20,7 +20,7 @@ colours for classes of its own. The evidence:
 import dataclasses
 
 from voc_seg_tfrecord.labels import VOC_CLASSES
-from voc_seg_tfrecord.masks import evidence, refusals
+from voc_seg_tfrecord.masks import evidence, notes, refusals
 from voc_seg_tfrecord.masks.decision import Decision
 from voc_seg_tfrecord.masks.question import Question
 
@@ -50,7 +50,7 @@ def by_voc_colors(question: Question, by_color: Decision) -> Decision:
     no_colors = evidence.void_value_has_class_color(found) or not (
         found.palette_colors <= question.by_color.keys()
     )
-    by_value = Decision("index", "a private palette", notes=(refusals.PRIVATE,))
+    by_value = Decision("index", "a private palette", notes=(notes.PRIVATE,))
     if no_colors:
         wrong = evidence.black_above_0(found) or evidence.void_color_elsewhere(found)
         if no_values or wrong:
@@ -76,7 +76,7 @@ def noted(question: Question, decision: Decision, *, always: bool = True) -> Dec
     if not (always or reordered or set(question.class_names) != set(VOC_CLASSES)):
         return decision
     reason = f"{decision.reason}, indices in another order" if reordered else decision.reason
-    return dataclasses.replace(decision, reason=reason, notes=(refusals.color_note(question),))
+    return dataclasses.replace(decision, reason=reason, notes=(notes.color_note(question),))
 
 
 def order_note(question: Question) -> tuple[str, ...]:
@@ -85,4 +85,4 @@ def order_note(question: Question) -> tuple[str, ...]:
     voc = question.found.voc or question.found.pairs
     if not voc or question.class_file or names == VOC_CLASSES or set(names) != set(VOC_CLASSES):
         return ()
-    return (refusals.ORDER,)
+    return (notes.ORDER,)

@@ -17,6 +17,7 @@ MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "Segmenta
 _MMSEGMENTATION = Layout("imgs", "gts", "_img", "_gt", lists="splits")
 _ROBOFLOW_MASK = "_mask"
 _ROBOFLOW_FOLDERS = ("train", "valid", "test")
+_SHOWN = 8  # folders that a message lists
 _DEEP = 3  # levels below the given folder in which a tree is searched
 
 _KNOWN_LAYOUTS = f"""\
@@ -44,9 +45,13 @@ def find_tree(folder: epath.Path, *, flat: bool = False) -> VocTree:
     """
     roots = find_roots(folder)
     if len(roots) > 1:
+        shown = [str(path) for path in roots[:_SHOWN]]
+        shown += [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
         raise LayoutError(
             folder,
-            found=f"{len(roots)} trees:" + "".join(f"\n    {path}" for path in roots),
+            found=f"{len(roots)} trees:"
+            + "".join(f"\n    {path}" for path in roots[:_SHOWN])
+            + more,
             expected="one tree",
             remedy="give the folder of one of them",
         )
@@ -110,15 +115,18 @@ def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Lay
     if not images:
         raise LayoutError(
             root / IMAGES,
-            found=f"no image, but {len(masks)} masks in {layout.masks}",
+            found=f"no image, but {len(masks)} masks in {layout.masks}, such as "
+            f"{min(masks.values())}",
             expected="an image for each mask",
             remedy="export again with the images (in CVAT, tick 'Save images'), or copy them there",
         )
     tasks = sorted({mask_id.partition("/")[0] for mask_id in masks if "/" in mask_id})
     if tasks and not set(masks) & set(images):
+        more = f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
         raise LayoutError(
             root / layout.masks,
-            found=f"masks of several tasks, in {', '.join(tasks)}",
+            found=f"masks of several tasks, in {', '.join(tasks[:_SHOWN])}{more}: {len(masks)} "
+            f"masks, such as {min(masks.values())}, and none has the name of an image",
             expected="one mask for each image",
             remedy=f"choose a task: --masks {layout.masks}/{tasks[0]}",
         )
@@ -127,14 +135,19 @@ def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Lay
 
 def _no_masks(root: epath.Path) -> LayoutError:
     there = sorted(path.name for path in root.iterdir() if not path.name.startswith("."))
-    found = "no masks" + (f" among {', '.join(there[:8])}" if there else " in an empty folder")
+    found = "no masks" + (f" among {', '.join(there[:_SHOWN])}" if there else " in an empty folder")
     expected = _KNOWN_LAYOUTS
     remedy = (
         "export in the Pascal VOC segmentation format, or name the folders with --images and "
         "--masks"
     )
-    if any(re.search(r"task-\d+-annotation-\d+", name) for name in index_files(root, (".png",))):
-        found = "the brush export of Label Studio, which has one 0/255 PNG per label"
+    pngs = index_files(root, (".png",)).values()
+    brush = sorted(name for name in pngs if re.search(r"task-\d+-annotation-\d+", name))
+    if brush:
+        found = (
+            f"the brush export of Label Studio, which has one 0/255 PNG per label: {len(brush)} "
+            f"files, the first is {brush[0]}"
+        )
     others = _others_in_mask_folders(root)
     if others:
         found = f"no masks, but {others}"

@@ -1,6 +1,6 @@
 """What becomes of listed images that have no mask."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ListError
@@ -37,7 +37,7 @@ def without_masks(
             left_out[name] = [image_id for image_id in ids if image_id in out]
     bare = [name for name, ids in kept.items() if not ids]
     if bare and (config.splits is not None or len(bare) == len(kept)):
-        raise _no_mask(tree, bare[0], len(splits[bare[0]]))
+        raise _no_mask(tree, bare[0], splits[bare[0]])
     return kept, left_out
 
 
@@ -59,10 +59,11 @@ def take_bare(splits: dict[str, list[str]], sources: dict[str, str]) -> list[str
     ]
 
 
-def _no_mask(tree: VocTree, split: str, count: int) -> ListError:
+def _no_mask(tree: VocTree, split: str, ids: Sequence[str]) -> ListError:
+    first = tree.images[ids[0]]
     return ListError(
         f"split {split!r} of {tree.root}",
-        found=f"no mask for any of its {count} images",
+        found=f"no mask for any of its {len(ids)} images, such as {first}",
         expected="at least one image with a mask",
         remedy="leave the split out. Only if all its images show nothing but background, take "
         "them as that: --missing_mask background",

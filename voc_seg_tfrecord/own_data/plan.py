@@ -159,5 +159,5 @@ def _decide(
     paths = [where / name for image_id, name in tree.masks.items() if image_id in listed]
     colored = class_file is not None and class_file.colored
     found = survey(paths, all_colors=colored)
-    question = Question(found, config.class_names, class_file, config.void, where)
+    question = Question(found, config.class_names, class_file, config.void)
     return decide(question, config.masks_by)

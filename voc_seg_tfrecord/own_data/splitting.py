@@ -47,7 +47,7 @@ def split_ids(
     else:
         splits = {name: _read_split(tree, source) for name, source in wanted.items()}
         sources = {name: _file(source) for name, source in wanted.items()}
-    _check_not_empty(splits, tree)
+    _check_not_empty(splits, sources, tree)
     if not config.overlap:
         _check_disjoint(splits, sources, tree)
     return splits, sources, notes
@@ -118,12 +118,14 @@ def _read_split(tree: VocTree, source: str) -> list[str]:
     return tree.read_ids(source)
 
 
-def _check_not_empty(splits: dict[str, list[str]], tree: VocTree) -> None:
+def _check_not_empty(
+    splits: Mapping[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
+) -> None:
     for name, ids in splits.items():
         if not ids:
             raise ListError(
                 f"split {name!r} of {tree.root}",
-                found="no image",
+                found=f"no image ({sources[name]})",
                 expected="at least one image",
                 remedy="change the ratios or the seed, or add images",
             )

@@ -66,9 +66,10 @@ def index_files(
         image_id = naming.id_of(name)
         if image_id and not (without and without.id_of(name)):
             by_id.setdefault(image_id, []).append(name)
+    strange = sorted(names[0] for image_id, names in by_id.items() if unprintable(image_id))
+    if strange:
+        raise _strange_name(folder, strange[0], len(strange))
     for image_id, names in sorted(by_id.items()):
-        if unprintable(image_id):
-            raise _strange_name(folder, names[0])
         found[image_id] = names[0]
         if len(names) > 1:
             found.twins[image_id] = names
@@ -136,10 +137,11 @@ def _look(image_id: str) -> str:
     return unicodedata.normalize("NFC", image_id).casefold()
 
 
-def _strange_name(folder: epath.Path, name: str) -> LayoutError:
+def _strange_name(folder: epath.Path, name: str, count: int) -> LayoutError:
     return LayoutError(
         folder,
-        found=f"the file name {name!r}, which has control characters or is not UTF-8",
+        found=f"the file name {name!r}, which has control characters or is not UTF-8. "
+        f"It is the first of {count} such names",
         expected="names of printable characters in UTF-8",
         remedy="rename the file, and its mask with it",
     )
