@@ -66,6 +66,11 @@ def test_an_id_that_leaves_the_tree_is_refused(line):
         parse(f"a\n{line}\n")
 
 
+def test_lines_that_leave_the_tree_are_counted():
+    with pytest.raises(ListError, match=r"line 2: '/z', .* It is the first of 2 such lines"):
+        parse("a\n/z\n../../z\n")
+
+
 @pytest.mark.parametrize("line", [".", "./.", "a/.", "a//b"])
 def test_an_id_that_names_no_file_is_refused(line):
     with pytest.raises(ListError, match=r"line 2: .* names no file"):

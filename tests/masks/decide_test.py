@@ -117,7 +117,7 @@ def test_the_first_rule_that_fits_all_masks_decides(decide, masks, class_file, b
         ),
         (
             [VOC, VOC, OWN_ORDER_VOID],
-            "2.png: VOC's colours, .*the first of 1 such masks, of 3 in all",
+            r"0.png: VOC's colours, .*the first of 2 such masks, of 2 in all",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
 
 def test_a_split_without_any_mask_is_refused_if_it_was_asked_for(tree):
     asked = config(missing_mask="skip", splits={"train": "train", "test": "test"})
-    with pytest.raises(ListError, match="no mask for any of its 1 images, such as c.jpg"):
+    with pytest.raises(ListError, match=r"no mask for any of its 1 images, such as c.jpg"):
         without_masks(tree(), asked, {"train": ["a"], "test": ["c"]})
 
 

@@ -58,7 +58,7 @@ def test_a_link_to_nowhere_keeps_its_name_for_the_error_of_whoever_reads_it(tmp_
 def test_a_name_that_cannot_be_an_id_is_refused(tmp_path, name):
     (tmp_path / os.fsdecode(name)).touch()
     (tmp_path / "z\x01.jpg").touch()
-    with pytest.raises(LayoutError, match="or is not UTF-8. It is the first of 2 such names"):
+    with pytest.raises(LayoutError, match=r"or is not UTF-8. It is the first of 2 such names"):
         index_files(epath.Path(tmp_path), (".jpg",))
 
 

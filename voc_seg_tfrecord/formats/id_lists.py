@@ -56,20 +56,24 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
         the tree.
     """
     seen: dict[str, list[int]] = {}
+    wrong: list[tuple[int, str, str]] = []
     for number, line in enumerate(_decode(data, where).splitlines(), start=1):
         line = line.strip()
         if not line or (line.startswith("#") and line not in known):
             continue
         found = _resolve(line, known)
-        wrong = _wrong(found)
-        if wrong:
-            raise ListError(
-                f"{where}, line {number}",
-                found=f"{line[:200]!r}, which {wrong}",
-                expected="an image id, a name below the image folder",
-                remedy="remove the line from the list",
-            )
+        if fault := _wrong(found):
+            wrong.append((number, line, fault))
         seen.setdefault(found, []).append(number)
+    if wrong:
+        number, line, fault = wrong[0]
+        more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
+        raise ListError(
+            f"{where}, line {number}",
+            found=f"{line[:200]!r}, which {fault}{more}",
+            expected="an image id, a name below the image folder",
+            remedy="remove the line from the list",
+        )
     if not seen:
         raise ListError(
             where,
@@ -113,7 +117,10 @@ def _decode(data: bytes, where: object) -> str:
         if encoding == "utf-8":
             return data.decode("latin-1")
         raise ListError(
-            where, found=f"not {encoding} text: {error.reason}", expected="UTF-8 text"
+            where,
+            found=f"not {encoding} text: {error.reason}",
+            expected="UTF-8 text",
+            remedy="save the list as UTF-8",
         ) from None
 
 

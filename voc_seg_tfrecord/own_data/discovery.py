@@ -49,9 +49,7 @@ def find_tree(folder: epath.Path, *, flat: bool = False) -> VocTree:
         shown += [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
         raise LayoutError(
             folder,
-            found=f"{len(roots)} trees:"
-            + "".join(f"\n    {path}" for path in roots[:_SHOWN])
-            + more,
+            found=f"{len(roots)} trees:" + "".join(f"\n    {line}" for line in shown),
             expected="one tree",
             remedy="give the folder of one of them",
         )
