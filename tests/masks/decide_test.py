@@ -116,7 +116,7 @@ def test_the_first_rule_that_fits_all_masks_decides(decide, masks, class_file, b
             r"1.png: palette index 1 .* of 2 such masks of 3 in all, and 9,9,9 in 1, .*0.png",
         ),
         (
-            [VOC, VOC, OWN_ORDER_VOID],
+            [OWN_ORDER_VOID, OWN_ORDER_VOID],
             r"0.png: VOC's colours, .*the first of 2 such masks, of 2 in all",
         ),
     ],
