@@ -18,6 +18,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.facts import official_splits, releases
 from voc_seg_tfrecord.formats import decoders
+from voc_seg_tfrecord.official import downloads
 
 PART = VocSegConfig(name="part", release="2012", strict=False)
 NAME = "VOCtrainval.tar"
@@ -207,6 +208,51 @@ def test_an_archive_of_something_else_is_refused(archive, served, tmp_path):
     archive(sha256=hashlib.sha256(data).hexdigest())
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="an archive without VOC2012"):
         build(tmp_path / "data", PART, served[0] / "other")
+
+
+def member(name, **fields):
+    info = tarfile.TarInfo(name)
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info
+
+
+HOSTILE = {
+    "traversal": member("../../../escaped"),
+    "deep traversal": member("VOCdevkit/../../../../escaped"),
+    "absolute": member("/tmp/voc_seg_escaped"),
+    "link out": member("VOCdevkit/escaped", type=tarfile.SYMTYPE, linkname="/etc/passwd"),
+    "hard link out": member("VOCdevkit/escaped", type=tarfile.LNKTYPE, linkname="../../etc/passwd"),
+    "device": member("VOCdevkit/escaped", type=tarfile.CHRTYPE, devmajor=1, devminor=5),
+    "pipe": member("VOCdevkit/escaped", type=tarfile.FIFOTYPE),
+}
+
+
+@pytest.mark.parametrize("bad", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_archive_writes_no_file_of_its_own_choice(bad, archive, tmp_path):
+    folder = tmp_path / "manual"
+    make_archive(folder / NAME)
+    with tarfile.open(folder / NAME, "a") as tar:
+        tar.addfile(bad)
+    archive(sha256=hashlib.sha256((folder / NAME).read_bytes()).hexdigest())
+    assert built(tmp_path, folder) == BOTH
+    assert not list(tmp_path.rglob("*escaped*"))
+    assert not pathlib.Path("/tmp/voc_seg_escaped").exists()
+
+
+def test_an_archive_is_not_unpacked_before_its_hash_was_checked(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(downloads.TfdsFetcher, "extract", lambda *_: pytest.fail("unpacked"))
+    data = archive()
+    put(tmp_path, "manual", data + b"x")
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="bytes, sha256"):
+        build(tmp_path / "data", PART, tmp_path / "manual")
+
+
+def test_nothing_is_kept_of_a_download_that_was_refused(archive, served, tmp_path):
+    data = archive("changed")
+    put(served[0], "changed", data[:-1] + b"x")
+    fails(tmp_path)
+    assert not [path for path in (tmp_path / "data/downloads").rglob("*") if path.is_file()]
 
 
 def test_a_tree_wins_over_an_archive_beside_it(archive, devkit, tmp_path):

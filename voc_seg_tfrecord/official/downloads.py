@@ -1,4 +1,7 @@
-"""Downloads of archives by TFDS's own means, with an answer within seconds if a server is down."""
+"""Downloads of archives into TFDS's own folder of downloads, from servers that are not trusted."""
+
+import pathlib
+import uuid
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -6,8 +9,7 @@ from tensorflow_datasets.core.download import download_manager, resource
 
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.official.archives import NotDownloaded, Verified
-
-_TIMEOUT_SECONDS = 20
+from voc_seg_tfrecord.official.transfer import Transfer, TransferError
 
 
 class TfdsFetcher:
@@ -38,50 +40,49 @@ class TfdsFetcher:
 
     def download(self, archive: Archive) -> epath.Path:
         """Returns an archive from the first address that gives it; see `Fetcher`."""
-        import requests  # here, to keep it out of `import voc_seg_tfrecord`
-
         if not archive.urls:
             raise NotDownloaded(["its size is not known, so it cannot be registered for download"])
         tried = []
         for url in archive.urls:
-            # TFDS retries an address that is down for minutes; asking first takes seconds.
-            problem = self._unreachable(url)
-            if not problem:
-                try:
-                    return epath.Path(self._manager.download(url))
-                except (
-                    tfds.download.DownloadError,
-                    download_manager.NonMatchingChecksumError,
-                    requests.RequestException,
-                    OSError,
-                ) as error:
-                    problem = " ".join(str(error).split())
-            tried.append(f"{url}: {problem}")
+            try:
+                self._transfer(url)
+                return epath.Path(self._manager.download(url))
+            except (
+                TransferError,
+                tfds.download.DownloadError,
+                download_manager.NonMatchingChecksumError,
+            ) as error:
+                tried.append(f"{url}: {' '.join(str(error).split())}")
         raise NotDownloaded(tried)
 
-    def _unreachable(self, url: str) -> str:
-        """Asks an address for the archive's size; returns what is wrong with it, or nothing."""
-        import requests
+    def _transfer(self, url: str) -> None:
+        """Puts a registered archive where TFDS keeps downloads, if it is not there.
 
-        # TFDS keeps downloads; with one kept, no address is asked. It has no public question
-        # for that, nor for its flag and its registered sizes.
+        Raises:
+          TransferError: if the server does not give it.
+        """
+        # TFDS has no public question for what it keeps, nor for registered sizes and its flag.
         # pylint: disable=protected-access
         manager = self._manager
-        if manager._get_checksum_dl_result(resource.Resource(url=url)):
-            return ""
-        try:
-            response = requests.head(
-                url, allow_redirects=True, timeout=_TIMEOUT_SECONDS, verify=manager._verify_ssl
-            )
-        except requests.RequestException as error:
-            return f"no answer: {type(error).__name__}"
-        if response.status_code in (403, 405, 501):  # a server that knows no HEAD
-            return ""
-        if response.status_code != 200:
-            return f"HTTP {response.status_code}"
+        kept = resource.Resource(url=url)
         registered = manager._url_infos.get(url)
-        size = response.headers.get("Content-Length")
-        if registered and size and int(size) != int(registered.size):
-            kind = response.headers.get("Content-Type", "unknown type")
-            return f"{size} bytes ({kind}) instead of the archive's {int(registered.size)}"
-        return ""
+        if registered is None or manager._get_checksum_dl_result(kept):
+            return
+        path = manager._get_dl_path(kept, registered.checksum)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = pathlib.Path(path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex}"))
+        try:
+            size = int(registered.size)
+            found = Transfer(url, part, size, verify=manager._verify_ssl).run()
+            if found != registered.checksum:
+                raise TransferError(f"has wrong checksum: sha256 {found}")
+            resource.write_info_file(
+                url=url,
+                path=path,
+                dataset_name=manager._dataset_name,
+                original_fname=registered.filename or path.name,
+                url_info=registered,
+            )
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
