@@ -9,7 +9,8 @@ from voc_seg_tfrecord.errors import ConfigError
 
 def test_2012_is_the_first_config_and_every_release_has_one():
     names = [config.name for config in configs.BUILDER_CONFIGS]
-    assert names == ["2012", "2007", "2008", "2009", "2010", "2011", "2012_aug", "sample"]
+    years = ["2012", "2007", "2008", "2009", "2010", "2011"]
+    assert names == [*years, "2012_aug", "2012_test", "sample"]
 
 
 def test_a_release_is_strict_and_has_every_feature():
@@ -18,9 +19,9 @@ def test_a_release_is_strict_and_has_every_feature():
     assert config.split_lists == {"train": "train", "validation": "val"}
 
 
-def test_only_2007_has_a_test_split():
+def test_only_2007_has_a_test_split_beside_the_images_of_the_evaluation_server():
     with_test = [c.name for c in configs.BUILDER_CONFIGS if c.release and "test" in c.split_lists]
-    assert with_test == ["2007"]
+    assert with_test == ["2007", "2012_test"]
 
 
 def test_own_data_has_image_and_mask_alone_unless_asked():
@@ -56,6 +57,7 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
         {"release": "2012"},
         {"release": "2012", "strict": False, "instance_mask": False, "objects": False},
         {"release": "2012_aug", "strict": False},
+        {"release": "2012_test"},
     ],
 )
 def test_a_config_comes_back_from_its_json(fields):

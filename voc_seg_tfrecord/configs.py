@@ -131,6 +131,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.instance_mask = official is not None and official.instances
         if self.objects is None:
             self.objects = official is not None and official.objects
+        if official is not None and not official.masks:
+            self.task, self.class_names = "images", ()
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
@@ -224,6 +226,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def parts(self) -> Parts:
         """What examples need of a tree beside images and masks."""
         return Parts(
+            masks=self.task == "segmentation",
             instances=self.instance_mask,
             annotations=self.objects,
             background=self.missing_mask == "background" and self.official is None,

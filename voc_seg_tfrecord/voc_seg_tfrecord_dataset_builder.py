@@ -47,7 +47,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         config = self.builder_config
         names = list(config.class_names)
         if config.task == "images":
-            return self._dataset_info(_image_features(), None)
+            size = {names_of.HEIGHT: np.int32, names_of.WIDTH: np.int32}
+            return self._dataset_info(_image_features() | size, None)
         if config.task == "classification":
             label = {names_of.LABEL: tfds.features.ClassLabel(names=names)}
             return self._dataset_info(_image_features() | label, names_of.LABEL)

@@ -33,7 +33,7 @@ def test_the_help_page_lists_the_commands_in_their_order(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main(["--help"])
     assert caught.value.code == 0
-    listed = re.findall(r"^    (\w+)  ", capsys.readouterr().out, re.MULTILINE)
+    listed = re.findall(r"^    (\w+)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
     assert listed == [name.rstrip("_") for name in cli.COMMANDS]
 
 

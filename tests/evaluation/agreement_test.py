@@ -48,9 +48,7 @@ def scikit_learn(masks, predictions):
         pytest.skip("scikit-learn refuses to count nothing")
     matrix = metrics.confusion_matrix(truth[known], found[known], labels=range(CLASSES))
     each = {
-        label: metrics.jaccard_score(
-            truth[known], found[known], labels=[label], average="micro", zero_division=np.nan
-        )
+        label: metrics.jaccard_score(truth[known], found[known], labels=[label], average="micro")
         for label in np.flatnonzero(matrix.sum(0) + matrix.sum(1))
     }
     return matrix, np.array([each.get(label, np.nan) for label in range(CLASSES)])

@@ -96,7 +96,8 @@ def test_what_is_wrong_with_an_example_is_returned_to_whoever_gathers_it():
     assert error.where == "a.png"
 
 
-def test_an_image_alone_is_an_example_of_an_image_and_its_name():
+def test_an_image_alone_is_an_example_of_an_image_its_name_and_its_size():
     spec = ExampleSpec((), index_rule(0), task="images")
     alone = RawExample(File(saved(), "a.jpg"), "a.jpg", None)
-    assert sorted(make_example(alone, spec)) == ["image", "image/filename"]
+    expected = ["image", "image/filename", "image/height", "image/width"]
+    assert sorted(make_example(alone, spec)) == expected

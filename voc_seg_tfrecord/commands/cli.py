@@ -19,6 +19,7 @@ COMMANDS = (
     "leaks",
     "preview",
     "evaluate",
+    "submission",
     "export",
     "import_",
 )

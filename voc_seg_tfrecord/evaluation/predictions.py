@@ -49,12 +49,12 @@ class Predictions:
                 remedy="write the predictions there",
             )
 
-    def read(self, image_id: str, size: tuple[int, int]) -> np.ndarray:
+    def read(self, image_id: str, size: tuple[int, int] | None) -> np.ndarray:
         """Reads one prediction.
 
         Args:
           image_id: the image's id.
-          size: height and width of its mask.
+          size: height and width of its image; None if they are not known.
 
         Returns:
           What was predicted, integers `[H, W]`.
@@ -74,7 +74,7 @@ class Predictions:
         samples = read_samples(File.read(path, MaskError))
         _check_indices(samples, path)
         found = samples.values.shape[:2]
-        if tuple(found) != tuple(size):
+        if size is not None and tuple(found) != tuple(size):
             raise MaskError(
                 path,
                 found=f"a prediction of {found[1]} x {found[0]} pixels",

@@ -93,10 +93,11 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
       VocSegError: if anything about the example is wrong.
     """
     image = _read_image(raw, spec)
-    if spec.task != "segmentation":
-        alone = {IMAGE: image.data, FILENAME: raw.filename}
-        return alone if spec.task == "images" else alone | {LABEL: _check_label(raw, spec)}
+    if spec.task == "classification":
+        return {IMAGE: image.data, FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
     size = (image.height, image.width)
+    if spec.task == "images":
+        return {IMAGE: image.data, FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
     background = background_index(spec.class_names, spec.background)
     mask = _read_mask(raw, spec, size, background)
     example = {

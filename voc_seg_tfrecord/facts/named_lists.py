@@ -78,10 +78,15 @@ def identify(sha256: str) -> str:
 
 
 def _part(made_from: str) -> Iterable[str]:
-    """Returns the ids of a file of the folder `ids`. A `2007_:` before its name renames them."""
-    prefix, _, name = made_from.rpartition(":")
+    """Returns the ids of a file of the folder `ids`.
+
+    A `2007_:` before its name renames them; `[::2]` behind it takes every second one.
+    """
+    whole, every_second, _ = made_from.partition("[::2]")
+    prefix, _, name = whole.rpartition(":")
     text = (tables.folder("facts") / "ids" / f"{name}.txt").read_text()
-    return (f"{_IN_2012 if prefix else ''}{line}" for line in text.split())
+    lines = text.split()[:: 2 if every_second else 1]
+    return (f"{_IN_2012 if prefix else ''}{line}" for line in lines)
 
 
 @dataclasses.dataclass(frozen=True)

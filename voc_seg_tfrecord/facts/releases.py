@@ -41,6 +41,7 @@ class Release:
       citations: keys of entries in `CITATIONS.bib`.
       archives: what the release is unpacked from.
       reader: the module of the room `official` that opens the release.
+      masks: whether it has masks; without, its examples are images alone.
       instances: whether examples have `instance_mask` by default.
       objects: whether examples have `objects` by default.
       mask_sources: who may have drawn a mask: the values of the feature `mask_source`, and
@@ -54,6 +55,7 @@ class Release:
     citations: tuple[str, ...]
     archives: tuple[Archive, ...]
     reader: str = "devkit"
+    masks: bool = True
     instances: bool = True
     objects: bool = True
     mask_sources: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -174,6 +176,24 @@ _ROWS = (
         # Trees with SBD's masks often come without Annotations.
         objects=False,
         mask_sources={"voc": "VOC2012", "sbd": "SBD"},
+    ),
+    # The images of VOC's evaluation server, which keeps their masks to itself. A release of its
+    # own, so that building 2012 neither downloads them nor changes.
+    dataclasses.replace(
+        _VOC2012,
+        name="2012_test",
+        description="The 1456 images of VOC2012's segmentation test, without masks, for the "
+        "evaluation server.",
+        archives=(
+            _archive(
+                2012,
+                "VOC2012test.tar",
+                "f08582b1935816c5eab3bbb1eb6d06201a789eaa173cdf1cf400c26f0cac2fb3",
+            ),
+        ),
+        masks=False,
+        instances=False,
+        objects=False,
     ),
 )
 

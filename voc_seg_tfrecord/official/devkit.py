@@ -19,7 +19,7 @@ def open_trees(
     if not config.strict and fetcher.manual_dir is not None:
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None:
-            return _part(VocTree(root), config)
+            return _part(VocTree(root), release, config)
     trees: dict[str, VocTree] = {}
     for archive in release.archives:
         splits = [s for s in wanted if s in archive.splits or s not in VOC_SPLITS]
@@ -66,12 +66,13 @@ def _root_in(path: epath.Path, release: Release, fetcher: Fetcher) -> epath.Path
     return root
 
 
-def _part(tree: VocTree, config: VocSegConfig) -> dict[str, tuple[VocTree, str]]:
+def _part(tree: VocTree, release: Release, config: VocSegConfig) -> dict[str, tuple[VocTree, str]]:
     """Returns what a tree has of a release, where not all of it is needed."""
     wanted = config.split_lists
     if config.splits is None:
         there = set(tree.list_names())
-        wanted = {split: name for split, name in VOC_SPLITS.items() if name in there}
+        known = VOC_SPLITS if release.masks else release.splits
+        wanted = {split: name for split, name in known.items() if name in there}
     if not wanted:
         tree.read_ids("train")  # raises, naming the lists that are there
     return {split: (tree, name) for split, name in wanted.items()}

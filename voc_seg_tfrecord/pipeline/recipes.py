@@ -139,7 +139,7 @@ def evaluation_batches(
     batch_size: int,
     size: Size | None = None,
     multiple: int = 1,
-    features: Sequence[str] = SEGMENTATION,
+    features: Sequence[str] | None = None,
     partial: bool = False,
 ) -> tf.data.Dataset:
     """Batches every example once, in the records' order, with nothing random.
@@ -152,7 +152,8 @@ def evaluation_batches(
         complete images and pads to the largest in the batch.
       multiple: height and width of a batch of complete images are rounded up to a multiple
         of this (1), with padding. A network that halves its input five times needs 32.
-      features: which features a batch has.
+      features: which features a batch has; by default those of `features.SEGMENTATION` that
+        the dataset has, as the images of a test have no masks.
       partial: whether the dataset may lack ids of a list (False).
 
     Returns:
@@ -170,6 +171,8 @@ def evaluation_batches(
             expected="1 or more, and a height and a width that are multiples of it",
         )
     stream = reading.epoch_stream(select(builder, split, partial=partial))
+    if features is None:
+        features = [name for name in SEGMENTATION if name in builder.info.features]
     parse = records.parser(builder, features)
 
     def prepare(_: tf.Tensor, record: tf.Tensor) -> Example:

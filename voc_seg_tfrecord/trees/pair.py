@@ -14,14 +14,16 @@ from voc_seg_tfrecord.formats.file import File
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """What an example needs of a tree beside its image and its mask.
+    """What an example needs of a tree beside its image.
 
     Attributes:
+      masks: whether it needs a mask.
       instances: whether it needs an instance mask.
       annotations: whether it needs an XML annotation.
       background: whether an image may lack its masks, and is background everywhere then.
     """
 
+    masks: bool = True
     instances: bool = False
     annotations: bool = False
     background: bool = False
@@ -38,7 +40,7 @@ class Pair:
       id: the image id, the example's key.
       filename: the image's name below its folder.
       image: the image's path.
-      mask: the mask's path, None where an image without one is background.
+      mask: the mask's path, None where an image without one is background, or has none.
       instances: the instance mask's path, where asked for.
       annotation: the XML's path, where asked for.
     """

@@ -136,7 +136,7 @@ class VocTree:
         Args:
           split: the split's name, for the error.
           ids: image ids.
-          parts: what is needed beside image and mask.
+          parts: what is needed beside the image.
 
         Returns:
           One pair per id, in the order of `ids`.
@@ -168,10 +168,9 @@ class VocTree:
         del image_id  # here all ids lie in the same folders
         needed = not parts.background
         layout = self.layout
-        places = {
-            "image": Place(self.root / layout.images, self.images),
-            "mask": Place(self.root / layout.masks, self.masks, needed),
-        }
+        places = {"image": Place(self.root / layout.images, self.images)}
+        if parts.masks:
+            places["mask"] = Place(self.root / layout.masks, self.masks, needed)
         if parts.instances:
             places["instances"] = Place(self.root / layout.instances, self.instances, needed)
         if parts.annotations:

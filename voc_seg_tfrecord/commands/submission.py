@@ -1,0 +1,62 @@
+"""Packs predictions of VOC2012's test images for the evaluation server: checks ids, sizes and
+values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with VOC's palette.
+"""
+
+import argparse
+
+from voc_seg_tfrecord.audit.dataset import open_built, split_name
+from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.errors import ConfigError
+
+SUMMARY = "pack predictions for VOC's evaluation server"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    parser.add_argument(
+        "dataset",
+        nargs="?",
+        metavar="DATASET@SPLIT",
+        help="the built test images, such as voc_seg_tfrecord/2012_test@test; without them the "
+        "sizes of the predictions are not checked",
+    )
+    arguments.add_data_dir(parser)
+    parser.add_argument(
+        "--predictions",
+        required=True,
+        metavar="FOLDER",
+        help="folder of ID.png or ID.npy: the class index of each pixel",
+    )
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="archive to write: .tgz or .tar.gz"
+    )
+    parser.add_argument(
+        "--comp",
+        type=int,
+        choices=(5, 6),
+        default=6,
+        help="competition: 5 if trained on VOC's own train and val alone, else 6 (6)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks and packs."""
+    from voc_seg_tfrecord.evaluation import submission
+
+    submission.check_out(args.out)
+    sizes = None
+    if args.dataset:
+        name, splits = split_name(args.dataset)
+        if len(splits) != 1:
+            raise ConfigError(
+                args.dataset,
+                found=f"{len(splits)} splits",
+                expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012_test@test",
+            )
+        sizes = submission.sizes_of(open_built(name, args.data_dir), splits[0])
+    count = submission.submission(args.predictions, args.out, sizes=sizes, comp=args.comp)
+    checked = "ids, sizes and values" if sizes else "ids and values"
+    print(f"{args.out}: {count} predictions for comp{args.comp}; checked: {checked}")
+    if not sizes:
+        print("not checked: sizes; give voc_seg_tfrecord/2012_test@test to check them")
+    return 0
