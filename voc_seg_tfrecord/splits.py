@@ -13,6 +13,7 @@ import numpy as np
 from voc_seg_tfrecord import features
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts.few_shot import Fold, pascal5i
 from voc_seg_tfrecord.facts.named_lists import NamedList, identify, ids, named
 from voc_seg_tfrecord.facts.wanted import Wanted, check_held, wanted_ids
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING, image_id
@@ -20,6 +21,7 @@ from voc_seg_tfrecord.official.sbd import read_ids
 
 __all__ = [
     "LABELS",
+    "Fold",
     "NamedList",
     "Part",
     "identify",
@@ -28,6 +30,7 @@ __all__ = [
     "load",
     "named",
     "only",
+    "pascal5i",
     "val_outside_sbd_train",
 ]
 

@@ -33,7 +33,7 @@ def test_a_row_with_too_few_or_too_many_cells_is_an_error(table, row):
 def test_every_table_of_the_package_can_be_read():
     facts = tables.folder("facts")
     paths = [*facts.glob("*.tsv"), *(facts / "published").glob("*.tsv")]
-    assert len(paths) == 6
+    assert len(paths) == 7
     for path in [*paths, tables.folder("checksums") / "splits.tsv"]:
         assert tables.read(path), path
 
