@@ -10,7 +10,7 @@ from voc_seg_tfrecord.errors import ConfigError
 def test_2012_is_the_first_config_and_every_release_has_one():
     names = [config.name for config in configs.BUILDER_CONFIGS]
     years = ["2012", "2007", "2008", "2009", "2010", "2011"]
-    assert names == [*years, "2012_aug", "2012_test", "sample"]
+    assert names == [*years, "2012_aug", "2012_test", "sbd", "sample"]
 
 
 def test_a_release_is_strict_and_has_every_feature():

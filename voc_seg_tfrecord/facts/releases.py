@@ -195,6 +195,18 @@ _ROWS = (
         instances=False,
         objects=False,
     ),
+    # SBD by itself: its own split and its own masks, also of images that VOC has drawn.
+    Release(
+        name="sbd",
+        year="2012",  # whose images it labels
+        description="SBD, the Semantic Boundaries Dataset, with its own masks, which have no "
+        "void: train 8498, validation 2857.",
+        page="http://home.bharathh.info/pubs/codes/SBD/download.html",
+        citations=("hariharan-2011-sbd",),
+        archives=(dataclasses.replace(_SBD, splits=("train", "validation")),),
+        reader="sbd_tree",
+        objects=False,
+    ),
 )
 
 RELEASES: dict[str, Release] = {row.name: row for row in _ROWS}

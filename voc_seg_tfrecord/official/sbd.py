@@ -10,6 +10,7 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.errors import ConfigError, ListError, MaskError, SourceError
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
@@ -104,6 +105,18 @@ def read_mask(data: bytes, where: object) -> np.ndarray:
     if not ((mask >= 0) & (mask <= 255) & (mask == mask.astype(np.uint8))).all():
         raise _bad(where, f"values from {mask.min()} to {mask.max()}")
     return mask.astype(np.uint8)
+
+
+def as_png(file: File) -> File:
+    """Returns one of SBD's MATLAB files as a PNG of its values, any other file as it is.
+
+    Raises:
+      ConfigError: if SciPy is not installed.
+      MaskError: if the file is no MATLAB file of SBD's structure.
+    """
+    if not file.where.endswith(".mat"):
+        return file
+    return File(pillow.encode_png(read_mask(file.data, file.where)), file.where)
 
 
 def _bad(where: object, found: str) -> MaskError:

@@ -42,8 +42,8 @@ class TrainaugPair(Pair):
     def read(self) -> RawExample:
         """Reads each file once. Where no one has numbered objects, all of the mask is void."""
         raw = super().read()
-        mask = raw.mask and _as_png(raw.mask)
-        instances = raw.instances and _as_png(raw.instances)
+        mask = raw.mask and sbd.as_png(raw.mask)
+        instances = raw.instances and sbd.as_png(raw.instances)
         if self.wants_instances and mask and instances is None:
             header = png.read_header(mask)
             void = np.full((header.height, header.width), VOID, np.uint8)
@@ -158,9 +158,3 @@ def has_png_masks(root: epath.Path) -> bool:
 @functools.cache
 def _known() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(named_lists.ids("voc2012_trainval")), frozenset(named_lists.ids("trainaug"))
-
-
-def _as_png(file: File) -> File:
-    if not file.where.endswith(".mat"):
-        return file
-    return File(pillow.encode_png(sbd.read_mask(file.data, file.where)), file.where)
