@@ -5,8 +5,8 @@ import pytest
 from support.building import build, examples, records
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import VocSegConfig, pipeline
-from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord import VocSegConfig, pipeline, stats, verify
+from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.facts import named_lists, official_splits
 from voc_seg_tfrecord.facts.releases import RELEASES
 
@@ -61,3 +61,9 @@ def test_whole_images_come_in_batches_with_their_ids(built):
     (example,) = tfds.as_numpy(built.as_dataset(split="test"))
     height, width = example["image"].shape[:2]
     assert np.array_equal(batch["image"][0, :height, :width], example["image"])
+
+
+@pytest.mark.parametrize("command", [verify.verify, stats.compute])
+def test_what_needs_masks_says_that_there_are_none(built, command):
+    with pytest.raises(ConfigError, match=r"no feature segmentation_mask[^$]*test have no masks"):
+        command(built)

@@ -106,7 +106,8 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
         raise ConfigError(
             builder.info.full_name,
             found=f"no feature {', '.join(lacking)}",
-            expected="a dataset that voc_seg_tfrecord built",
+            expected="a dataset with images and masks that voc_seg_tfrecord built; the images of "
+            "a test have no masks",
         )
 
 
