@@ -3,8 +3,8 @@ import pytest
 from support import exports
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.errors import ListError
-from voc_seg_tfrecord.own_data.missing_masks import without_masks
+from voc_seg_tfrecord.errors import LayoutError, ListError
+from voc_seg_tfrecord.own_data.missing_masks import elsewhere, without_masks
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 
 LISTS = "ImageSets/Segmentation"
@@ -59,3 +59,13 @@ def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
     open_again = open_tree(tree().root, config(layout=layout))
     found = make_plan(open_again, config(layout=layout))
     assert found.splits == {"train": ["a", "b"], "aug": ["c"]}
+
+
+def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
+    exports.put(tree().root, "SegmentationClass/c.jpg", b"")
+    exports.put(tree().root, "SegmentationClass/unlisted.jpg", b"")
+    background = config(missing_mask="background")
+    with pytest.raises(LayoutError, match=r"SegmentationClass/c.jpg: a JPEG where a mask"):
+        without_masks(tree(), background, {"train": ["a", "c"]})
+    (note,) = elsewhere(tree(), ["a", "c"])
+    assert note.startswith("c.jpg in SegmentationClass is the first of 1 files")

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord.errors import LayoutError, ListError
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.discovery import MASK_FOLDERS
 from voc_seg_tfrecord.own_data.mask_names import check_names_match
 from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
@@ -21,8 +22,11 @@ def without_masks(
 
     Raises:
       ListError: if no image of a split has a mask.
+      LayoutError: if an image would be taken as background whose mask is a JPEG.
     """
     check_names_match(tree)
+    if config.missing_mask == "background":
+        _check_no_jpegs(tree, [image_id for ids in splits.values() for image_id in ids])
     if config.missing_mask != "skip":
         return splits, {}
     kept: dict[str, list[str]] = {}
@@ -70,20 +74,52 @@ def _no_mask(tree: VocTree, split: str, ids: Sequence[str]) -> ListError:
     )
 
 
-def elsewhere(tree: VocTree, listed: Collection[str]) -> list[str]:
-    """Returns a note for each known folder of masks that has masks this tree's folder lacks.
+def _check_no_jpegs(tree: VocTree, listed: Collection[str]) -> None:
+    if jpegs := _jpegs(tree, _lacking(tree, listed)):
+        raise LayoutError(
+            tree.root / tree.layout.masks / jpegs[0],
+            found="a JPEG where a mask should be"
+            + (f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""),
+            expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
+            remedy="export the masks again as PNG, because a JPEG changes the values of pixels. "
+            "With --missing_mask background all of the image would become background",
+        )
 
-    Trainaug as MMSegmentation's users have it is such a tree: its list aug.txt needs
-    SegmentationClassAug.
+
+def _jpegs(tree: VocTree, lacking: Collection[str]) -> list[str]:
+    """Returns the names of JPEGs and the like that lie where masks of these images should."""
+    layout = tree.layout
+    if not lacking or (layout.masks, layout.mask_naming) == (layout.images, layout.image_naming):
+        return []
+    endings = [ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES]
+    found = index_files(tree.root / layout.masks, endings, layout.mask_naming)
+    return sorted(name for image_id, name in found.items() if image_id in lacking)
+
+
+def _lacking(tree: VocTree, listed: Collection[str]) -> set[str]:
+    return {i for i in listed if i in tree.images and i not in tree.masks}
+
+
+def elsewhere(tree: VocTree, listed: Collection[str]) -> list[str]:
+    """Returns notes about files that may be the masks which listed images lack.
+
+    They are JPEGs in the folder of masks, and masks in other folders that are known. Trainaug as
+    MMSegmentation's users have it is such a tree: its list aug.txt needs SegmentationClassAug.
     """
-    lacking = {i for i in listed if i in tree.images and i not in tree.masks}
+    lacking = _lacking(tree, listed)
     if not lacking:
         return []
     others = (name for name in MASK_FOLDERS if name != tree.layout.masks)
     found = {name: lacking & index_files(tree.root / name, MASK_SUFFIXES).keys() for name in others}
-    return [
+    notes = [
         f"{name} has masks for {len(ids)} of the {len(lacking)} listed images that have none in "
         f"{tree.layout.masks}: --masks {name}"
         for name, ids in found.items()
         if ids
     ]
+    if jpegs := _jpegs(tree, lacking):
+        notes.append(
+            f"{jpegs[0]} in {tree.layout.masks} is the first of {len(jpegs)} files that cannot be "
+            "masks, because JPEG changes the values of pixels."
+        )
+    return notes
