@@ -153,5 +153,6 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "exif": (_text, "auto, apply or ignore"),
     "task": (_text, "segmentation or classification"),
     "overlap": (_bool, _YES_NO),
+    "trust_images": (_bool, _YES_NO),
     "seed": (_whole, "a whole number"),
 }
