@@ -44,3 +44,8 @@ def test_a_split_without_a_known_hash_is_checked_by_its_count():
     official_splits.check_ids("2008", "train", [str(i) for i in range(511)], "train.txt")
     with pytest.raises(ListError, match="510 ids"):
         official_splits.check_ids("2008", "train", [str(i) for i in range(510)], "train.txt")
+
+
+def test_a_list_of_sbd_is_not_called_vocs():
+    with pytest.raises(ListError, match="the official list train of SBD: 8498 ids"):
+        official_splits.check_ids("sbd", "train", ["2008_000001"], "train.txt")

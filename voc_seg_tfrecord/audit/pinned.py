@@ -102,8 +102,8 @@ def compare(
     sentences = [_sentence(row, claim, found) for row, found in pairs]
     if not held and claim.release:
         sentences = [
-            f"a part of VOC{claim.release}, or another list of it: ids and masks not compared, "
-            "because only complete official splits have pinned facts"
+            f"a part of {official_splits.title(claim.release)}, or another list of it: ids and "
+            "masks not compared, because only complete official splits have pinned facts"
         ]
     return Comparison(faults, "; ".join(sentences), known)
 
@@ -113,7 +113,7 @@ def _rows() -> list[Split]:
 
 
 def _title(row: Split) -> str:
-    return f"VOC{row.config} {row.name}"
+    return f"{official_splits.title(row.config)} {row.name}"
 
 
 def _held(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:

@@ -28,6 +28,11 @@ class Split:
     masks_sha256: str
 
 
+def title(config: str) -> str:
+    """Returns what people call a release, such as `VOC2012` or `SBD`, by its config's name."""
+    return f"VOC{config}" if config[:1].isdigit() else config.upper()
+
+
 @functools.cache
 def splits() -> dict[tuple[str, str], Split]:
     """Returns the official splits by config and name.
@@ -60,12 +65,12 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
     if len(ids) == expected.examples and expected.ids_sha256 in ("", found):
         return
     known = next((s for s in splits().values() if s.ids_sha256 == found), None)
-    really = f". This is the list {known.name} of VOC{known.config}" if known else ""
+    really = f". This is the list {known.name} of {title(known.config)}" if known else ""
     sha256 = f", sha256 {expected.ids_sha256}" if expected.ids_sha256 else ""
     raise ListError(
         where,
         found=f"{len(ids)} ids, sha256 {found}{really}",
-        expected=f"the official list {split} of VOC{config}: {expected.examples} ids{sha256}",
+        expected=f"the official list {split} of {title(config)}: {expected.examples} ids{sha256}",
         remedy=(
             "use the official release, or build this tree as a part of it under another name: "
             f'--config \'{{"name": "part", "release": "{config}", "strict": false}}\''
