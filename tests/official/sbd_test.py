@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from support import make_sbd
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError, SourceError
+from voc_seg_tfrecord.errors import MaskError, SourceError
 from voc_seg_tfrecord.official import sbd
 
 MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)
@@ -66,13 +66,7 @@ def test_values_that_are_no_bytes_are_refused(tmp_path):
         sbd.read_mask(path.read_bytes(), path)
 
 
-def test_without_scipy_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(ConfigError, match=r"pip install 'voc_seg_tfrecord\[sbd\]'"):
-        sbd.read_mask(b"", "a.mat")
-
-
-def test_the_module_does_not_import_scipy():
+def test_scipy_is_not_needed():
     code = "import sys; from voc_seg_tfrecord import sources; print('scipy' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 

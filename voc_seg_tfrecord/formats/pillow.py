@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.formats import webp
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, describe, kind_of
 from voc_seg_tfrecord.formats.limits import animated, check_pixels
@@ -125,6 +126,8 @@ def decode(file: File, error: type[VocSegError]) -> Still:
             expected="a PNG, JPEG, BMP, TIFF, GIF or WebP file",
             remedy="put the image itself there",
         )
+    if kind is Kind.WEBP:
+        webp.check(file, error)
     with _translated(file.where, error):
         # Only the plugin of this kind is asked: others would start programs, such as
         # Ghostscript.

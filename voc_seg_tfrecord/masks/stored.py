@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import math
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.formats import kinds, pillow, png, png_chunks, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
+from voc_seg_tfrecord.formats.limits import check_pixels
 from voc_seg_tfrecord.formats.png_chunks import Chunk
 
 _KINDS = kinds.IMAGES - {Kind.JPEG}  # JPEG's compression changes class indices
@@ -112,24 +114,50 @@ def _check_opaque(alpha: np.ndarray, file: File) -> None:
 
 def _load_array(file: File) -> np.ndarray:
     try:
-        array = np.load(io.BytesIO(file.data), allow_pickle=False)
+        array = _numbers(file)
+    except MaskError:
+        raise
     except Exception as error:  # NumPy raises whatever the damage leads it to
-        raise MaskError(
-            file.where,
-            found=f"a NumPy file that cannot be read: {error or type(error).__name__}",
-            expected="an integer array [H, W]",
-            remedy="save it again with numpy.save",
+        raise _bad_array(
+            file, f"a NumPy file that cannot be read: {error or type(error).__name__}"
         ) from None
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
-    if array.ndim != 2 or array.dtype.kind not in "iub" or not array.size:
-        raise MaskError(
-            file.where,
-            found=f"an array {array.dtype}{list(array.shape)}",
-            expected="integers [H, W]",
-            remedy="save one class index per pixel",
-        )
+    if array.ndim != 2 or not array.size:
+        raise _bad_array(file, f"an array {array.dtype}{list(array.shape)}")
+    check_pixels(array.shape[1], array.shape[0], file, MaskError)
     return array.astype(np.int64)
+
+
+def _numbers(file: File) -> np.ndarray:
+    """Returns the array of a NumPy file whose header says as many bytes as there are."""
+    stream = io.BytesIO(file.data)
+    version = np.lib.format.read_magic(stream)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+        # Differs only in the names of fields, which numbers do not have.
+        (3, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read_header is None:
+        raise _bad_array(file, f"a NumPy file of version {version}")
+    shape, by_columns, dtype = read_header(stream)
+    if dtype.kind not in "iub":
+        raise _bad_array(file, f"an array {dtype}{list(shape)}")
+    held = len(file.data) - stream.tell()
+    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize > held:
+        raise _bad_array(file, f"an array {dtype}{list(shape)} in {held} bytes")
+    array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def _bad_array(file: File, found: str) -> MaskError:
+    return MaskError(
+        file.where,
+        found=found,
+        expected="integers [H, W], one class index per pixel",
+        remedy="save them again with numpy.save",
+    )
 
 
 def _undo_depth(values: np.ndarray, depth: int) -> np.ndarray:

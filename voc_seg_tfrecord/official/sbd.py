@@ -4,13 +4,11 @@ References:
   Hariharan et al., Semantic Contours from Inverse Detectors, ICCV 2011.
 """
 
-import io
-
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError, ListError, MaskError, SourceError
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.errors import ListError, MaskError, SourceError
+from voc_seg_tfrecord.formats import matlab, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
@@ -82,27 +80,13 @@ def read_mask(data: bytes, where: object) -> np.ndarray:
       void in SBD.
 
     Raises:
-      ConfigError: if SciPy is not installed.
       MaskError: if the file is no MATLAB file of SBD's structure.
     """
     try:
-        from scipy import io as scipy_io
-    except ImportError:
-        raise ConfigError(
-            where,
-            found="SciPy is not installed, and it is needed to read SBD's MATLAB files",
-            expected="an installation with the extra `sbd`",
-            remedy="pip install 'voc_seg_tfrecord[sbd]'",
-        ) from None
-    try:
-        content = scipy_io.loadmat(io.BytesIO(data))
-        name = "GTcls" if "GTcls" in content else "GTinst"
-        mask = content[name]["Segmentation"][0, 0]
-    except Exception as error:  # SciPy raises whatever the damage leads it to
-        raise _bad(where, f"not readable: {type(error).__name__}: {error}") from None
-    if not isinstance(mask, np.ndarray) or mask.ndim != 2 or mask.dtype.kind not in "uif":
-        raise _bad(where, f"a Segmentation of {type(mask).__name__}")
-    if not ((mask >= 0) & (mask <= 255) & (mask == mask.astype(np.uint8))).all():
+        mask = matlab.read_field(data, ("GTcls", "GTinst"), "Segmentation")
+    except ValueError as error:
+        raise _bad(where, f"not readable: {error}") from None
+    if not ((mask >= 0) & (mask <= 255) & (mask == np.floor(mask))).all():
         raise _bad(where, f"values from {mask.min()} to {mask.max()}")
     return mask.astype(np.uint8)
 

@@ -1,0 +1,63 @@
+import io
+import struct
+
+import numpy as np
+from PIL import Image
+import pytest
+from support.frames import two_frames
+
+from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats import limits, pillow, webp
+from voc_seg_tfrecord.formats.file import File
+
+
+def saved(image, kind, **kwargs):
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **kwargs)
+    return File(buffer.getvalue(), "m")
+
+
+def test_a_small_file_that_claims_more_pixels_than_bytes_can_hold_is_a_bomb():
+    small, large = File(b"II*\0" + bytes(100), "m.tif"), File(b"II*\0" + bytes(20_000), "m.tif")
+    limits.check_pixels(4000, 4000, small, MaskError)
+    limits.check_pixels(13_000, 13_000, large, MaskError)
+    with pytest.raises(MaskError, match="bomb"):
+        limits.check_pixels(13_000, 13_000, small, MaskError)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_still_webp_of_a_common_size_passes(mode, lossless):
+    file = saved(Image.new(mode, (500, 375), (1, 2, 3)), "WEBP", lossless=lossless)
+    webp.check(file, MaskError)
+    assert pillow.decode(file, MaskError).width == 500
+
+
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_large_webp_is_refused_before_it_is_decoded(lossless, monkeypatch):
+    file = saved(Image.new("RGB", (300, 200)), "WEBP", lossless=lossless)
+    monkeypatch.setattr(limits, "_MAX_PIXELS_OF", {limits.Kind.WEBP: 300 * 200 - 1})
+    monkeypatch.setattr(Image, "open", None)
+    with pytest.raises(MaskError, match="300 x 200"):
+        pillow.decode(file, MaskError)
+
+
+def test_an_animated_webp_is_refused_before_it_is_decoded(monkeypatch):
+    data = two_frames("WEBP")
+    monkeypatch.setattr(Image, "open", None)
+    with pytest.raises(MaskError, match="animated"):
+        pillow.decode(File(data, "m"), MaskError)
+
+
+@pytest.mark.parametrize("length", [12, 16, 20, 25])
+def test_a_webp_cut_in_its_header_is_refused(length):
+    data = saved(Image.fromarray(np.zeros((5, 7, 3), np.uint8)), "WEBP").data[:length]
+    with pytest.raises(MaskError):
+        pillow.decode(File(data, "m"), MaskError)
+
+
+def test_a_webp_canvas_of_2_gb_is_refused_at_its_header():
+    canvas = b"VP8X" + struct.pack("<I", 10) + bytes(4) + b"\xff\xff\0" + b"\xff\xff\0"
+    file = File(b"RIFF\x16\0\0\0WEBP" + canvas, "m")
+    with pytest.raises(MaskError, match="65536 x 65536"):
+        webp.check(file, MaskError)
