@@ -7,6 +7,7 @@ import numpy as np
 
 from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.errors import ImageError, VocSegError
+from voc_seg_tfrecord.examples import turns
 from voc_seg_tfrecord.examples.raw import Item, RawExample
 from voc_seg_tfrecord.features import (
     FILENAME,
@@ -92,6 +93,11 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     Raises:
       VocSegError: if anything about the example is wrong.
     """
+    with turns.taken(raw):
+        return _make(raw, spec)
+
+
+def _make(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     image = _read_image(raw, spec)
     if spec.task == "classification":
         return {IMAGE: image.data, FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
