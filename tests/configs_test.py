@@ -50,6 +50,24 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
 
 
 @pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"tile": 8, "tile_overlap": 8}, "tile_overlap: 8"),
+        ({"tile": 0}, "tile: 0"),
+        ({"tile_overlap": 8}, "tile_overlap: 8\n  expected: the option tile with it"),
+        ({"tile_format": "jpeg"}, "tile_format: 'jpeg'\n  expected: the option tile"),
+        ({"tile": 8, "tile_quality": 90}, "tile_quality: 90\n  expected: the option tile_format"),
+        ({"tile": 8, "release": "2012"}, "8 for the release 2012"),
+        ({"tile": 8, "objects": True}, "8 for objects"),
+        ({"tile": 8, "task": "classification"}, "8 for classification"),
+    ],
+)
+def test_tiles_that_cannot_be_are_refused_by_the_config(fields, words):
+    with pytest.raises(ConfigError, match=words):
+        VocSegConfig(name="tiled", **fields)
+
+
+@pytest.mark.parametrize(
     "fields",
     [
         {},
@@ -58,6 +76,8 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
         {"release": "2012", "strict": False, "instance_mask": False, "objects": False},
         {"release": "2012_aug", "strict": False},
         {"release": "2012_test"},
+        {"tile": 512},
+        {"tile": 512, "tile_overlap": 64, "tile_format": "jpeg", "tile_quality": 90},
     ],
 )
 def test_a_config_comes_back_from_its_json(fields):

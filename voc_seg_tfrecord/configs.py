@@ -10,6 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import config_types
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.examples.grid import QUALITY, TileFormat, Tiling
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
@@ -66,6 +67,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
       trust_images: whether images are taken for readable, so that a build does not decode them
         to see it; for those who ran `check`. It changes no byte of the dataset.
       overlap: whether an id may be in several splits.
+      tile: height and width of the tiles that images and masks are cut into, in pixels; by
+        default they are not cut. Only own data with masks and without `objects` can be.
+      tile_overlap: how many pixels neighbouring tiles share.
+      tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
+      tile_quality: quality of JPEG tiles, 1 to 100; by default 95.
       seed: seed for assigning ids to splits by ratio.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
 
@@ -106,6 +112,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
     trust_images: bool = False
     # Whether an id may be in several splits.
     overlap: bool = False
+    # Tiles that images are cut into; see examples.grid. None means complete images.
+    tile: int | None = None
+    tile_overlap: int = 0
+    tile_format: TileFormat = "png"
+    tile_quality: int | None = None
     # Seed for assigning ids to splits by ratio.
     seed: int = 0
     # The package's folder that holds the tree, in place of --manual_dir. It is no field, and so
@@ -173,6 +184,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if wrong:
             raise self._error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
         self._check_splits(self.splits or {})
+        self._check_tiles()
 
     def _check_background(self) -> None:
         if self.background and self.background not in self.class_names:
@@ -197,6 +209,25 @@ class VocSegConfig(tfds.core.BuilderConfig):
             raise self._error("splits", dict(splits), "lists for all splits, or ratios for all")
         if ratios:
             check_ratios(ratios, "option splits")
+
+    def _check_tiles(self) -> None:
+        if self.tile is None:
+            for field in ("tile_overlap", "tile_format", "tile_quality"):
+                value = getattr(self, field)
+                if value != getattr(VocSegConfig, field):
+                    raise self._error(field, value, "the option tile with it: the size of tiles")
+            return
+        if self.tile_quality is not None and self.tile_format != "jpeg":
+            expected = 'the option tile_format "jpeg" with it, as PNG has no quality'
+            raise self._error("tile_quality", self.tile_quality, expected)
+        if self.release or self.objects or self.task != "segmentation":
+            raise ConfigError(
+                "option tile",
+                found=f"{self.tile} for {_untiled(self)}",
+                expected="own data with masks, and without the feature objects",
+                remedy="leave tile out, or build the folder as own data (--name) without --objects",
+            )
+        self.tiling  # noqa: B018 - it checks the numbers
 
     def _error(self, option: str, found: object, expected: str) -> ConfigError:
         # Commands, JSON and Python all have the option, and not all of them a config's name.
@@ -223,6 +254,14 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return self.official.mask_sources if self.official else {}
 
     @property
+    def tiling(self) -> Tiling | None:
+        """How images are cut into tiles; None if they are not."""
+        if self.tile is None:
+            return None
+        quality = QUALITY if self.tile_quality is None else self.tile_quality
+        return Tiling(self.tile, self.tile_overlap, self.tile_format, quality)
+
+    @property
     def parts(self) -> Parts:
         """What examples need of a tree beside images and masks."""
         return Parts(
@@ -245,6 +284,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             mask_source=bool(self.mask_sources),
             trust_images=self.trust_images,
             background=self.background,
+            tiling=self.tiling,
         )
 
     def to_json(self) -> str:
@@ -255,6 +295,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
         changed = {n: getattr(self, n) for n in names if getattr(self, n) != getattr(default, n)}
         release = {"release": self.release} if self.release else {}
         return json.dumps({"name": self.name, **release, **changed})
+
+
+def _untiled(config: VocSegConfig) -> str:
+    """Says why a config cannot have tiles."""
+    if config.release:
+        return f"the release {config.release}, whose lists and facts are about complete images"
+    return "objects, whose boxes are of complete images" if config.objects else config.task
 
 
 _SHOWN_NAMES = 8

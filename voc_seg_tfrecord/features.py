@@ -13,6 +13,11 @@ INSTANCES = "instance_mask"
 LABELS = "labels"
 OBJECTS = "objects"
 MASK_SOURCE = "mask_source"
+TILE_IMAGE_ID = "tile/image_id"
+TILE_Y, TILE_X = "tile/y", "tile/x"
+TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH = "tile/image_height", "tile/image_width"
+TILE = (TILE_IMAGE_ID, TILE_Y, TILE_X, TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH)
+"""Where a tile lies in its image; the other features are then those of the tile."""
 LABEL = "label"
 """Class of the whole image, in place of a mask, where the task is classification."""
 

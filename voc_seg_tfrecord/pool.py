@@ -14,17 +14,18 @@ THREADS = min(8, (os.cpu_count() or 1) + 1)
 """Threads that read and check files; TFDS itself keeps one core busy."""
 
 AHEAD = 4 * THREADS
-"""How many results may be waiting to be taken: what bounds the memory."""
+"""How many results may be waiting to be taken, by default: what bounds the memory."""
 
 
 def ordered_map(
-    function: Callable[[Item], Result], items: Iterable[Item]
+    function: Callable[[Item], Result], items: Iterable[Item], *, ahead: int = AHEAD
 ) -> Iterator[tuple[Item, Result]]:
     """Maps a function over items in threads.
 
     Args:
       function: called once per item, in any thread.
-      items: what to call it with; drawn no further ahead than `AHEAD`.
+      items: what to call it with; drawn no further ahead than `ahead`.
+      ahead: how many results may be waiting, what bounds the memory.
 
     Yields:
       Each item with its result, in the order of `items`.
@@ -37,7 +38,7 @@ def ordered_map(
     pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")
     waiting: collections.deque[tuple[Item, futures.Future[Result]]] = collections.deque()
     try:
-        for item in itertools.islice(items, AHEAD):
+        for item in itertools.islice(items, ahead):
             waiting.append((item, pool.submit(function, item)))
         while waiting:
             done, future = waiting.popleft()

@@ -54,7 +54,9 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             return self._dataset_info(_image_features() | label, names_of.LABEL)
         features = {
             names_of.IMAGE: tfds.features.Image(
-                shape=(None, None, 3), encoding_format="jpeg", doc="The file's own bytes."
+                shape=(None, None, 3),
+                encoding_format=config.tile_format if config.tiling else "jpeg",
+                doc="The tile's pixels." if config.tiling else "The file's own bytes.",
             ),
             names_of.FILENAME: tfds.features.Text(doc="Name below the image folder."),
             names_of.HEIGHT: np.int32,
@@ -70,6 +72,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 doc="Classes in the mask, ascending, without background and void.",
             ),
         }
+        if config.tiling:
+            features |= _tile_features()
         if config.instance_mask:
             features[names_of.INSTANCES] = tfds.features.Image(
                 shape=(None, None, 1),
@@ -192,7 +196,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     def _generate_examples(
         self, split: str, items: Iterable[Item], spec: ExampleSpec
     ) -> SplitGenerator:
-        """Returns `(image id, example)` of a split: an iterator, or a PTransform for Beam."""
+        """Returns `(key, example)` of a split: an iterator, or a PTransform for Beam."""
         if self._beam_folder is None:
             return threads.examples(split, items, spec)
         from voc_seg_tfrecord.examples import beam
@@ -207,6 +211,16 @@ def _image_features() -> dict[str, Any]:
     return {
         names_of.IMAGE: tfds.features.Image(shape=(None, None, 3)),
         names_of.FILENAME: tfds.features.Text(),
+    }
+
+
+def _tile_features() -> dict[str, Any]:
+    return {
+        names_of.TILE_IMAGE_ID: tfds.features.Text(doc="The id of the image that was cut."),
+        names_of.TILE_Y: np.int32,
+        names_of.TILE_X: np.int32,
+        names_of.TILE_IMAGE_HEIGHT: np.int32,
+        names_of.TILE_IMAGE_WIDTH: np.int32,
     }
 
 

@@ -7,7 +7,7 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import ImageError, MaskError, VocSegError
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.rule import index_rule
@@ -91,7 +91,7 @@ def test_what_is_wrong_with_an_example_is_returned_to_whoever_gathers_it():
         def read(self):
             return raw(mask=b"")
 
-    error = try_example(SPEC, Broken())
+    error = try_examples(SPEC, Broken())
     assert isinstance(error, VocSegError)
     assert error.where == "a.png"
 

@@ -18,6 +18,7 @@ _LISTS = {"train": ["wall_1", "wall_2", "wall_3", "wall_4"], "val": ["wall_5", "
 def write(data: pathlib.Path) -> None:
     """Writes all of it."""
     cracks(data / "cracks")
+    field(data / "field")
     shutil.copytree(DUMMY_DATA, data / "voc")
     tutorial(data / "old")
 
@@ -36,6 +37,27 @@ def cracks(root: pathlib.Path) -> None:
                 path = root / "SegmentationClass" / f"{image_id}.png"
                 path.parent.mkdir(exist_ok=True)
                 exports.rgb(np.array(mask), _CLASSES).save(path)
+
+
+def field(root: pathlib.Path) -> None:
+    """Two photos of a drone, larger than the others, and one small one."""
+    lines = "background:0,0,0::\ncrop:0,160,0::\nweed:200,0,0::\n"
+    exports.put(root, "labelmap.txt", "# label:color_rgb:parts:actions\n" + lines)
+    colors = {"background": (0, 0, 0), "crop": (0, 160, 0), "weed": (200, 0, 0)}
+    sizes = {"flight_1": (300, 400), "flight_2": (300, 400), "flight_3": (90, 120)}
+    for folder in ("JPEGImages", "SegmentationClass"):
+        (root / folder).mkdir()
+    for number, (image_id, size) in enumerate(sizes.items()):
+        mask = Image.new("L", size[::-1])
+        draw = ImageDraw.Draw(mask)
+        for row in range(20, size[0], 60):
+            draw.rectangle((0, row, size[1], row + 30), fill=1)
+        draw.ellipse((40 * number, 50, 40 * number + 90, 110), fill=2)
+        photo = Image.fromarray(
+            np.array([(90, 60, 30), (30, 140, 40), (160, 200, 60)], np.uint8)[np.array(mask)]
+        )
+        photo.save(root / "JPEGImages" / f"{image_id}.jpg", quality=95)
+        exports.rgb(np.array(mask), colors).save(root / "SegmentationClass" / f"{image_id}.png")
 
 
 def tutorial(folder: pathlib.Path) -> None:

@@ -11,7 +11,7 @@ import shlex
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.build_from.tree import build_plan, find_config
-from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands import arguments, tile_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
@@ -23,6 +23,7 @@ SUMMARY = "build a dataset from your own tree; class names and lists are found f
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add(parser)
+    tile_arguments.add(parser)
     parser.add_argument("--name", required=True, help="the dataset will be voc_seg_tfrecord/NAME")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
     parser.add_argument(
@@ -49,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
     fields = {"trust_images": args.trust_images, **arguments.fields(args)}
+    fields |= tile_arguments.fields(args)
     config, plan = find_config(args.root, name=args.name, **fields)
     print(describe(plan, config))
     if args.dry_run:
@@ -84,6 +86,8 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     if config.instance_mask or config.objects:
         extra = {layout.instances: config.instance_mask, layout.annotations: config.objects}
         lines["also"] = ", ".join(name for name, wanted in extra.items() if wanted)
+    if config.tiling:
+        lines["tiles"] = tile_arguments.describe(config.tiling)
     for split, ids in plan.splits.items():
         out = len(plan.left_out.get(split, []))
         note = f"; {out} left out, without a mask" if out else ""

@@ -20,7 +20,7 @@ from etils import epath
 
 from voc_seg_tfrecord import errors
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
-from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.raw import Item
 
 CHUNK = 1000
@@ -55,7 +55,7 @@ def exchange(data_dir: epath.PathLike) -> Iterator[epath.Path]:
 
 
 class MakeExamples(beam.PTransform):
-    """Makes the `(image id, example)` of one split.
+    """Makes the `(key, example)` of one split; the key is the image's id, or the tile's.
 
     Args:
       split: the split's name.
@@ -109,11 +109,11 @@ class _MakeExample(beam.DoFn):
     def process(self, line: str) -> Iterator[tuple[str, dict[str, Any]]]:
         number, data = json.loads(line)
         item = self._item_type.from_json(data)
-        result = try_example(self._spec, item)
+        result = try_examples(self._spec, item)
         if isinstance(result, VocSegError):
             self._problems.append((number, result))
         else:
-            yield item.id, result
+            yield from result
 
     def finish_bundle(self) -> None:
         if self._problems:

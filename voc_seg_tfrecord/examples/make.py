@@ -8,6 +8,8 @@ import numpy as np
 from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.examples import turns
+from voc_seg_tfrecord.examples.cut import cut
+from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.examples.raw import Item, RawExample
 from voc_seg_tfrecord.features import (
     FILENAME,
@@ -47,6 +49,7 @@ class ExampleSpec:
       mask_source: whether `mask_source` is a feature.
       background: name of the class that is background, if its name does not say so.
       trust_images: whether images are known to be readable, and are not decoded to see it.
+      tiling: how images are cut into tiles; None if they are not.
     """
 
     class_names: tuple[str, ...]
@@ -59,24 +62,42 @@ class ExampleSpec:
     mask_source: bool = False
     background: str = ""
     trust_images: bool = False
+    tiling: Tiling | None = None
 
 
-def try_example(spec: ExampleSpec, item: Item) -> dict[str, Any] | VocSegError:
-    """Reads and makes one example; an error is returned, not raised.
+def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
+    """Reads an item and makes its examples: one, or one per tile. An error is returned.
 
     Args:
       spec: what to make.
-      item: the example in its source.
+      item: the image in its source.
 
     Returns:
-      The example, see `make_example`, or the error that it raised.
+      Key and features of each example, see `make_example` and `cut.cut`; or the error that
+      was raised.
     """
     try:
-        return make_example(item.read(), spec)
+        return make_examples(spec, item)
     except VocSegError as error:
         return error
     except OSError as error:  # the file was there when the tree was listed
         return storage.storage_error(error, item.id)
+
+
+def make_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]]:
+    """Does what `try_examples` does, and raises the error.
+
+    Raises:
+      VocSegError: if anything about the image is wrong.
+    """
+    raw = item.read()
+    if spec.tiling is None:
+        return [(item.id, make_example(raw, spec))]
+    background = background_index(spec.class_names, spec.background)
+    with turns.taken(raw):
+        example = _make(raw, spec)
+        where = raw.image.where
+        return list(cut(item.id, example, spec.tiling, where=where, background=background))
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:

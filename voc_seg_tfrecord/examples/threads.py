@@ -5,9 +5,9 @@ import functools
 from typing import Any
 
 from voc_seg_tfrecord.errors import SplitError, VocSegError
-from voc_seg_tfrecord.examples.make import ExampleSpec, try_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.raw import Item
-from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.pool import AHEAD, THREADS, ordered_map
 
 
 def examples(
@@ -21,18 +21,21 @@ def examples(
       spec: what to make of them.
 
     Yields:
-      `(image id, example)`; after a first problem nothing more, it only looks for more of them.
+      `(key, example)`; the key is the image's id, or the tile's. After a first
+        problem nothing more, it only looks for more of them.
 
     Raises:
       SplitError: at the end, if there are problems, with all of them.
     """
     problems: list[VocSegError] = []
     examined = 0
-    for item, result in ordered_map(functools.partial(try_example, spec), items):
+    ahead = AHEAD if spec.tiling is None else THREADS  # all tiles of an image wait together
+    made = ordered_map(functools.partial(try_examples, spec), items, ahead=ahead)
+    for _, result in made:
         examined += 1
         if isinstance(result, VocSegError):
             problems.append(result)
         elif not problems:
-            yield item.id, result
+            yield from result
     if problems:
         raise SplitError(split, problems, examined)

@@ -1,4 +1,4 @@
-"""The one door to Pillow: it decodes still images and encodes PNGs, as arrays and bytes.
+"""The one door to Pillow: it decodes still images and encodes PNGs and JPEGs, as arrays and bytes.
 
 No other module imports Pillow, except `audit.preview`, which draws. Behind this door no file
 is animated or larger than the limit, and whatever Pillow raises is an error of this package
@@ -187,6 +187,16 @@ def decode_sixteen_bits(
 def encode_png(pixels: np.ndarray) -> bytes:
     """Returns uint8 `[H, W]` as a greyscale PNG, or uint8 `[H, W, 3]` as an RGB PNG."""
     return _as_png(Image.fromarray(pixels))
+
+
+def encode_jpeg(pixels: np.ndarray, quality: int) -> bytes:
+    """Returns uint8 `[H, W]` or `[H, W, 3]` as a JPEG of a quality of 1 to 100.
+
+    Colour is stored with half the height and width, as most programs do.
+    """
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=quality, subsampling="4:2:0")
+    return buffer.getvalue()
 
 
 def count_values(pixels: np.ndarray) -> np.ndarray:

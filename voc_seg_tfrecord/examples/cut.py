@@ -1,0 +1,99 @@
+"""One example of a complete image to one example per tile, image and masks cut as one."""
+
+from collections.abc import Iterator, Mapping
+import posixpath
+from typing import Any
+
+import numpy as np
+
+from voc_seg_tfrecord.errors import ImageError, MaskError
+from voc_seg_tfrecord.examples.grid import Tile, Tiling
+from voc_seg_tfrecord.features import (
+    FILENAME,
+    HEIGHT,
+    IMAGE,
+    LABELS,
+    MASK,
+    MASKS,
+    TILE_IMAGE_HEIGHT,
+    TILE_IMAGE_ID,
+    TILE_IMAGE_WIDTH,
+    TILE_X,
+    TILE_Y,
+    WIDTH,
+)
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.labels import VOID
+
+
+def cut(
+    key: str, example: Mapping[str, Any], tiling: Tiling, *, where: str, background: int | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Cuts an example into tiles. Image and masks are decoded once for all of them.
+
+    An image that is one tile keeps its bytes. A JPEG is decoded accurately, as NumPy's readers
+    decode it; TensorFlow's own decoder is faster, and its values differ from these by a few.
+
+    Args:
+      key: the example's key.
+      example: the features of the complete image, as `make.make_example` returns them.
+      tiling: how to cut.
+      where: the image's file, for errors.
+      background: the class that `labels` leave out, None if there is none.
+
+    Yields:
+      Key and features of each tile, row by row.
+
+    Raises:
+      ImageError: if the image's pixels cannot be decoded.
+    """
+    tiles = list(tiling.tiles(example[HEIGHT], example[WIDTH]))
+    if len(tiles) == 1:
+        ending = posixpath.splitext(example[FILENAME])[1]
+        yield tiles[0].name(key), {**example, **_place(example, tiles[0], ending)}
+        return
+    image = pillow.decode(File(example[IMAGE], where), ImageError).values()
+    masks = {
+        name: pillow.decode(File(example[name], f"{where}, {name}"), MaskError).values()
+        for name in MASKS
+        if name in example
+    }
+    ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
+    for tile in tiles:
+        parts = {name: np.ascontiguousarray(mask[tile.window]) for name, mask in masks.items()}
+        yield (
+            tile.name(key),
+            {
+                **_place(example, tile, ending),
+                IMAGE: _encoded(np.ascontiguousarray(image[tile.window]), tiling),
+                HEIGHT: tile.height,
+                WIDTH: tile.width,
+                LABELS: _labels(parts[MASK], background),
+                **{name: pillow.encode_png(part) for name, part in parts.items()},
+            },
+        )
+
+
+def _place(example: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
+    own_id = image_id(example[FILENAME])
+    return {
+        FILENAME: tile.name(own_id) + ending,
+        TILE_IMAGE_ID: own_id,
+        TILE_Y: tile.top,
+        TILE_X: tile.left,
+        TILE_IMAGE_HEIGHT: example[HEIGHT],
+        TILE_IMAGE_WIDTH: example[WIDTH],
+    }
+
+
+def _encoded(pixels: np.ndarray, tiling: Tiling) -> bytes:
+    if tiling.format == "jpeg":
+        return pillow.encode_jpeg(pixels, tiling.quality)
+    return pillow.encode_png(pixels)
+
+
+def _labels(mask: np.ndarray, background: int | None) -> list[int]:
+    present = np.flatnonzero(pillow.count_values(mask)[:VOID])
+    return [int(value) for value in present if value != background]

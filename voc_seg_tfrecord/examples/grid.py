@@ -1,0 +1,131 @@
+"""Which tiles an image has, how they are named, and which of its pixels each one counts."""
+
+from collections.abc import Iterator
+import dataclasses
+import re
+from typing import Literal, get_args
+
+from voc_seg_tfrecord.errors import ConfigError
+
+TileFormat = Literal["png", "jpeg"]
+"""How the pixels of tiles are stored; masks are PNGs in any case."""
+
+QUALITY = 95
+"""Quality of JPEG tiles, if no other one is given."""
+
+_NAME = re.compile(r"(.+)_r(\d+)_c(\d+)", re.DOTALL)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tile:
+    """One tile of an image. Lengths and places are pixels; rows and columns of tiles count from 0.
+
+    Attributes:
+      row: the number of its row of tiles.
+      column: the number of its column of tiles.
+      top: the image's row at which it begins.
+      left: the image's column at which it begins.
+      height: its height.
+      width: its width.
+      owned: top, left, height and width, within the tile, of the pixels that no earlier tile
+        has, row by row. These parts of all tiles cover the image, each pixel once.
+    """
+
+    row: int
+    column: int
+    top: int
+    left: int
+    height: int
+    width: int
+    owned: tuple[int, int, int, int]
+
+    def name(self, image_id: str) -> str:
+        """Returns the tile's id, such as `wall_1_r0_c2`."""
+        return f"{image_id}_r{self.row}_c{self.column}"
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """The tile's part of an array `[H, W, ...]` of its image."""
+        return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
+
+    @property
+    def own(self) -> tuple[slice, slice]:
+        """The part of an array `[h, w, ...]` of the tile that no earlier tile has."""
+        top, left, height, width = self.owned
+        return slice(top, top + height), slice(left, left + width)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tiling:
+    """How images are cut into tiles.
+
+    Attributes:
+      size: height and width of a tile; of a smaller image the tile has the image's.
+      overlap: how many pixels neighbours share; those at the lower and right border of an
+        image share more, because they are moved inside.
+      format: how the pixels are stored: `png` loses none, `jpeg` is smaller.
+      quality: of JPEG, 1 to 100.
+
+    Raises:
+      ConfigError: if a number is out of range.
+    """
+
+    size: int
+    overlap: int = 0
+    format: TileFormat = "png"
+    quality: int = QUALITY
+
+    def __post_init__(self):
+        _check_number("tile", self.size, 1, None, "a number of pixels, 1 or more")
+        expected = f"0 to {self.size - 1}, less than the tile's {self.size} pixels"
+        _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)
+        _check_number("tile_quality", self.quality, 1, 100, "1 to 100")
+        if self.format not in get_args(TileFormat):
+            expected = f"one of {', '.join(get_args(TileFormat))}"
+            raise _wrong("tile_format", self.format, expected)
+
+    def starts(self, length: int) -> list[int]:
+        """Returns where tiles begin along a side of an image, in ascending order.
+
+        The last one is moved inside, so that none reaches over the border. A side that is not
+        longer than a tile has one tile, as long as the side.
+        """
+        last = max(length - self.size, 0)
+        return [*range(0, last, self.size - self.overlap), last]
+
+    def tiles(self, height: int, width: int) -> Iterator[Tile]:
+        """Yields the tiles of an image, row by row."""
+        rows = list(_spans(self.starts(height), min(self.size, height)))
+        columns = list(_spans(self.starts(width), min(self.size, width)))
+        for row, (top, own_top, tall) in enumerate(rows):
+            for column, (left, own_left, wide) in enumerate(columns):
+                owned = (own_top, own_left, tall - own_top, wide - own_left)
+                yield Tile(row, column, top, left, tall, wide, owned)
+
+
+def image_of(tile_id: str) -> str | None:
+    """Returns the id of the image that a tile is of, None if this is no tile's id."""
+    found = _NAME.fullmatch(tile_id)
+    return found[1] if found else None
+
+
+def _spans(starts: list[int], length: int) -> Iterator[tuple[int, int, int]]:
+    """Yields start, first pixel that the one before does not have, and length, of each tile."""
+    end = 0
+    for start in starts:
+        yield start, end - start, length
+        end = start + length
+
+
+def _check_number(
+    option: str, number: object, lowest: int, highest: int | None, expected: str
+) -> None:
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    if not whole or number < lowest or (highest is not None and number > highest):
+        raise _wrong(option, number, expected)
+
+
+def _wrong(option: str, found: object, expected: str) -> ConfigError:
+    return ConfigError(
+        f"option {option}", found=repr(found), expected=expected, remedy=f"change {option}"
+    )
