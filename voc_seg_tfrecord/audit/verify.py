@@ -7,9 +7,17 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, pinned, records, source_records, verify_record
+from voc_seg_tfrecord.audit import (
+    fingerprint,
+    pinned,
+    records,
+    source_records,
+    verify_record,
+    verify_tiles,
+)
 from voc_seg_tfrecord.audit.dataset import background, check_features, class_names
 from voc_seg_tfrecord.audit.source_records import Originals
+from voc_seg_tfrecord.audit.tile_sources import TileOriginals
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 
@@ -74,7 +82,8 @@ def verify(
 ) -> Report:
     """Reads every record once and says what is wrong with it.
 
-    Each record's mask values, labels and sizes are checked. With a source, each record is also
+    Each record's mask values, labels and sizes are checked, and that tiles are complete, where
+    their images have them, and of one split. With a source, each record is also
     compared with the record that its files give, and the ids with the tree's lists. Counts,
     ids and masks of a release are compared with `checksums/splits.tsv`, see `pinned`.
 
@@ -92,23 +101,45 @@ def verify(
       ConfigError: if the dataset or the source cannot be verified.
     """
     check_features(builder)
-    found = source_records.find(builder, source, config) if source else None
+    found = source_records.find(builder, source, config, progress=progress) if source else None
+    images: dict[str, set[str]] = {}
     reports = {
-        split: _verify_split(builder, split, found, progress) for split in builder.info.splits
+        split: _verify_split(builder, split, found, progress, images.setdefault(split, set()))
+        for split in builder.info.splits
     }
+    if not _allows_overlap(builder):
+        for split, image_id, problem in verify_tiles.shared(images):
+            faults = (*reports[split].faults, Fault(split, image_id, problem))
+            reports[split] = dataclasses.replace(reports[split], faults=faults)
     total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
     archives = (builder.info.metadata or {}).get("archives", ())
     return Report(reports, total, tuple(archives))
 
 
+def _allows_overlap(builder: tfds.core.DatasetBuilder) -> bool:
+    return bool(((builder.info.metadata or {}).get("config") or {}).get("overlap"))
+
+
 def _verify_split(
-    builder: tfds.core.DatasetBuilder, split: str, source: Originals | None, progress: bool
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    source: Originals | TileOriginals | None,
+    progress: bool,
+    images: set[str],
 ) -> SplitReport:
+    """Verifies one split, and adds to `images` those that its tiles are of."""
     digests: dict[str, fingerprint.Digests] = {}
     faults: list[Fault] = []
     count = 0
+    places: dict[str, verify_tiles.Place] = {}
+    tiling = verify_tiles.tiling_of(builder)
     examine = functools.partial(
-        verify_record.examine, class_names(builder), background(builder), split, source
+        verify_record.examine,
+        class_names(builder),
+        background(builder),
+        split,
+        source,
+        tiling=tiling,
     )
     try:
         for found in records.scan(builder, split, examine, progress=progress, complete=False):
@@ -118,10 +149,15 @@ def _verify_split(
                 problems = ("duplicate: more than one record has this id", *problems)
             faults += [Fault(split, found.id, problem) for problem in problems]
             digests[found.id] = found.digests
+            if found.place is not None:
+                places[found.id] = found.place
     except VocSegError as error:
         faults.append(Fault(split, "", f"reading stopped: {error}"))
     missing = sorted(set(source.splits[split] if source else ()) - set(digests))
     faults += [Fault(split, i, "missing: the source lists it, no record has it") for i in missing]
+    incomplete = list(verify_tiles.missing(places, tiling))
+    faults += [Fault(split, i, problem) for i, problem in incomplete if i not in missing]
+    images |= {place.image_id for place in places.values()}
     faults.sort(key=lambda fault: fault.id)
     if count != builder.info.splits[split].num_examples:
         said = builder.info.splits[split].num_examples

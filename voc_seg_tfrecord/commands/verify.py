@@ -12,6 +12,7 @@ from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.features import TILE_IMAGE_ID
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 
@@ -78,16 +79,17 @@ def _print(builder, report, source: str | None) -> None:
         print(f"  ... and {len(faults) - _SHOWN} more")
     for archive in report.archives:
         print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
-    for line in _checked(report, source):
+    for line in _checked(builder, report, source):
         print(line)
     count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
     print(f"{count} in what was checked")
 
 
-def _checked(report, source: str | None) -> list[str]:
+def _checked(builder, report, source: str | None) -> list[str]:
     """Says in sentences what was checked and what was not."""
     facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
-    inner = "sizes, labels, values of masks"
+    tiles = ", places of tiles" if TILE_IMAGE_ID in builder.info.features else ""
+    inner = f"sizes, labels, values of masks{tiles}"
     if source:
         files = f"compared with the files in {source}: every feature of every record"
         return [f"checked in itself: {inner}", files, *facts]
@@ -110,6 +112,6 @@ def _as_json(builder, report, source: str | None) -> dict:
             for name, split in report.splits.items()
         },
         "archives": [dict(archive) for archive in report.archives],
-        "checked": _checked(report, source),
+        "checked": _checked(builder, report, source),
         "faults": [dataclasses.asdict(fault) for fault in report.faults],
     }
