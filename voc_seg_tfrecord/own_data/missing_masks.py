@@ -5,9 +5,8 @@ from collections.abc import Collection, Sequence
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, ListError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.discovery import MASK_FOLDERS
 from voc_seg_tfrecord.own_data.mask_names import check_names_match
-from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
+from voc_seg_tfrecord.trees.layout import MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.listing import index_files
 from voc_seg_tfrecord.trees.tree import VocTree
 

@@ -10,6 +10,9 @@ IMAGES = "JPEGImages"
 MASKS = "SegmentationClass"
 LISTS = "ImageSets/Segmentation"
 
+MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
+"""Names of mask folders, in the order in which they are tried."""
+
 MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in a mask folder a mask."""
 
