@@ -1,0 +1,278 @@
+"""Inputs of each kind, made from a seed, and judges of what the package does with them.
+
+A judge returns `equal` (accepted and right), `refused` (by an error of the package), `lenient`
+(the file breaks rules of its format, and all decoders read it alike), or a word in capitals for
+what must not be: `WRONG`, or `FOREIGN` and the exception's name.
+"""
+
+from collections.abc import Callable
+import io
+import pathlib
+import random
+import tempfile
+import unicodedata
+
+from etils import epath
+from fuzz import strict_png
+from fuzz.mutations import damaged
+import numpy as np
+from PIL import Image
+
+from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
+from voc_seg_tfrecord.formats import annotations, class_files, id_lists, images
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.interop import items
+from voc_seg_tfrecord.masks import read, stored
+from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.official import sbd
+
+CLASSES = tuple(f"class{n}" for n in range(21))
+RULE = index_rule(21)
+
+
+def judged(kind: str, seed: str) -> str:
+    """Makes the input of a seed and judges what happens to it."""
+    try:
+        return KINDS[kind](random.Random(f"{kind} {seed}"))
+    except VocSegError:
+        return "refused"
+    except Exception as error:
+        return f"FOREIGN {type(error).__name__}"
+
+
+def mask(rng: random.Random) -> str:
+    """A PNG mask of any depth and kind, its chunks or its bytes damaged in half of the cases."""
+    color = rng.choice((0, 0, 3, 3, 4))
+    depth = rng.choice(strict_png.DEPTHS[color])
+    shape = (rng.randrange(1, 9), rng.randrange(1, 9), strict_png.CHANNELS[color])
+    samples = _generator(rng).integers(0, min(21, 1 << depth), shape)
+    samples[..., 1:] = (1 << depth) - 1  # opaque
+    chunks = strict_png.chunks_of(samples, depth, color)
+    whole = data = strict_png.joined(chunks)
+    if rng.random() < 0.3:
+        data = strict_png.joined(_shuffled(rng, chunks))
+    elif rng.random() < 0.5:
+        data = damaged(rng, data)
+    try:
+        found = read.decode(File(read.read_mask(File(data, "m.png"), RULE).png, "stored"))
+    except VocSegError:
+        return "WRONG refused a valid mask" if data == whole else "refused"
+    expected = _strictly(data)
+    if expected is None:
+        # Decoders stop at IEND, whatever follows it.
+        expected, same = _strictly(data[: data.find(b"IEND") + 8]), "lenient"
+        expected = _pillow(data) if expected is None else expected[..., 0]
+    else:
+        expected, same = expected[..., 0], "equal"
+    return same if expected is not None and np.array_equal(found, expected) else "WRONG pixels"
+
+
+def _shuffled(rng: random.Random, chunks: list) -> list:
+    number = rng.randrange(len(chunks))
+    kind, content = chunks[number]
+    extra = rng.choice(((b"tEXt", b"a\0b"), (b"ABCD", b""), chunks[0], chunks[-2]))
+    return rng.choice(
+        (
+            [*chunks[:number], (kind, damaged(rng, content)), *chunks[number + 1 :]],
+            [*chunks[:number], *chunks[number + 1 :]],
+            [*chunks[: number + 1], extra, *chunks[number + 1 :]],
+        )
+    )
+
+
+def _strictly(data: bytes) -> np.ndarray | None:
+    try:
+        return strict_png.read(data)
+    except strict_png.Bad:
+        return None
+
+
+def _pillow(data: bytes) -> np.ndarray | None:
+    try:
+        return np.asarray(Image.open(io.BytesIO(data)))
+    except Exception:
+        return None
+
+
+def image(form: str) -> Callable[[random.Random], str]:
+    """Returns the judge of images of a format: what is kept, TensorFlow and Pillow decode."""
+
+    def judge(rng: random.Random) -> str:
+        height, width = rng.randrange(1, 40), rng.randrange(1, 40)
+        pixels = _generator(rng).integers(0, 256, (height, width, 3), np.uint8)
+        buffer = io.BytesIO()
+        mode = rng.choice(("RGB", "L"))
+        kind = rng.choice(("BMP", "GIF", "TIFF", "WEBP")) if form == "other" else form
+        Image.fromarray(pixels).convert(mode).save(buffer, kind)
+        whole = data = buffer.getvalue()
+        if rng.random() < 0.7:
+            data = damaged(rng, data)
+        try:
+            kept = images.read_image(File(data, "image"))
+        except VocSegError:
+            return "WRONG refused a valid image" if data == whole else "refused"
+        return _decoded_alike(kept)
+
+    return judge
+
+
+def _decoded_alike(kept: images.StoredImage) -> str:
+    import tensorflow as tf
+
+    try:
+        decoded = tf.io.decode_image(kept.data, channels=3, expand_animations=False).numpy()
+        again = np.asarray(Image.open(io.BytesIO(kept.data)).convert("RGB"))
+    except Exception:
+        return "WRONG kept an image that cannot be decoded"
+    if decoded.shape != again.shape or decoded.shape[:2] != (kept.height, kept.width):
+        return "WRONG size"
+    return "equal" if abs(decoded.astype(int) - again).mean() < 4 else "WRONG decoders differ"
+
+
+def hand_record(rng: random.Random) -> str:
+    """A hand-written record with odd values, or a damaged file of good ones."""
+    import tensorflow as tf
+
+    size = (rng.randrange(1, 6), rng.randrange(1, 6))
+    odd = rng.random() < 0.5
+    names = ["../x", "/x", ".", "a\0b", "x" * 300, "a/../../b", "", "a\\b", "ok.png"]
+    values = {
+        "image_raw": rng.randbytes(3 * size[0] * size[1]),
+        "label_raw": bytes(size[0] * size[1]),
+        "height": rng.choice((0, -1, 1 << 40, size[0])) if odd else size[0],
+        "width": size[1],
+        "name": (rng.choice(names) if odd else "ok.png").encode(),
+    }
+    features = {key: _feature(tf, value) for key, value in values.items()}
+    record = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+    with tempfile.TemporaryDirectory() as folder:
+        path = epath.Path(folder) / "train.tfrecord"
+        with tf.io.TFRecordWriter(str(path)) as writer:
+            writer.write(record if rng.random() < 0.7 else damaged(rng, record))
+        if rng.random() < 0.3:
+            path.write_bytes(damaged(rng, path.read_bytes()))
+        scan = items.scan_records([path], epath.Path(folder))
+        if scan.problems:
+            raise scan.problems[0]
+        spec = ExampleSpec(CLASSES, RULE)
+        for item in (item for split in items.make_items(scan).values() for item in split):
+            example = make_example(item.read(), spec)
+            if not _inside(example["image/filename"]):
+                return f"WRONG name {example['image/filename']!r}"
+    return "equal"
+
+
+def _feature(tf, value: bytes | int):
+    if isinstance(value, int):
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
+    return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+
+
+def _inside(name: str) -> bool:
+    parts = name.split("/")
+    return not ({"", ".", ".."} & set(parts)) and "\0" not in name and len(name.encode()) <= 1000
+
+
+def id_list(rng: random.Random) -> str:
+    """A list in one of the encodings and forms that people have."""
+    ids = [f"{rng.choice(('2007_', 'a b ', 'é'))}{n:04}" for n in range(rng.randrange(1, 6))]
+    text = rng.choice(("\n", "\r\n", " 1\n")).join(ids)
+    data = text.encode(rng.choice(("utf-8", "utf-8-sig", "utf-16", "utf-32")))
+    if rng.random() < 0.7:
+        data = damaged(rng, data)
+    found = id_lists.parse_ids(data, "list.txt", ())
+    printable = all(unicodedata.category(c) != "Cc" for name in found for c in name)
+    unique = len(set(found)) == len(found) and found
+    return "equal" if unique and printable and all(map(_inside, found)) else f"WRONG {found!r}"
+
+
+CLASS_FILES = {
+    "labelmap.txt": b"# label:color_rgb:parts:actions\nbackground:0,0,0::\ncrack:128,0,0::\n",
+    "class_names.txt": b"background\ncrack\n",
+    "_classes.csv": b"Pixel Value, Class\n0, background\n1, crack\n",
+    "dataset_meta.json": b'{"label_map": {"0": "background", "1": "crack"}}',
+}
+
+
+def class_file(rng: random.Random) -> str:
+    """A class file of a tool."""
+    name = rng.choice(sorted(CLASS_FILES))
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, name).write_bytes(damaged(rng, CLASS_FILES[name]))
+        found = class_files.find(epath.Path(folder))
+        names = found.class_names(()) if found else ("none",)
+    clean = all(n.strip() == n != "" and n.isprintable() for n in names)
+    return "equal" if clean and len(set(names)) == len(names) else f"WRONG {names!r}"
+
+
+ANNOTATION = b"""<annotation><size><width>40</width><height>30</height></size><object>
+<name>class3</name><pose>Left</pose><truncated>0</truncated><difficult>1</difficult><bndbox>
+<xmin>3</xmin><ymin>4</ymin><xmax>30</xmax><ymax>20</ymax></bndbox></object></annotation>"""
+
+
+def annotation(rng: random.Random) -> str:
+    """A damaged annotation: what is read is a class that exists and a box in the image."""
+    declared = rng.choice(("utf-8", "latin-1", "gb2312", "utf-16", "no_such"))
+    data = ANNOTATION
+    if rng.random() < 0.2:
+        data = f'<?xml version="1.0" encoding="{declared}"?>'.encode() + data
+    number = rng.choice((b"40", b"30", b"3<", b"4<", b"20", b"class3", b"Left", b"0<", b"1<"))
+    values = (b"0", b"-1", b"1e9", b"nan", b"inf", b"", b"9" * 400, b"background", b"2.5", b"\xff")
+    if rng.random() < 0.7:
+        data = data.replace(number.rstrip(b"<"), rng.choice(values), 1)
+    elif rng.random() < 0.7:
+        data = damaged(rng, data)
+    for found in annotations.read_objects(File(data, "a.xml"), CLASSES, 30, 40):
+        top, left, bottom, right = found["bbox"]
+        if not (0 <= top < bottom <= 1 and 0 <= left < right <= 1):
+            return f"WRONG box {found['bbox']}"
+        if found["label"] not in CLASSES:
+            return f"WRONG class {found['label']!r}"
+    return "equal"
+
+
+def array(rng: random.Random) -> str:
+    """A damaged .npy mask: what is accepted, NumPy reads alike."""
+    kind = rng.choice((np.uint8, np.int32, np.int64, np.float32))
+    buffer = io.BytesIO()
+    np.save(buffer, _generator(rng).integers(0, 21, (5, 7)).astype(kind))
+    data = damaged(rng, buffer.getvalue())
+    found = stored.read_samples(File(data, "m.npy")).values
+    expected = np.load(io.BytesIO(data), allow_pickle=False)
+    return "equal" if np.array_equal(found, expected.squeeze()) else "WRONG values"
+
+
+def matlab(rng: random.Random) -> str:
+    """A damaged mask of SBD: what is accepted is a mask of class indices."""
+    import scipy.io
+
+    pixels = _generator(rng).integers(0, 21, (6, 5)).astype(np.uint8)
+    buffer = io.BytesIO()
+    content = {"GTcls": {"Segmentation": pixels}}
+    scipy.io.savemat(buffer, content, do_compression=rng.random() < 0.5)
+    whole = data = buffer.getvalue()
+    if rng.random() < 0.8:
+        data = damaged(rng, data)
+    found = sbd.read_mask(data, "a.mat")
+    if data == whole:
+        return "equal" if np.array_equal(found, pixels) else "WRONG pixels"
+    return "lenient" if found.ndim == 2 and found.dtype.kind in "ui" else "WRONG array"
+
+
+def _generator(rng: random.Random) -> np.random.Generator:
+    return np.random.default_rng(rng.getrandbits(64))
+
+
+KINDS: dict[str, Callable[[random.Random], str]] = {
+    "masks": mask,
+    "jpeg": image("JPEG"),
+    "png": image("PNG"),
+    "other": image("other"),
+    "hand": hand_record,
+    "lists": id_list,
+    "classfiles": class_file,
+    "annotations": annotation,
+    "npy": array,
+    "sbd": matlab,
+}

@@ -1,0 +1,43 @@
+"""Damage done to bytes, from a seeded generator."""
+
+import random
+
+
+def damaged(rng: random.Random, data: bytes) -> bytes:
+    """Returns bytes with one to three random changes."""
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        data = rng.choice(_WAYS)(rng, data) if data else data
+    return data
+
+
+def _flip(rng: random.Random, data: bytes) -> bytes:
+    place = rng.randrange(len(data))
+    return data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
+
+
+def _byte(rng: random.Random, data: bytes) -> bytes:
+    place = rng.randrange(len(data))
+    value = rng.choice((0, 1, 0x7F, 0x80, 0xFF, 10, 13, 34, 46, 47, rng.randrange(256)))
+    return data[:place] + bytes([value]) + data[place + 1 :]
+
+
+def _cut(rng: random.Random, data: bytes) -> bytes:
+    return data[: rng.randrange(len(data))]
+
+
+def _remove(rng: random.Random, data: bytes) -> bytes:
+    start = rng.randrange(len(data))
+    return data[:start] + data[start + rng.randrange(1, 20) :]
+
+
+def _insert(rng: random.Random, data: bytes) -> bytes:
+    place = rng.randrange(len(data) + 1)
+    return data[:place] + rng.randbytes(rng.randrange(1, 12)) + data[place:]
+
+
+def _repeat(rng: random.Random, data: bytes) -> bytes:
+    start = rng.randrange(len(data))
+    return data[:start] + data[start : start + rng.randrange(1, 40)] + data[start:]
+
+
+_WAYS = (_flip, _byte, _cut, _remove, _insert, _repeat)
