@@ -9,7 +9,8 @@ from tensorflow_datasets.core.utils import error_utils
 
 from voc_seg_tfrecord import sums
 from voc_seg_tfrecord.errors import ConfigError, RecordError
-from voc_seg_tfrecord.features import LABELS, MASK, SEGMENTATION
+from voc_seg_tfrecord.examples.grid import Tiling
+from voc_seg_tfrecord.features import LABELS, MASK, SEGMENTATION, TILE_IMAGE_ID
 from voc_seg_tfrecord.labels import background_index
 
 INFO = "dataset_info.json"
@@ -115,6 +116,25 @@ def background(builder: tfds.core.DatasetBuilder) -> int | None:
     """Returns the index of a built dataset's background class, None where none is known."""
     config = (builder.info.metadata or {}).get("config") or {}
     return background_index(builder.info.features[MASK].names, config.get("background", ""))
+
+
+def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
+    """Returns how a built dataset's images were cut, None if it holds complete images.
+
+    Raises:
+      ConfigError: if it holds tiles, and its metadata does not say how they were cut.
+    """
+    if TILE_IMAGE_ID not in builder.info.features:
+        return None
+    config = (builder.info.metadata or {}).get("config") or {}
+    if "tile" not in config:
+        raise ConfigError(
+            builder.info.full_name,
+            found="tiles, and no config in the metadata that says how they were cut",
+            expected="a dataset that this version of voc_seg_tfrecord built",
+            remedy="build it again",
+        )
+    return Tiling(config["tile"], config.get("tile_overlap", 0))
 
 
 def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:

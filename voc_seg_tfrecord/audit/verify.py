@@ -15,7 +15,7 @@ from voc_seg_tfrecord.audit import (
     verify_record,
     verify_tiles,
 )
-from voc_seg_tfrecord.audit.dataset import background, check_features, class_names
+from voc_seg_tfrecord.audit.dataset import background, check_features, class_names, tiling_of
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.tile_sources import TileOriginals
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -132,7 +132,7 @@ def _verify_split(
     faults: list[Fault] = []
     count = 0
     places: dict[str, verify_tiles.Place] = {}
-    tiling = verify_tiles.tiling_of(builder)
+    tiling = tiling_of(builder)
     examine = functools.partial(
         verify_record.examine,
         class_names(builder),

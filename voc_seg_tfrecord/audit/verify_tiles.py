@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 import dataclasses
 import itertools
 
-import tensorflow_datasets as tfds
-
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.features import (
@@ -30,14 +28,6 @@ class Place:
     size: tuple[int, ...]
 
 
-def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
-    """Returns how a built dataset's images were cut, None if they were not."""
-    config = (builder.info.metadata or {}).get("config") or {}
-    if TILE_IMAGE_ID not in builder.info.features or "tile" not in config:
-        return None
-    return Tiling(config["tile"], config.get("tile_overlap", 0))
-
-
 def place_of(record: Record) -> Place | None:
     """Returns what a record says, None if it is no tile."""
     if TILE_IMAGE_ID not in record.features:
@@ -55,15 +45,15 @@ def problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
         yield f"{TILE_IMAGE_HEIGHT}, {TILE_IMAGE_WIDTH}: {place.size}"
         return
     at = record.ints(TILE_Y) + record.ints(TILE_X)
-    tiles = {(tile.top, tile.left): tile for tile in tiling.tiles(*place.size)}
-    if at not in tiles:
+    tile = tiling.tile_at(*place.size, *at) if len(at) == 2 else None
+    if tile is None:
         yield f"{TILE_Y}, {TILE_X}: {at}, no tile of an image of {place.size} begins there"
         return
-    name = tiles[at].name(place.image_id)
+    name = tile.name(place.image_id)
     if name != record.id:
         yield f"the id is {record.id}, the tile's place {at} is that of {name}"
-    if (tiles[at].height, tiles[at].width) != record.size:
-        expected = (tiles[at].height, tiles[at].width)
+    if (tile.height, tile.width) != record.size:
+        expected = (tile.height, tile.width)
         yield f"height and width {record.size}, a tile at {at} has {expected}"
 
 

@@ -3,8 +3,8 @@
 Enter at `evaluate` for a folder of predictions, at `Confusion` for arrays, and at
 `keras_metric` for a metric in `model.compile`. `confusion` counts, `result` divides,
 `boundary` restricts to a band, `predictions` reads files, `folder` streams a dataset,
-`submission` packs predictions for VOC's server. May import everything but `commands`. As users
-import this room by name, it gives out its names.
+`tiles` says which pixels of a tile count, `submission` packs predictions for VOC's server. May
+import everything but `commands`. As users import this room by name, it gives out its names.
 """
 
 from voc_seg_tfrecord.evaluation.confusion import Confusion

@@ -7,17 +7,20 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, records
-from voc_seg_tfrecord.audit.dataset import check_features, check_splits, class_names
+from voc_seg_tfrecord.audit.dataset import check_features, check_splits, class_names, tiling_of
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.audit.verify_record import digests_of
 from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import Result
+from voc_seg_tfrecord.evaluation.tiles import count_images, scored
+from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK, MASKS
 from voc_seg_tfrecord.formats.file import File
 
-_Scored = tuple[str, fingerprint.Digests, Confusion | VocSegError]
+_Scored = tuple[str, str, fingerprint.Digests, Confusion | VocSegError]
+"""Ids of record and prediction, digests, and what was counted or went wrong."""
 
 
 def evaluate(
@@ -34,7 +37,8 @@ def evaluate(
       builder: of a built dataset, as `tfds.builder` returns it.
       splits: the split's name, or several, which are scored together.
       predictions: a folder with one `ID.png` or `ID.npy` per image of the splits: class
-        indices, `[H, W]`, as greyscale or with VOC's palette.
+        indices, `[H, W]`, as greyscale or with VOC's palette. If the dataset holds tiles, one
+        per tile, or one per image that was cut. Each pixel of an image then counts once.
       trimap: if given, only pixels at most so many pixels away from a void pixel count.
       progress: whether to show a progress bar on standard error.
 
@@ -54,15 +58,26 @@ def evaluate(
     check_splits(builder, wanted)
     found = Predictions(predictions)
     names = class_names(builder)
+    tiling = tiling_of(builder)
+    if tiling is not None and trimap is not None:
+        raise ConfigError(
+            "trimap",
+            found=f"{trimap}, for tiles",
+            expected="complete images: void beyond the border of a tile would not be seen",
+            remedy="score without trimap, or build the dataset without tiles",
+        )
     total = Confusion(names, trimap=trimap)
-    score = functools.partial(_score, names, trimap, found)
+    score = functools.partial(_score, names, trimap, found, tiling)
     fingerprints: dict[str, fingerprint.Fingerprint] = {}
     ids: set[str] = set()
+    predicted: set[str] = set()
     for split in wanted:
         digests: dict[str, fingerprint.Digests] = {}
         problems: list[VocSegError] = []
-        for image_id, digest, counted in records.scan(builder, split, score, progress=progress):
+        scanned = records.scan(builder, split, score, progress=progress)
+        for image_id, prediction_id, digest, counted in scanned:
             digests[image_id] = digest
+            predicted.add(prediction_id)
             if isinstance(counted, VocSegError):
                 problems.append(counted)
             else:
@@ -70,7 +85,8 @@ def evaluate(
         _check_complete(builder, split, digests, problems)
         fingerprints[split] = fingerprint.of_split(digests)
         ids |= digests.keys()
-    found.check_extra(ids)
+    found.check_extra(predicted)
+    total.images = count_images(ids, tiling)
     return total.result(
         fingerprint=fingerprint.of_dataset(fingerprints),
         dataset=f"{builder.info.full_name}@{'+'.join(wanted)}",
@@ -97,7 +113,11 @@ def _check_complete(
 
 
 def _score(
-    names: Sequence[str], trimap: int | None, predictions: Predictions, record: Record
+    names: Sequence[str],
+    trimap: int | None,
+    predictions: Predictions,
+    tiling: Tiling | None,
+    record: Record,
 ) -> _Scored:
     """Scores one record; what is wrong with its prediction is returned, not raised."""
     masks = {
@@ -108,8 +128,8 @@ def _score(
     digests = digests_of(record, masks)
     counted = Confusion(names, trimap=trimap)
     try:
-        prediction = predictions.read(record.id, masks[MASK].shape)
-        counted.update(masks[MASK], prediction, where=predictions.path(record.id))
+        name, mask, prediction = scored(record, masks[MASK], predictions, tiling)
+        counted.update(mask, prediction, where=predictions.path(name))
     except VocSegError as error:
-        return record.id, digests, error
-    return record.id, digests, counted
+        return record.id, "", digests, error
+    return record.id, name, digests, counted

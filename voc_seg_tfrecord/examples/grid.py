@@ -16,6 +16,10 @@ QUALITY = 95
 _NAME = re.compile(r"(.+)_r(\d+)_c(\d+)", re.DOTALL)
 
 
+_Span = tuple[int, int, int]
+"""Of one side of a tile: start in the image, first pixel of its own, and length."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Tile:
     """One tile of an image. Lengths and places are pixels; rows and columns of tiles count from 0.
@@ -95,12 +99,26 @@ class Tiling:
 
     def tiles(self, height: int, width: int) -> Iterator[Tile]:
         """Yields the tiles of an image, row by row."""
-        rows = list(_spans(self.starts(height), min(self.size, height)))
-        columns = list(_spans(self.starts(width), min(self.size, width)))
-        for row, (top, own_top, tall) in enumerate(rows):
-            for column, (left, own_left, wide) in enumerate(columns):
-                owned = (own_top, own_left, tall - own_top, wide - own_left)
-                yield Tile(row, column, top, left, tall, wide, owned)
+        columns = self._spans(width)
+        for row, vertical in enumerate(self._spans(height)):
+            for column, horizontal in enumerate(columns):
+                yield _tile(row, column, vertical, horizontal)
+
+    def tile_at(self, height: int, width: int, top: int, left: int) -> Tile | None:
+        """Returns the tile of an image that begins at a place, None if none does."""
+        rows, columns = self.starts(height), self.starts(width)
+        if top not in rows or left not in columns:
+            return None
+        row, column = rows.index(top), columns.index(left)
+        return _tile(row, column, self._spans(height)[row], self._spans(width)[column])
+
+    def _spans(self, length: int) -> list[_Span]:
+        spans, end = [], 0
+        side = min(self.size, length)
+        for start in self.starts(length):
+            spans.append((start, end - start, side))
+            end = start + side
+        return spans
 
 
 def image_of(tile_id: str) -> str | None:
@@ -109,12 +127,11 @@ def image_of(tile_id: str) -> str | None:
     return found[1] if found else None
 
 
-def _spans(starts: list[int], length: int) -> Iterator[tuple[int, int, int]]:
-    """Yields start, first pixel that the one before does not have, and length, of each tile."""
-    end = 0
-    for start in starts:
-        yield start, end - start, length
-        end = start + length
+def _tile(row: int, column: int, vertical: _Span, horizontal: _Span) -> Tile:
+    top, own_top, height = vertical
+    left, own_left, width = horizontal
+    owned = (own_top, own_left, height - own_top, width - own_left)
+    return Tile(row, column, top, left, height, width, owned)
 
 
 def _check_number(

@@ -17,7 +17,7 @@ the feature names of the dataset:
 All randomness comes from one seed per example (see `example_seed`), so that neither threads
 nor restarts change it. `training_batches`, `evaluation_batches` and
 `labelled_unlabelled_batches` combine the usual steps. Where they take a split, they take the
-name of a list that papers use as well, or image ids.
+name of a list that papers use as well, or image ids. `stitch` puts predictions of tiles together.
 
 Importing this loads TensorFlow.
 """
@@ -36,6 +36,7 @@ from voc_seg_tfrecord.pipeline.randomness import example_seed
 from voc_seg_tfrecord.pipeline.reading import read
 from voc_seg_tfrecord.pipeline.recipes import evaluation_batches, training_batches
 from voc_seg_tfrecord.pipeline.semi_supervised import labelled_unlabelled_batches
+from voc_seg_tfrecord.pipeline.stitching import stitch, tiles_of
 from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights
 
 __all__ = [
@@ -54,5 +55,7 @@ __all__ = [
     "read",
     "resize",
     "sample_weights",
+    "stitch",
+    "tiles_of",
     "training_batches",
 ]

@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.wanted import Wanted
-from voc_seg_tfrecord.features import FILENAME, SEGMENTATION
+from voc_seg_tfrecord.features import FILENAME, SEGMENTATION, TILE
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records
 from voc_seg_tfrecord.pipeline.batching import padded_batch
@@ -158,7 +158,8 @@ def evaluation_batches(
 
     Returns:
       A dataset of batches, as of `training_batches`, or of `padded_batch` if `size` is None;
-      with `id`, string `[B]`, the images' ids, by which predictions are named.
+      with `id`, string `[B]`, the images' ids, by which predictions are named; and with the
+      features `tile/...` of tiles, by which `stitch` puts predictions together.
 
     Raises:
       ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
@@ -173,7 +174,8 @@ def evaluation_batches(
     stream = reading.epoch_stream(select(builder, split, partial=partial))
     if features is None:
         features = [name for name in SEGMENTATION if name in builder.info.features]
-    parse = records.parser(builder, features)
+    places = [name for name in TILE if name in builder.info.features]
+    parse = records.parser(builder, [*features, *places])
 
     def prepare(_: tf.Tensor, record: tf.Tensor) -> Example:
         example = parse(record)

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from support.tiled import SIZES, tree_options, truth, write_tree
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import pipeline
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.features import TILE
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    return write_tree(tmp_path_factory.mktemp("tree") / "tree")
+
+
+@pytest.fixture(scope="module")
+def tiled(tree, tmp_path_factory):
+    options = tree_options(tile=16, tile_overlap=5)
+    data_dir = tmp_path_factory.mktemp("data")
+    return builder_from_tree(tree, name="tiled", data_dir=data_dir, **options)
+
+
+def scores(image):
+    """A network that sees one pixel: float32 `[..., 3]` of uint8 `[..., 3]`."""
+    return np.sin(np.asarray(image, np.float32) / 7)
+
+
+def batches(builder, size=3, **options):
+    return pipeline.evaluation_batches(builder, "train", batch_size=size, **options)
+
+
+@pytest.mark.parametrize("overlap", ["average", "first"])
+def test_scores_of_a_network_that_sees_one_pixel_are_those_of_the_image(tiled, overlap):
+    predictions = ((batch, scores(batch["image"])) for batch in batches(tiled))
+    found = dict(pipeline.stitch(tiled, predictions, overlap=overlap))
+    assert sorted(found) == [str(n) for n in range(len(SIZES))]
+    for number in range(len(SIZES)):
+        expected = scores(truth(number)[0])
+        assert found[str(number)].dtype == np.float32
+        assert np.array_equal(found[str(number)], expected)
+
+
+def test_classes_of_single_examples_are_put_together(tiled):
+    examples = tiled.as_dataset(split="train").as_numpy_iterator()
+    predictions = ((e, e["segmentation_mask"][..., 0]) for e in examples)
+    for image_id, found in pipeline.stitch(tiled, predictions):
+        assert np.array_equal(found, truth(int(image_id))[1])
+
+
+def test_where_tiles_overlap_scores_are_averaged_and_the_first_class_wins(tiled):
+    tiles = [
+        {"tile/image_id": b"a", "tile/y": 0, "tile/x": x}
+        | {"tile/image_height": 1, "tile/image_width": 20}
+        for x in (0, 4)
+    ]
+    ones = [np.full((1, 16), value) for value in (1, 3)]
+    given = list(zip(tiles, ones, strict=True))
+    ((_, first),) = pipeline.stitch(tiled, given[::-1])
+    assert first.tolist() == [[1] * 16 + [3] * 4]
+    floats = [(tile, values.astype(np.float64)) for tile, values in given]
+    ((_, mean),) = pipeline.stitch(tiled, floats)
+    assert mean.tolist() == [[1] * 4 + [2] * 12 + [3] * 4]
+
+
+def test_the_tiles_of_a_few_images_can_be_read_alone(tiled):
+    ids = pipeline.tiles_of(tiled, {"0": SIZES[0], "3": SIZES[3]})
+    found = pipeline.evaluation_batches(tiled, ids, batch_size=4)
+    predictions = ((batch, batch["segmentation_mask"][..., 0]) for batch in found)
+    assert sorted(i for i, _ in pipeline.stitch(tiled, predictions)) == ["0", "3"]
+
+
+def test_an_image_is_given_as_soon_as_its_last_tile_came(tiled):
+    waiting, done = set(), []
+    total = {}
+    for e in tiled.as_dataset(split="train").as_numpy_iterator():
+        total[e["tile/image_id"].decode()] = total.get(e["tile/image_id"].decode(), 0) + 1
+
+    def predictions():
+        for e in tiled.as_dataset(split="train").as_numpy_iterator():
+            total[e["tile/image_id"].decode()] -= 1
+            waiting.add(e["tile/image_id"].decode())
+            yield e, e["segmentation_mask"]
+
+    for image_id, _ in pipeline.stitch(tiled, predictions()):
+        assert total[image_id] == 0
+        done.append(image_id)
+    assert set(done) == waiting
+
+
+def test_missing_double_and_foreign_tiles_are_refused(tiled):
+    examples = list(tiled.as_dataset(split="train").as_numpy_iterator())
+    pairs = [(e, e["segmentation_mask"]) for e in examples]
+    with pytest.raises(ConfigError, match=r"1 images of which tiles are missing: . without ._r"):
+        list(pipeline.stitch(tiled, pairs[:-1]))
+    number = next(n for n, e in enumerate(examples) if e["tile/image_id"] == b"0")
+    with pytest.raises(ConfigError, match="came before or does not exist"):
+        list(pipeline.stitch(tiled, [pairs[number]] * 2))
+    with pytest.raises(ConfigError, match="as the tile has"):
+        list(pipeline.stitch(tiled, [(examples[number], np.zeros((8, 8)))]))
+    with pytest.raises(ConfigError, match="without tile/image_id"):
+        list(pipeline.stitch(tiled, [({}, np.zeros((8, 8)))]))
+
+
+def test_no_mean_of_classes_is_taken(tiled):
+    predictions = ((batch, batch["segmentation_mask"]) for batch in batches(tiled))
+    with pytest.raises(ConfigError, match="'average' of uint8"):
+        list(pipeline.stitch(tiled, predictions, overlap="average"))
+
+
+def test_complete_images_are_not_stitched_and_have_no_places(tree, tmp_path):
+    whole = builder_from_tree(tree, name="whole", data_dir=tmp_path, **tree_options())
+    assert not set(TILE) & set(batches(whole).element_spec)
+    with pytest.raises(ConfigError, match="a dataset of tiles"):
+        list(pipeline.stitch(whole, []))
+    with pytest.raises(ConfigError, match="a dataset of tiles"):
+        pipeline.tiles_of(whole, {})
+
+
+def test_random_crops_of_tiles_are_those_of_the_tile(tiled):
+    reopened = tfds.builder_from_directory(tiled.data_dir)
+    batch = next(iter(pipeline.training_batches(reopened, "train", size=12, batch_size=4)))
+    assert batch["image"].shape == (4, 12, 12, 3)
