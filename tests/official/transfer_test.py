@@ -98,7 +98,9 @@ LIES = {
         "InvalidSchema",
     ),
     "a circle": (
-        plain(b"HTTP/1.1 302 X\r\nLocation: /a.tar\r\nContent-Length: 0\r\n", b""),
+        plain(
+            b"HTTP/1.1 302 X\r\nConnection: close\r\nLocation: /a.tar\r\nContent-Length: 0\r\n", b""
+        ),
         "redir",
     ),
     "no HTTP": (lambda send: send(b"\0" * 100), "no answer"),
