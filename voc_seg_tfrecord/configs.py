@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 import json
 import re
 from typing import Literal, get_args
@@ -16,6 +17,8 @@ from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, background_index, unprintable
+from voc_seg_tfrecord.masks import class_map
+from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.decision import By
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.layout import Layout
@@ -23,8 +26,8 @@ from voc_seg_tfrecord.trees.naming import Naming
 from voc_seg_tfrecord.trees.pair import Parts
 from voc_seg_tfrecord.trees.ratios import check_ratios
 
-SAMPLE_TREE = "dummy_data"
-"""The only folder of the package that holds a tree."""
+SAMPLE, SAMPLE_TREE = "sample", "dummy_data"
+"""The config that comes with its data, and the only folder of the package that holds a tree."""
 
 MissingMask = Literal["error", "skip", "background"]
 """What to do about a listed image without a mask."""
@@ -43,6 +46,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
       class_names: class names in mask order, background among them. Defaults to VOC's 21.
       background: name of the class that is background, needed only if it is not called
         background or bg, in any spelling.
+      map_classes: rules that merge, drop and reorder classes: `car,bus=vehicle; tree=void;
+        *=background`; see `class_map.parse`. `class_names` and `values` are those of the masks
+        before. By default each class stays.
       splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a
         folder (`{"train": "train/"}`), or a ratio for all of them (`{"train": 0.8,
         "validation": 0.2}`). By default the lists or folders that are there; `val` becomes
@@ -89,6 +95,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     class_names: Sequence[str] = VOC_CLASSES
     # Name of the class that is background; empty means that its name says so, or there is none.
     background: str = ""
+    # Rules by which classes are merged, dropped and reordered; empty means that each stays.
+    map_classes: str = ""
     # Split name to list name, to folder (ends with /) or to ratio; None means what is there.
     splits: Mapping[str, str | float] | None = None
     # Features that need more than image and mask; None means as the release has it.
@@ -170,6 +178,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if len(names) > VOID:
             expected = f"at most {VOID} names, as the value {VOID} is void"
             raise self._error("class_names", len(names), expected)
+        self._check_map()
         self._check_background()
         for field, choices in _CHOICES.items():
             if getattr(self, field) not in choices:
@@ -186,11 +195,25 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self._check_splits(self.splits or {})
         self._check_tiles()
 
+    def _check_map(self) -> None:
+        if not self.map_classes:
+            return
+        if self.name in {*RELEASES, SAMPLE}:
+            found = f"{self.map_classes!r} for {self.name}"
+            raise self._error("map_classes", found, "a name of your own for a dataset like that")
+        if self.task != "segmentation":
+            raise self._error("map_classes", self.map_classes, "none, because there are no masks")
+        _ = self.class_map  # raises if the rules are wrong
+
     def _check_background(self) -> None:
-        if self.background and self.background not in self.class_names:
-            raise self._error("background", self.background, f"one of {_some(self.class_names)}")
+        known = dict.fromkeys((*self.class_names, *self.built_class_names))
+        if self.background and self.background not in known:
+            raise self._error("background", self.background, f"one of {_some(tuple(known))}")
+        fill = background_index(self.class_names, self.background)
+        if self.class_map:
+            fill = self.class_map.fill
         needed = self.missing_mask == "background" and self.task == "segmentation"
-        if needed and background_index(self.class_names, self.background) is None:
+        if needed and fill is None:
             raise ConfigError(
                 "option missing_mask",
                 found=f"'background', but none of the {len(self.class_names)} classes is known "
@@ -238,6 +261,25 @@ class VocSegConfig(tfds.core.BuilderConfig):
             remedy=f"change {option}",
         )
 
+    @functools.cached_property
+    def class_map(self) -> ClassMap | None:
+        """What becomes of each class; None where each stays."""
+        if not self.map_classes:
+            return None
+        return class_map.parse(
+            self.map_classes, self.class_names, background=self.background, void=self.void
+        )
+
+    @property
+    def built_class_names(self) -> Sequence[str]:
+        """The class names of the dataset, in mask order."""
+        return self.class_map.class_names if self.class_map else self.class_names
+
+    @property
+    def built_background(self) -> str:
+        """The name of the dataset's background class, if it has to be said."""
+        return self.class_map.background if self.class_map else self.background
+
     @property
     def official(self) -> Release | None:
         """The release that the tree is; None for own data."""
@@ -274,8 +316,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def example_spec(self, rule: MaskRule) -> ExampleSpec:
         """Returns what examples are to hold, with masks read by a rule."""
         return ExampleSpec(
-            self.class_names,
-            rule,
+            tuple(self.built_class_names),
+            rule.mapped(self.class_map) if self.class_map else rule,
             instances=self.instance_mask,
             objects=self.objects,
             official=self.official is not None,
@@ -283,8 +325,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
             task=self.task,
             mask_source=bool(self.mask_sources),
             trust_images=self.trust_images,
-            background=self.background,
+            background=self.built_background,
             tiling=self.tiling,
+            class_map=self.class_map,
         )
 
     def to_json(self) -> str:
@@ -346,7 +389,7 @@ BUILDER_CONFIGS = [
         for row in RELEASES.values()
     ),
     VocSegConfig(
-        name="sample",
+        name=SAMPLE,
         packaged_tree=SAMPLE_TREE,
         instance_mask=True,
         objects=True,

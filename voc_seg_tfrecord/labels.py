@@ -88,9 +88,10 @@ def background_index(class_names: Sequence[str], named: str = "") -> int | None:
     for index, name in enumerate(class_names):
         if name in _BACKGROUND_NAMES:
             return index
-    loose = [i for i, name in enumerate(class_names) if _plain(name) in _BACKGROUND_WORDS]
+    loose = [i for i, name in enumerate(class_names) if plain(name) in _BACKGROUND_WORDS]
     return loose[0] if len(loose) == 1 else None
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Returns a class name without what its spelling adds: capitals and marks at its ends."""
     return name.casefold().strip("_- \t")

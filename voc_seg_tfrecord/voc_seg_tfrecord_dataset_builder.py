@@ -45,7 +45,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
         config = self.builder_config
-        names = list(config.class_names)
+        names = list(config.built_class_names)
         if config.task == "images":
             size = {names_of.HEIGHT: np.int32, names_of.WIDTH: np.int32}
             return self._dataset_info(_image_features() | size, None)
@@ -112,9 +112,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             supervised_keys=(names_of.IMAGE, target) if target else None,
             metadata=tfds.core.MetadataDict(
                 ignore_label=VOID,
-                class_names=list(config.class_names),
+                class_names=list(config.built_class_names),
                 palette=voc_palette().tolist(),
                 config=_told(config),
+                **_class_map(config),
             ),
         )
 
@@ -243,6 +244,15 @@ def _enough_examples(num_shards: int | None) -> Iterator[None]:
 def _told(config: configs.VocSegConfig) -> dict[str, Any]:
     """Returns what a dataset says of its config: all but what changes no byte of it."""
     return json.loads(dataclasses.replace(config, trust_images=False).to_json())
+
+
+def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:
+    """Returns what became of the source's classes, where they were mapped."""
+    if config.class_map is None:
+        return {}
+    return {
+        "class_map": {"to": config.class_map.names(), "background": config.class_map.background}
+    }
 
 
 def _citation(bibliography: str, key: str) -> str:

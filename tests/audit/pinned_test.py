@@ -79,6 +79,21 @@ def test_masks_of_other_classes_are_not_compared():
     assert found.checked.endswith("with other classes, so its masks were not compared")
 
 
+@pytest.mark.parametrize("complete", [True, False])
+def test_masks_of_mapped_classes_are_said_not_to_be_compared_and_ids_are(complete):
+    claim = pinned.Claim("2012", complete, voc_classes=True, mapped=True)
+    found = compare(claim, "train", digests_of("voc2012_train"))
+    assert found.faults == ()
+    assert found.checked.endswith(
+        "the pinned masks do not apply, because the classes were mapped at build (map_classes)"
+    )
+    assert found.checked.startswith("ids agree" if complete else "holds the ids of VOC2012 train;")
+    digests = digests_of("voc2012_train")
+    digests["2000_000000"] = digests.popitem()[1]
+    faults = " ".join(compare(claim, "train", digests).faults)
+    assert ("2000_000000" in faults) == complete
+
+
 def test_a_part_of_a_release_is_said_not_to_be_compared():
     claim = pinned.Claim("2012", complete=False, voc_classes=True)
     found = compare(claim, "train", digests_of("semi_92"))

@@ -202,3 +202,14 @@ def test_the_tree_can_stand_for_its_base(root, parts):
     ours = TrainaugTree(root).pairs("validation", ids, parts)
     for base, pair in zip(VocTree(root).pairs("validation", ids, parts), ours, strict=True):
         assert pair.read() == base.read()
+
+
+def test_classes_are_mapped_whoever_drew_the_mask(of_sbd, tmp_path):
+    text = "person=person; *=background"
+    config = VocSegConfig(name="person", release="2012_aug", strict=False, map_classes=text)
+    plain, found = (examples(build(tmp_path / c.name, c, of_sbd), "train") for c in (PART, config))
+    assert {example["mask_source"] for example in plain.values()} == {0, 1}
+    for name, example in plain.items():
+        mask = example["segmentation_mask"]
+        expected = np.where(mask == 255, 255, mask == 15)
+        assert (found[name]["segmentation_mask"] == expected).all()

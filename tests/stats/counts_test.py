@@ -1,4 +1,5 @@
 import csv
+import dataclasses
 import io
 import json
 import shutil
@@ -209,3 +210,10 @@ def test_a_mask_that_tensorflow_would_misread_is_no_statistic(sample, tmp_path, 
     doctoring.rewrite(copy, "train", change)
     assert cli.main(["stats", str(copy.data_dir)]) == 1
     assert "2007_000001, segmentation_mask: 8-bit palette PNG" in capsys.readouterr().err
+
+
+def test_classes_that_are_not_vocs_are_compared_with_no_table():
+    names = (*VOC_CLASSES[:-1], "screen")
+    assert (
+        published.compare(dataclasses.replace(official("voc2012_val"), class_names=names)) is None
+    )

@@ -114,8 +114,15 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
 
 def background(builder: tfds.core.DatasetBuilder) -> int | None:
     """Returns the index of a built dataset's background class, None where none is known."""
-    config = (builder.info.metadata or {}).get("config") or {}
-    return background_index(builder.info.features[MASK].names, config.get("background", ""))
+    metadata = builder.info.metadata or {}
+    said = metadata.get("class_map") or metadata.get("config") or {}
+    return background_index(builder.info.features[MASK].names, said.get("background", ""))
+
+
+def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the class that each class of the source became at build; empty if none did."""
+    said = (builder.info.metadata or {}).get("class_map") or {}
+    return dict(said.get("to", {}))
 
 
 def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:

@@ -11,7 +11,7 @@ import dataclasses
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
-from voc_seg_tfrecord.audit.dataset import class_names
+from voc_seg_tfrecord.audit.dataset import class_map, class_names
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.facts import named_lists, official_splits
 from voc_seg_tfrecord.facts.official_splits import Split
@@ -20,6 +20,7 @@ from voc_seg_tfrecord.features import INSTANCES, MASK_SOURCE, OBJECTS
 from voc_seg_tfrecord.labels import VOC_CLASSES
 
 _MANY = 10
+_MAPPED = "the pinned masks do not apply, because the classes were mapped at build (map_classes)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Claim:
       release: name of the release; empty for own data.
       complete: whether it was built as all of the release, so that its lists are official.
       voc_classes: whether its classes are VOC's 21.
+      mapped: whether its classes were mapped at build, so that its masks are no published ones.
       unpinned: what it holds and no public hash is known of.
     """
 
@@ -37,6 +39,7 @@ class Claim:
     complete: bool
     voc_classes: bool
     unpinned: tuple[str, ...] = ("images",)
+    mapped: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +71,7 @@ def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
         complete=official or bool(release and config.get("strict", True)),
         voc_classes=class_names(builder) == VOC_CLASSES,
         unpinned=("images", *extra),
+        mapped=bool(class_map(builder)),
     )
 
 
@@ -89,13 +93,18 @@ def compare(
     if row := next(same, None):
         known["masks"] = f"{_title(row)}, as pinned"
     row = official_splits.splits().get((claim.release, split)) if claim.complete else None
+    if row is not None and claim.mapped:
+        row = dataclasses.replace(row, masks_sha256="")  # the ids are the release's in any case
+        faults = _against(row, total, digests)
+        return Comparison(faults, f"{_sentence(row, claim, faults)}; {_MAPPED}", known)
     if row is not None:
         faults = _against(row, total, digests)
         return Comparison(faults, _sentence(row, claim, faults), known)
     held = _held(total, digests)
-    if held and not claim.voc_classes:
+    if held and (claim.mapped or not claim.voc_classes):
         titles = ", ".join(map(_title, held))
         text = f"holds the ids of {titles} with other classes, so its masks were not compared"
+        text = f"holds the ids of {titles}; {_MAPPED}" if claim.mapped else text
         return Comparison((), text, known)
     pairs = [(row, _masks_differ(row, digests)) for row in held]
     faults = tuple(fault for _, found in pairs for fault in found)
@@ -168,6 +177,8 @@ def _sentence(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
     pinned = {"ids": row.ids_sha256, "masks": row.masks_sha256}
     agree = [name for name, value in pinned.items() if value] or ["number of ids"]
     rest = [name for name, value in pinned.items() if not value] + list(claim.unpinned)
+    if claim.mapped:
+        rest.remove("masks")  # their reason is another one
     verb = "agrees" if agree == ["number of ids"] else "agree"
     return (
         f"{' and '.join(agree)} {verb} with the pinned facts of {_title(row)}; "

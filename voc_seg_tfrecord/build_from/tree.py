@@ -119,8 +119,8 @@ def find_config_of(
     Args:
       root: the folder that a tool exported, or one above it.
       name: the config's name.
-      class_names: names in mask order; `['voc']` means VOC's 21. By default they are read
-        from the tree's class file.
+      class_names: names in mask order, before `map_classes`; `['voc']` means VOC's 21. By
+        default they are read from the tree's class file.
       background_first: whether background becomes class 0; the masks' classes move with it.
       images: the folder of images, if its name is not a known one.
       masks: the folder of masks, likewise.
@@ -143,7 +143,8 @@ def find_config_of(
     fields["layout"] = {k: v for k, v in folders.items() if v is not None} or None
     if class_names:
         fields["class_names"] = spelled_out(class_names)
-    config = VocSegConfig(name=name, **fields)
+    early = fields if class_names else {**fields, "map_classes": ""}
+    config = VocSegConfig(name=name, **early)
     tree = open_tree(epath.Path(root).expanduser(), config)
     if not class_names:
         class_file = _class_file(tree)

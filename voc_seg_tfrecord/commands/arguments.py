@@ -37,6 +37,13 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         help="make background class 0; the classes of the masks move with their names",
     )
     classes.add_argument(
+        "--map_classes",
+        metavar="RULES",
+        default="",
+        help="merge, drop and reorder classes, such as 'car,bus=vehicle; tree=void; *=background'; "
+        "* is every class that no rule names, and *=* keeps them; default: each class stays",
+    )
+    classes.add_argument(
         "--masks_by",
         choices=get_args(By),
         help="read classes from values (index) or colours; default: detected",
@@ -115,6 +122,7 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "instance_mask": args.instance_masks or None,
         "objects": args.objects or None,
         "overlap": args.allow_overlap,
+        "map_classes": args.map_classes,
         "seed": args.seed,
         "images": args.images,
         "masks": args.masks,

@@ -81,6 +81,7 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
         "images": f"{len(tree.images)} in {layout.images}",
         "masks": f"{len(tree.masks)} in {layout.masks}, by {_by(plan)}",
         "classes": f"{len(config.class_names)} {source}: {_numbered(config.class_names)}",
+        **({"mapped to": config.class_map.describe()} if config.class_map else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",
     }
     if config.instance_mask or config.objects:

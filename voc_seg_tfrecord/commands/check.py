@@ -63,6 +63,7 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Repo
     # Without names any value may be a class; everything else can be checked.
     said["class_names"] = [f"class {value}" for value in range(VOID)]
     said |= {"background": "", "background_first": False, "missing_mask": "skip"}
+    said["map_classes"] = ""
     tree, config = find_config_of(args.root, name="check", **said)
     report = check_tree(tree, config)
     report.findings.insert(0, findings.finding_of(fault))

@@ -8,7 +8,7 @@ import argparse
 import dataclasses
 import json
 
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.audit.dataset import class_map, open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
@@ -77,12 +77,22 @@ def _print(builder, report, source: str | None) -> None:
         print(f"  {fault}")
     if len(faults) > _SHOWN:
         print(f"  ... and {len(faults) - _SHOWN} more")
+    if became := class_map(builder):
+        print(f"classes mapped at build: {_mapped(became)}")
     for archive in report.archives:
         print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
     for line in _checked(builder, report, source):
         print(line)
     count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
     print(f"{count} in what was checked")
+
+
+def _mapped(became: dict[str, str]) -> str:
+    """Returns `person from person; background from background, sky`."""
+    return "; ".join(
+        f"{new} from {', '.join(old for old, to in became.items() if to == new)}"
+        for new in dict.fromkeys(became.values())
+    )
 
 
 def _checked(builder, report, source: str | None) -> list[str]:
@@ -111,6 +121,7 @@ def _as_json(builder, report, source: str | None) -> dict:
             }
             for name, split in report.splits.items()
         },
+        "class_map": class_map(builder),
         "archives": [dict(archive) for archive in report.archives],
         "checked": _checked(builder, report, source),
         "faults": [dataclasses.asdict(fault) for fault in report.faults],

@@ -27,6 +27,7 @@ from voc_seg_tfrecord.formats import annotations, images
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.masks import read, stored
+from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.rule import MaskRule
 
 Task = Literal["segmentation", "classification", "images"]
@@ -50,6 +51,8 @@ class ExampleSpec:
       background: name of the class that is background, if its name does not say so.
       trust_images: whether images are known to be readable, and are not decoded to see it.
       tiling: how images are cut into tiles; None if they are not.
+      class_map: what became of the source's classes, where the user mapped them. The rule and
+        the class names have the new ones; annotations name the source's.
     """
 
     class_names: tuple[str, ...]
@@ -63,6 +66,7 @@ class ExampleSpec:
     background: str = ""
     trust_images: bool = False
     tiling: Tiling | None = None
+    class_map: ClassMap | None = None
 
 
 def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
@@ -126,7 +130,7 @@ def _make(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     if spec.task == "images":
         return {IMAGE: image.data, FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
     background = background_index(spec.class_names, spec.background)
-    mask = _read_mask(raw, spec, size, background)
+    mask = _read_mask(raw, spec, size, spec.class_map.fill if spec.class_map else background)
     example = {
         IMAGE: image.data,
         FILENAME: raw.filename,
@@ -140,7 +144,7 @@ def _make(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     if spec.mask_source:
         example[MASK_SOURCE] = raw.mask_source
     if spec.objects:
-        objects = annotations.read_objects(raw.annotation, spec.class_names, *size)
+        objects = _read_objects(raw, spec, size)
         example[OBJECTS] = [{**o, "bbox": np.array(o["bbox"])} for o in objects]
     return example
 
@@ -176,14 +180,25 @@ def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:
 
 
 def _read_mask(
-    raw: RawExample, spec: ExampleSpec, size: tuple[int, int], background: int | None
+    raw: RawExample, spec: ExampleSpec, size: tuple[int, int], fill: int | None
 ) -> read.IndexMask:
     if raw.mask is not None:
         return read.read_mask(raw.mask, spec.rule, size, official=spec.official)
-    return read.filled(size, 0 if background is None else background)
+    return read.filled(size, 0 if fill is None else fill)
 
 
 def _read_instances(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> read.IndexMask:
     if raw.instances is None:
         return read.filled(size, 0)
     return read.read_instances(raw.instances, size, official=spec.official)
+
+
+def _read_objects(
+    raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
+) -> list[dict[str, Any]]:
+    """Reads the boxes; those of classes that a map made void or background are left out."""
+    if spec.class_map is None:
+        return annotations.read_objects(raw.annotation, spec.class_names, *size)
+    found = annotations.read_objects(raw.annotation, spec.class_map.source_names, *size)
+    named = ({**o, "label": spec.class_map.object_class(o["label"])} for o in found)
+    return [o for o in named if o["label"] is not None]

@@ -11,6 +11,7 @@ from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.colors import of_file, of_voc
 from voc_seg_tfrecord.masks.decision import Decision
 
@@ -34,6 +35,14 @@ class MaskRule:
     grey_is_color: bool = False
     rgb_values: bool = False
     source: str = ""
+
+    def mapped(self, class_map: ClassMap) -> "MaskRule":
+        """Returns the rule that gives the classes of a map in place of the source's."""
+        values = {value: class_map.index(index) for value, index in self.values.items()}
+        colors = self.colors
+        if colors is not None:
+            colors = {color: class_map.index(index) for color, index in colors.items()}
+        return dataclasses.replace(self, values=values, colors=colors)
 
     @functools.cached_property
     def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:

@@ -49,7 +49,7 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
     Raises:
       ConfigError: if the config itself is wrong, as a build would raise it.
     """
-    report = Report(class_names=tuple(config.class_names))
+    report = Report(class_names=tuple(config.built_class_names))
     found = plan_to_read(tree, config)
     report.findings += map(finding_of, found.problems)
     plan = found.plan

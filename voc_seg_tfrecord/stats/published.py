@@ -5,6 +5,7 @@ import dataclasses
 import functools
 
 from voc_seg_tfrecord.facts import named_lists, tables
+from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.stats.figures import Stats
 
 # What is counted, the figure that was found, and the published figure.
@@ -53,10 +54,12 @@ def compare(stats: Stats) -> Comparison | None:
       stats: statistics of a split, or of a sum of splits.
 
     Returns:
-      The comparison; None if no table has these ids.
+      The comparison; None if no table has these ids, or the classes are not VOC's.
     """
     name = named_lists.identify(stats.ids_sha256)
     if name not in _TABLES or len(set(stats.ids)) != len(stats.ids):
+        return None
+    if stats.class_names != VOC_CLASSES:  # the tables count VOC's classes, by their index
         return None
     year, split = _TABLES[name]
     pixels = [*_pixel_figures(stats, year, split)]
