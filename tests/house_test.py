@@ -11,7 +11,7 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 ORDER = re.split(
     r"[ <\n]+",
     """errors labels pool features storage staging sums < formats < facts masks < examples
-    < trees < config_types < configs < interop official own_data < sources < audit
+    < trees < config_types < configs < interop official own_data < sources about < audit
     < voc_seg_tfrecord_dataset_builder < build_from
     < arrays pipeline splits stats evaluation < commands""",
 )

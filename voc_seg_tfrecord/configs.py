@@ -79,6 +79,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
       tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
       tile_quality: quality of JPEG tiles, 1 to 100; by default 95.
       seed: seed for assigning ids to splits by ratio.
+      citation: how the dataset is cited, in BibTeX. Only a release has one by default, and
+        likewise a homepage. `description`, of TFDS, is what the dataset says of itself.
+      homepage: address of the dataset's page.
+      license: the dataset's licence: its name or its text.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
 
     Raises:
@@ -127,6 +131,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
     tile_quality: int | None = None
     # Seed for assigning ids to splits by ratio.
     seed: int = 0
+    # What the dataset says of itself beside `description`; None means as the release has it.
+    citation: str | None = None
+    homepage: str | None = None
+    license: str | None = None
     # The package's folder that holds the tree, in place of --manual_dir. It is no field, and so
     # not in the JSON: a dataset says what it was made of, not where that lay. It is no subclass
     # either, because `tfds build --config` wants all configs of one class.

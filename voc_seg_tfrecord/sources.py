@@ -10,6 +10,7 @@ from voc_seg_tfrecord.facts import official_splits, tables
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.official.archives import Fetcher
 from voc_seg_tfrecord.official.open import release_trees
+from voc_seg_tfrecord.own_data.class_colors import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.trees.pair import Pair
@@ -63,7 +64,8 @@ def own_source(decided: Plan, config: VocSegConfig) -> Source:
     splits = {
         split: decided.tree.pairs(split, ids, config.parts) for split, ids in decided.splits.items()
     }
-    return Source(splits, config.example_spec(decided.rule))
+    colors = class_colors(decided.class_file, config)
+    return Source(splits, config.example_spec(decided.rule), colors=colors)
 
 
 def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import configs, sources, staging, storage, sums
+from voc_seg_tfrecord import about, configs, sources, staging, storage, sums
 from voc_seg_tfrecord import features as names_of
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import threads
@@ -21,7 +21,6 @@ from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.writer import StableExampleWriter
 from voc_seg_tfrecord.facts import tables
-from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
 from voc_seg_tfrecord.official.downloads import TfdsFetcher
 
@@ -100,14 +99,14 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _dataset_info(self, features: dict[str, Any], target: str | None) -> tfds.core.DatasetInfo:
         config = self.builder_config
-        metadata = self.get_metadata()
-        # Own data cites VOC2012 for its layout.
-        release = config.official or RELEASES[self.DEFAULT_BUILDER_CONFIG_NAME]
+        package = self.get_metadata()
+        said = about.about(config, package.description, package.citation)
         return tfds.core.DatasetInfo(
             builder=self,
-            description=metadata.description,
-            citation="\n\n".join(_citation(metadata.citation, key) for key in release.citations),
-            homepage=release.page,
+            description=said.description,
+            citation=said.citation,
+            homepage=said.homepage,
+            license=said.license,
             features=tfds.features.FeaturesDict(features),
             supervised_keys=(names_of.IMAGE, target) if target else None,
             metadata=tfds.core.MetadataDict(
@@ -189,6 +188,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         source = self.source or sources.open_source(self.builder_config, TfdsFetcher(dl_manager))
         if source.archives:  # no key at all otherwise: what was not verified is not recorded
             self.info.metadata["archives"] = list(source.archives)
+        for index, color in source.colors.items():
+            self.info.metadata["palette"][index] = list(color)
         return {
             split: self._generate_examples(split, items, source.spec)
             for split, items in source.splits.items()
@@ -253,9 +254,3 @@ def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:
     return {
         "class_map": {"to": config.class_map.names(), "background": config.class_map.background}
     }
-
-
-def _citation(bibliography: str, key: str) -> str:
-    """Returns the entry of a BibTeX file that has this key."""
-    (entry,) = re.findall(rf"^@\w+{{{re.escape(key)},.*?^}}", bibliography, re.M | re.S)
-    return entry

@@ -9,7 +9,14 @@ from voc_seg_tfrecord import commands
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError, MaskError
 
-SHARED = {"__init__", "arguments", "tile_arguments", "cli"}  # modules that are not commands
+SHARED = {
+    "about_arguments",
+    "class_table",
+    "__init__",
+    "arguments",
+    "tile_arguments",
+    "cli",
+}  # modules that are not commands
 
 
 def module(name):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import read_only_builder
 from tensorflow_datasets.core.utils import error_utils
@@ -11,7 +12,7 @@ from voc_seg_tfrecord import sums
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.features import LABELS, MASK, SEGMENTATION, TILE_IMAGE_ID
-from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.labels import background_index, voc_palette
 
 INFO = "dataset_info.json"
 """The file that makes a folder a dataset."""
@@ -117,6 +118,12 @@ def background(builder: tfds.core.DatasetBuilder) -> int | None:
     metadata = builder.info.metadata or {}
     said = metadata.get("class_map") or metadata.get("config") or {}
     return background_index(builder.info.features[MASK].names, said.get("background", ""))
+
+
+def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
+    """Returns the colours of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
+    said = (builder.info.metadata or {}).get("palette")
+    return voc_palette() if said is None else np.array(said, np.uint8)
 
 
 def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:

@@ -20,7 +20,10 @@ _INK = (240, 240, 240)
 
 
 def sheet(
-    examples: Iterable[dict[str, Any]], class_names: Sequence[str], background: int | None
+    examples: Iterable[dict[str, Any]],
+    class_names: Sequence[str],
+    background: int | None,
+    colors: Sequence[Sequence[int]] | None = None,
 ) -> Image.Image:
     """Draws one row per example: image, mask, overlay and the names of its classes.
 
@@ -29,13 +32,17 @@ def sheet(
         `image/filename`.
       class_names: in mask order.
       background: index of the background class, None if there is none.
+      colors: a colour for each of the 256 mask values; VOC's by default.
 
     Returns:
-      An RGB image. Masks and void have VOC's colours; background is black, whichever class
-      index it has.
+      An RGB image. Masks and void have the given colours. If these are VOC's, background is
+      black, whichever class index it has.
     """
     palette = voc_palette().copy()
-    if background:
+    own = np.array(palette if colors is None else colors, np.uint8)
+    if (own != palette).any():
+        palette = own
+    elif background:
         palette[[0, background]] = palette[[background, 0]]
     rows = [_row(example, class_names, palette, background) for example in examples]
     width = max(row.width for row in rows)

@@ -11,7 +11,7 @@ import shlex
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.build_from.tree import build_plan, find_config
-from voc_seg_tfrecord.commands import arguments, tile_arguments
+from voc_seg_tfrecord.commands import about_arguments, arguments, tile_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add(parser)
     tile_arguments.add(parser)
+    about_arguments.add(parser)
     parser.add_argument("--name", required=True, help="the dataset will be voc_seg_tfrecord/NAME")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
     parser.add_argument(
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
     fields = {"trust_images": args.trust_images, **arguments.fields(args)}
-    fields |= tile_arguments.fields(args)
+    fields |= tile_arguments.fields(args) | about_arguments.fields(args)
     config, plan = find_config(args.root, name=args.name, **fields)
     print(describe(plan, config))
     if args.dry_run:

@@ -5,7 +5,7 @@ import argparse
 from etils import epath
 
 from voc_seg_tfrecord import storage
-from voc_seg_tfrecord.audit.dataset import background, open_built
+from voc_seg_tfrecord.audit.dataset import background, open_built, palette
 from voc_seg_tfrecord.audit.preview import check_ending, save, sheet
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
@@ -42,6 +42,6 @@ def run(args: argparse.Namespace) -> int:
     if not examples:
         raise ConfigError("--num", found=str(args.num), expected="1 or more")
     names = builder.info.features[MASK].names
-    save(sheet(examples, names, background(builder)), out)
+    save(sheet(examples, names, background(builder), palette(builder)), out)
     print(f"{len(examples)} examples of {split} in {args.out}")
     return 0

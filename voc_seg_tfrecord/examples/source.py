@@ -14,9 +14,11 @@ class Source:
     Attributes:
       splits: items by split name. Under Apache Beam they have to be lists.
       spec: what examples are to hold and how masks are read.
+      colors: the colour of each class index, and of 255, where a class file gives them.
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
     """
 
     splits: Mapping[str, Iterable[Item]]
     spec: ExampleSpec
     archives: Sequence[Mapping[str, str]] = ()
+    colors: Mapping[int, tuple[int, int, int]] = dataclasses.field(default_factory=dict)

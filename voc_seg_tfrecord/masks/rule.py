@@ -83,7 +83,7 @@ def make_rule(
     """
     names = class_file.class_names(void) if class_file else class_names
     source = class_file.source if class_file else ""
-    index_of = _index_of(class_names, names, source, any_number=values is not None)
+    index_of = index_of_names(class_names, names, source, any_number=values is not None)
     colors = None
     if decision.by == "color":
         by_voc = decision.voc_colors or class_file is None
@@ -108,13 +108,22 @@ def make_rule(
     )
 
 
-def _index_of(
+def index_of_names(
     class_names: Sequence[str], names: Sequence[str], source: str, *, any_number: bool
 ) -> dict[str, int]:
     """Returns the class index of each of a class file's names: by name, else by its place.
 
     Other names take the places of the file's. A name that is in both lists at two places
     contradicts that, because it would be given to the pixels of another class.
+
+    Args:
+      class_names: the names that the dataset has, in order.
+      names: the class file's names, in its order.
+      source: the class file, for errors.
+      any_number: whether there may be more or fewer names than in the file.
+
+    Raises:
+      ConfigError: if the names neither are the file's nor replace all of them.
     """
     if set(names) == set(class_names):
         return {name: index for index, name in enumerate(class_names)}

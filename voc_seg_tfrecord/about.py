@@ -1,0 +1,72 @@
+"""What a dataset says of itself: description, citation, homepage and licence."""
+
+import dataclasses
+import re
+
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.labels import VOID, background_index
+
+
+@dataclasses.dataclass(frozen=True)
+class About:
+    """What a dataset says of itself; a citation, homepage or licence may be missing."""
+
+    description: str
+    citation: str | None
+    homepage: str | None
+    license: str | None
+
+
+def about(config: VocSegConfig, of_releases: str, bibliography: str) -> About:
+    """Returns what a config's dataset says of itself.
+
+    Only a release carries the citation and the page of VOC. What the config says goes first.
+
+    Args:
+      config: the config.
+      of_releases: the description of all releases.
+      bibliography: the BibTeX file that holds the citations of releases.
+    """
+    release = config.official
+    citation, homepage = None, None
+    if release is not None:
+        citation = "\n\n".join(_entry(bibliography, key) for key in release.citations)
+        homepage = release.page
+    return About(
+        _description(config, of_releases),
+        citation if config.citation is None else config.citation,
+        homepage if config.homepage is None else config.homepage,
+        config.license,
+    )
+
+
+def _description(config: VocSegConfig, of_releases: str) -> str:
+    release = config.official
+    if release is not None and config.class_map is None:
+        return of_releases
+    if release is not None:
+        text = config.description or release.description
+        return f"{text} {_classes(config)} Classes mapped: {config.class_map.describe()}."
+    if config.description:
+        return config.description
+    if config.task == "images":
+        return "Images alone, built by voc_seg_tfrecord."
+    if config.task == "classification":
+        return "Images with one label each, built by voc_seg_tfrecord."
+    return f"Own data for semantic segmentation, built by voc_seg_tfrecord. {_classes(config)}"
+
+
+def _classes(config: VocSegConfig) -> str:
+    names = config.built_class_names
+    background = background_index(names, config.built_background)
+    said = "no class is known to be background"
+    if background is not None:
+        said = f"index {background} is background"
+    classes = f"{len(names)} class" if len(names) == 1 else f"{len(names)} classes"
+    return f"Masks have one class index per pixel: {classes}, {said}, {VOID} is void."
+
+
+def _entry(bibliography: str, key: str) -> str:
+    """Returns the entry of a BibTeX file that has this key."""
+    (entry,) = re.findall(rf"^@\w+{{{re.escape(key)},.*?^}}", bibliography, re.M | re.S)
+    return entry
