@@ -7,8 +7,18 @@ import numpy as np
 import pytest
 from support.paths import REPOSITORY
 
-# SciPy still hangs on one damaged .mat in some hundreds, so `sbd` is not here yet.
-KINDS = ["masks", "jpeg", "png", "other", "hand", "lists", "classfiles", "annotations", "npy"]
+KINDS = [
+    "masks",
+    "jpeg",
+    "png",
+    "other",
+    "hand",
+    "lists",
+    "classfiles",
+    "annotations",
+    "npy",
+    "sbd",
+]
 SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 
 

@@ -7,8 +7,8 @@ References:
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.errors import ListError, MaskError, SourceError
-from voc_seg_tfrecord.formats import matlab, pillow
+from voc_seg_tfrecord.errors import ListError, SourceError
+from voc_seg_tfrecord.formats import mat_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
@@ -80,15 +80,10 @@ def read_mask(data: bytes, where: object) -> np.ndarray:
       void in SBD.
 
     Raises:
-      MaskError: if the file is no MATLAB file of SBD's structure.
+      ConfigError: if SciPy is not installed.
+      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
     """
-    try:
-        mask = matlab.read_field(data, ("GTcls", "GTinst"), "Segmentation")
-    except ValueError as error:
-        raise _bad(where, f"not readable: {error}") from None
-    if not ((mask >= 0) & (mask <= 255) & (mask == np.floor(mask))).all():
-        raise _bad(where, f"values from {mask.min()} to {mask.max()}")
-    return mask.astype(np.uint8)
+    return mat_files.read(File(data, str(where)))
 
 
 def as_png(file: File) -> File:
@@ -96,17 +91,8 @@ def as_png(file: File) -> File:
 
     Raises:
       ConfigError: if SciPy is not installed.
-      MaskError: if the file is no MATLAB file of SBD's structure.
+      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
     """
     if not file.where.endswith(".mat"):
         return file
     return File(pillow.encode_png(read_mask(file.data, file.where)), file.where)
-
-
-def _bad(where: object, found: str) -> MaskError:
-    return MaskError(
-        where,
-        found=found,
-        expected="a MATLAB file with GTcls.Segmentation or GTinst.Segmentation, as SBD has",
-        remedy="unpack SBD's archive again",
-    )
