@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import contextlib
 import importlib.util
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ _SECONDS = 30  # wall time; `mat_reader` itself has a limit of CPU time, far bel
 _of_thread = threading.local()
 
 
-class _Died(Exception):
+class _DiedError(Exception):
     """The child ended before it answered."""
 
 
@@ -58,13 +59,13 @@ def _asked(file: File) -> tuple[bytes, bytes]:
     child = _child(file)
     try:
         return child.ask(file.data)
-    except _Died:
+    except _DiedError:
         if not child.had_files or child.took_too_long():
             raise _bad(file, child.describe_end()) from None
     child = _child(file)
     try:
         return child.ask(file.data)
-    except _Died:
+    except _DiedError:
         raise _bad(file, child.describe_end()) from None
 
 
@@ -109,7 +110,7 @@ class _Child:
         try:
             with child._limited():
                 kind, content = child._answer()
-        except _Died:
+        except _DiedError:
             kind, content = mat_reader.REFUSED, b"its process ends at once"
         if kind != mat_reader.READY:
             raise _no_scipy(file, f"SciPy cannot be used: {content.decode()}")
@@ -133,14 +134,14 @@ class _Child:
         """Returns kind and content of the answer about a file's bytes.
 
         Raises:
-          _Died: if there is none.
+          _DiedError: if there is none.
         """
         with self._limited():
             try:
                 self._process.stdin.write(mat_reader.LENGTH.pack(len(data)) + data)
                 self._process.stdin.flush()
             except OSError:
-                raise _Died from None
+                raise _DiedError from None
             answer = self._answer()
         self.had_files = True
         return answer
@@ -152,7 +153,7 @@ class _Child:
     def _read(self, length: int) -> bytes:
         data = self._process.stdout.read(length)
         if len(data) < length:
-            raise _Died
+            raise _DiedError
         return data
 
     @contextlib.contextmanager
@@ -172,8 +173,8 @@ class _Child:
 
 def _environment() -> dict[str, str]:
     """Returns the environment of a child, which finds the modules that this process finds."""
-    path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
-    # One thread is enough, and each would take address space.
+    path = os.pathsep.join(str(pathlib.Path(folder).absolute()) for folder in sys.path)
+    # One thread is enough; each would take address space.
     return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 

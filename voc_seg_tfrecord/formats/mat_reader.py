@@ -1,8 +1,8 @@
 """A program that reads masks of SBD with SciPy, one after the other, for `mat_files`.
 
 It is run by its path, and imports nothing of this package, so that it starts fast. On standard
-input it gets 8 bytes of a length and that many of a file. It answers with one of `READY`, `MASK` and
-`REFUSED`, 8 bytes of a length, and that many of content. It ends when its input does.
+input it gets 8 bytes of a length and that many of a file. It answers with one of `READY`, `MASK`
+and `REFUSED`, 8 bytes of a length, and that many of content. It ends when its input does.
 """
 
 import contextlib
