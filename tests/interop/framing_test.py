@@ -15,23 +15,19 @@ def records(tmp_path):
 
 
 def head(length):
+    """A head with the right checksum: that of a record whose data are the length's bytes."""
     claimed = struct.pack("<Q", length)
-    return claimed + struct.pack("<I", framing.masked_crc32c(claimed))
+    return claimed + framing.frame(claimed)[-framing.TAIL :]
 
 
-def test_the_checksum_is_that_of_tensorflow(records):
+def test_the_frames_are_those_of_tensorflow(records):
     data = records.read_bytes()
-    assert struct.pack("<I", framing.masked_crc32c(data[:8])) == data[8:12]
-
-
-def test_a_complete_file_has_all_its_frames_and_no_damage(records):
-    found = framing.read_frames(records)
-    assert found.places == [(offset, len(data)) for offset, data in files.read_records(records, "")]
-    assert (found.end, found.damage) == (records.stat().length, "")
+    assert b"".join(framing.frame(record) for _, record in framing.read(records)) == data
+    assert len(list(framing.read(records))) == 3
 
 
 @pytest.mark.parametrize("length", [10 << 30, 1 << 40, 1 << 62, (1 << 64) - 1, (1 << 64) - 12])
-def test_a_record_that_claims_more_than_its_file_holds_never_reaches_tensorflow(records, length):
+def test_a_record_that_claims_more_than_its_file_holds_takes_no_memory(records, length):
     whole = records.stat().length
     records.write_bytes(records.read_bytes() + head(length) + b"some data")
     reading = files.read_records(records, "a file")
@@ -49,7 +45,7 @@ def test_a_record_that_claims_more_than_its_file_holds_never_reaches_tensorflow(
         (lambda data: data + b"\0" * 40, "record 3: .*length does not match"),
         (lambda data: b"\1" + data[1:], "record 0: .*length does not match"),
         (lambda data: data[:-1], "record 2: .*a record of"),
-        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "record 2: .*corrupted record"),
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "record 2: .*data does not match"),
     ],
 )
 def test_broken_frames_are_named_with_the_number_of_the_record(records, spoil, words):

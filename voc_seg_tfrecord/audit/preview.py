@@ -1,14 +1,21 @@
 """Draws examples of a built dataset: image, mask, overlay and a legend."""
 
 from collections.abc import Iterable, Sequence
+import itertools
 from typing import Any
 
 from etils import epath
 import numpy as np
 from PIL import Image, ImageDraw
+import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.records import Record
+from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.interop import shards
 from voc_seg_tfrecord.labels import VOID, voc_palette
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".pdf")
@@ -52,6 +59,31 @@ def sheet(
         paper.paste(row, (0, top))
         top += row.height
     return paper
+
+
+def read(builder: tfds.core.DatasetBuilder, split: str, num: int) -> list[dict[str, Any]]:
+    """Reads and decodes the first examples of a split, for `sheet`.
+
+    Args:
+      builder: of a built dataset.
+      split: a split's name, or a slice such as `train[20:26]`.
+      num: how many examples; fewer, if the split has no more.
+
+    Raises:
+      RecordError: if they cannot be read.
+    """
+    serialized = itertools.islice(shards.read(builder, split), num)
+    return [_decoded(records.parse(one)) for one in serialized]
+
+
+def _decoded(record: Record) -> dict[str, Any]:
+    files = {n: File(record.bytes(n), f"{record.id}, {n}") for n in (IMAGE, MASK)}
+    image = pillow.decode(files[IMAGE], RecordError).values()
+    return {
+        FILENAME: record.bytes(FILENAME),
+        IMAGE: np.asarray(Image.fromarray(image).convert("RGB")),
+        MASK: records.pixels(files[MASK])[..., None],
+    }
 
 
 def check_ending(out: epath.Path) -> None:

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
-import os
 from typing import Any, TypeVar
 
-from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
@@ -15,11 +13,10 @@ from voc_seg_tfrecord.features import FILENAME, HEIGHT, WIDTH
 from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.interop import shards
 from voc_seg_tfrecord.pool import ordered_map
 
 Result = TypeVar("Result")
-
-_BATCH = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,47 +92,15 @@ def scan(
       What the function returns, in the order of the records.
 
     Raises:
-      RecordError: if a shard or a record cannot be read; or, at the end, if records are lost,
-        as when a shard was cut at the end of a record.
+      RecordError: if a shard or a record cannot be read, or if records are lost; see
+        `shards.read`.
     """
     total = builder.info.splits[split].num_examples
-    read = ordered_map(lambda record: function(parse(record)), serialized(builder, split))
+    serialized = shards.read(builder, split, complete=complete)
+    read = ordered_map(lambda record: function(parse(record)), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
-    count = 0
     for _, result in bar:
-        count += 1
         yield result
-    if complete and count != total:
-        raise RecordError(
-            f"{builder.info.full_name}@{split}",
-            found=f"{count} records",
-            expected=f"{total} records, as the dataset's info says",
-            remedy="copy the dataset again, or build it again",
-        )
-
-
-def serialized(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[bytes]:
-    """Returns a split's records as they are stored, shard after shard, in any file format.
-
-    Raises:
-      RecordError: naming a shard that is missing, truncated or damaged.
-    """
-    import tensorflow as tf  # here, so that importing it delays no record
-
-    info = builder.info.splits[split]
-    failures = (tf.errors.OpError, OSError, RuntimeError, ValueError, IndexError)
-
-    def read() -> Iterator[bytes]:
-        for path, length in zip(info.filepaths, info.shard_lengths, strict=True):
-            if length and not path.exists():
-                raise _unreadable(path, "no such file", length)
-            try:
-                yield from _shard(builder.info.file_format, path) if length else ()
-            except failures as error:
-                reason = " ".join(str(error).split())
-                raise _unreadable(path, reason, length) from None
-
-    return read()
 
 
 def pixels(file: File) -> np.ndarray:
@@ -160,26 +125,3 @@ def image_size(file: File) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
     image = images.read_image(file, trusted=True)
     return image.height, image.width
-
-
-def _shard(file_format: Any, path: epath.Path) -> Iterator[bytes]:
-    from tensorflow_datasets.core import file_adapters
-
-    if file_format != file_adapters.FileFormat.ARRAY_RECORD:
-        adapter = file_adapters.ADAPTER_FOR_FORMAT[file_format]
-        yield from adapter.make_tf_data(os.fspath(path)).as_numpy_iterator()
-        return
-    from array_record.python import array_record_data_source
-
-    source = array_record_data_source.ArrayRecordDataSource([os.fspath(path)])
-    for start in range(0, len(source), _BATCH):
-        yield from source.__getitems__(range(start, min(start + _BATCH, len(source))))
-
-
-def _unreadable(path: epath.Path, found: str, length: int) -> RecordError:
-    return RecordError(
-        path,
-        found=found,
-        expected=f"a complete shard of {length} records",
-        remedy="copy the shard again, or build the dataset again",
-    )

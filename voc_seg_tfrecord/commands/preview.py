@@ -4,9 +4,8 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.audit.dataset import background, open_built, palette
-from voc_seg_tfrecord.audit.preview import check_ending, save, sheet
+from voc_seg_tfrecord.audit.preview import check_ending, read, save, sheet
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.features import MASK
@@ -33,8 +32,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(args.dataset, found="no masks", expected="a segmentation dataset")
     split = args.split or next(iter(builder.info.splits))
     try:
-        with storage.told(f"{builder.info.full_name}, split {split}"):
-            examples = list(builder.as_dataset(split=split).take(args.num).as_numpy_iterator())
+        examples = read(builder, split, max(0, args.num))
     except VocSegError:
         raise
     except ValueError as error:

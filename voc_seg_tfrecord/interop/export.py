@@ -1,10 +1,12 @@
 """Writes a built dataset in layouts that other code reads: plain TFRecords, or a VOC tree."""
 
 from collections.abc import Iterator, Mapping
+import contextlib
 from typing import Any, Literal
 
 from etils import epath
 import tensorflow_datasets as tfds
+from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
 from tqdm import tqdm
 
 from voc_seg_tfrecord import staging, storage
@@ -13,12 +15,15 @@ from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, IMAGE, INSTANCES, 
 from voc_seg_tfrecord.formats import id_lists, pillow, png_index
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
-from voc_seg_tfrecord.interop import names
+from voc_seg_tfrecord.interop import framing, names, shards
+from voc_seg_tfrecord.interop.files import parse
 from voc_seg_tfrecord.interop.layouts import DEEPLAB
 from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.trees.layout import LISTS, VOC
 
 LayoutName = Literal["raw", "deeplab", "voc"]
+
+_NEEDED = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
 
 _TREE_NAMES = {"validation": "val"}
 
@@ -123,16 +128,20 @@ def _check_name(name: str, where: str) -> None:
 
 
 def _examples(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[dict[str, Any]]:
-    skip = tfds.decode.SkipDecoding()
-    decoders = {name: skip for name in FILL if name in builder.info.features}
-    dataset = builder.as_dataset(
-        split=split,
-        decoders=decoders,
-        # In the dataset's own order, so that an export is the same each time.
-        read_config=tfds.ReadConfig(interleave_cycle_length=1),
-    )
-    with storage.told(f"{builder.info.full_name}, split {split}"):
-        yield from dataset.as_numpy_iterator()
+    """Yields the features that layouts are made of, images and masks still encoded."""
+    needed = [name for name in _NEEDED if name in builder.info.features]
+    for number, serialized in enumerate(shards.read(builder, split)):
+        where = f"{builder.info.full_name}, split {split}, record {number}"
+        record = parse(serialized, where)
+        lacking = [name for name in needed if len(record.get(name, ())) != 1]
+        if lacking:
+            raise RecordError(
+                where,
+                found=f"no {', '.join(lacking)}",
+                expected=f"one value each of {', '.join(needed)}",
+                remedy="build the dataset again",
+            )
+        yield {name: record[name][0] for name in needed}
 
 
 def _write_tree(examples: Iterator[dict[str, Any]], root: epath.Path, split: str) -> int:
@@ -184,19 +193,16 @@ def _write_records(
     layout: LayoutName,
     num_shards: int,
 ) -> int:
-    import tensorflow as tf
-
     make = {"raw": _raw_features, "deeplab": _deeplab_features}[layout]
     names = [f"{split}-{n:05}-of-{num_shards:05}.tfrecord" for n in range(num_shards)]
-    writers = [tf.io.TFRecordWriter(str(folder / name)) for name in names]
     count = 0
-    for count, example in enumerate(examples, start=1):
-        features = {name: _feature(value) for name, value in make(example).items()}
-        record = tf.train.Example(features=tf.train.Features(feature=features))
-        serialized = record.SerializeToString(deterministic=True)
-        writers[(count - 1) % num_shards].write(serialized)
-    for writer in writers:
-        writer.close()
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context((folder / name).open("wb")) for name in names]
+        for count, example in enumerate(examples, start=1):
+            features = {name: _feature(value) for name, value in make(example).items()}
+            record = tf_example_pb2.Example(features=tf_feature_pb2.Features(feature=features))
+            serialized = record.SerializeToString(deterministic=True)
+            files[(count - 1) % num_shards].write(framing.frame(serialized))
     return count
 
 
@@ -233,9 +239,7 @@ def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     }
 
 
-def _feature(value: bytes | int) -> Any:
-    import tensorflow as tf
-
+def _feature(value: bytes | int) -> tf_feature_pb2.Feature:
     if isinstance(value, int):
-        return tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
-    return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+        return tf_feature_pb2.Feature(int64_list=tf_feature_pb2.Int64List(value=[value]))
+    return tf_feature_pb2.Feature(bytes_list=tf_feature_pb2.BytesList(value=[value]))

@@ -9,7 +9,7 @@ from etils import epath
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.errors import RecordError, SourceError
-from voc_seg_tfrecord.interop.framing import HEAD, read_frames
+from voc_seg_tfrecord.interop import framing
 
 Value = bytes | int | float
 Record = dict[str, list[Value]]
@@ -88,26 +88,19 @@ def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]
     Raises:
       RecordError: naming the file and the number, from 0, of the first damaged record.
     """
-    import tensorflow as tf
-
-    frames = read_frames(path)
-    # No more than these: TensorFlow trusts the length of a record.
-    records = tf.data.TFRecordDataset(str(path)).take(len(frames.places)).as_numpy_iterator()
-    for number, (offset, _) in enumerate(frames.places):
-        try:
-            record = next(records)
-        except tf.errors.DataLossError as error:
-            found = str(error.message).partition(" [Op")[0]
-            raise _damaged(where, number, offset - HEAD, found) from None
-        yield offset, record
-    if frames.damage:
-        raise _damaged(where, len(frames.places), frames.end, frames.damage)
+    number = 0
+    try:
+        for found in framing.read(path):
+            yield found
+            number += 1
+    except framing.FrameError as error:
+        raise _damaged(where, number, error) from None
 
 
-def _damaged(where: object, number: int, byte: int, found: str) -> RecordError:
+def _damaged(where: object, number: int, error: framing.FrameError) -> RecordError:
     return RecordError(
         f"{where}, record {number}",
-        found=f"truncated or damaged at byte {byte}: {found}",
+        found=str(error),
         expected="a TFRecord file whose checksums match",
         remedy="copy the file again; the records before this one can be saved with "
         f"tf.data.TFRecordDataset(...).take({number})",

@@ -1,81 +1,78 @@
-"""The frames of a TFRecord file: where each record lies, checked before TensorFlow reads it.
+"""The frames of TFRecord files: every record is checked as it is read, without TensorFlow.
 
 A frame is the record's length (8 bytes), the length's checksum (4), the data, and the data's
-checksum (4). TensorFlow takes the memory that a length asks for, and dies of a signal if it
-asks for too much: so no length that is damaged or leaves the file may get there.
+checksum (4). A length that is damaged or leaves the file is found before any memory is taken
+for it.
 
 References:
   https://www.tensorflow.org/tutorials/load_data/tfrecord, "TFRecords format details".
 """
 
-import dataclasses
+from collections.abc import Iterator
 import struct
 
 from etils import epath
+import google_crc32c
 
 HEAD = 12  # bytes before a record's data
 TAIL = 4  # bytes after it
 
 
-@dataclasses.dataclass(frozen=True)
-class Frames:
-    """Where the records of a file lie.
+class FrameError(ValueError):
+    """A record is truncated, or a checksum does not match.
 
     Attributes:
-      places: offset and length of each record's data, in bytes, up to the first damage.
-      end: the byte at which the last of these records ends.
-      damage: what is wrong at `end`; empty if the file is complete.
+      byte: where its frame begins in the file.
+      found: what is wrong.
     """
 
-    places: list[tuple[int, int]]
-    end: int
-    damage: str
+    def __init__(self, byte: int, found: str):
+        super().__init__(f"truncated or damaged at byte {byte}: {found}")
+        self.byte = byte
+        self.found = found
 
 
-def read_frames(path: epath.Path) -> Frames:
-    """Reads the frames of an uncompressed file, and none of its data.
+def read(path: epath.Path) -> Iterator[tuple[int, bytes]]:
+    """Reads an uncompressed file.
 
-    Returns:
-      The frames before the first one that is truncated or damaged.
+    Yields:
+      The offset of each record's data in the file, and the data, whose checksum matches.
+
+    Raises:
+      FrameError: at the first record that is truncated or damaged.
     """
-    places: list[tuple[int, int]] = []
     size, position = path.stat().length, 0
     with path.open("rb") as file:
         while position < size:
-            file.seek(position)
             damage, length = _read_head(file.read(HEAD), size - position)
             if damage:
-                return Frames(places, position, damage)
-            places.append((position + HEAD, length))
+                raise FrameError(position, damage)
+            data, tail = file.read(length), file.read(TAIL)
+            if tail != _checksum(data):
+                raise FrameError(position, "the checksum of the record's data does not match")
+            yield position + HEAD, data
             position += HEAD + length + TAIL
-    return Frames(places, position, "")
+
+
+def frame(data: bytes) -> bytes:
+    """Returns a record as a TFRecord file holds it."""
+    length = struct.pack("<Q", len(data))
+    return b"".join((length, _checksum(length), data, _checksum(data)))
 
 
 def _read_head(head: bytes, left: int) -> tuple[str, int]:
     """Returns what is wrong with a frame's head, and the length of its data."""
     if len(head) < HEAD:
         return f"{len(head)} bytes, too few for a record", 0
-    length, checksum = struct.unpack("<QI", head)
-    if checksum != masked_crc32c(head[:8]):
+    if head[8:] != _checksum(head[:8]):
         return "the checksum of the record's length does not match", 0
+    (length,) = struct.unpack("<Q", head[:8])
     if length > left - HEAD - TAIL:
         return f"a record of {length} bytes, of which {max(0, left - HEAD - TAIL)} are there", 0
     return "", length
 
 
-def masked_crc32c(data: bytes) -> int:
-    """Returns the checksum of a few bytes, as TFRecord files hold it."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = _TABLE[(crc ^ byte) & 255] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
-    return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _table_entry(crc: int) -> int:
-    for _ in range(8):
-        crc = (crc >> 1) ^ 0x82F63B78 if crc & 1 else crc >> 1
-    return crc
-
-
-_TABLE = tuple(_table_entry(byte) for byte in range(256))
+def _checksum(data: bytes) -> bytes:
+    """Returns the masked CRC32C of some bytes, as TFRecord files hold it."""
+    crc = google_crc32c.value(data)
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
