@@ -1,0 +1,93 @@
+"""What reads a built dataset works where TensorFlow is not installed, so it never loads it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from PIL import Image
+import pytest
+from support.building import build, examples
+from support.paths import DUMMY_DATA, REPOSITORY
+
+BEGIN = "from support import no_tensorflow\n"
+
+
+def run(code, *words):
+    """Runs Python code in a process that cannot import TensorFlow; returns its output."""
+    paths = [str(REPOSITORY), str(REPOSITORY / "tests")]
+    result = subprocess.run(
+        [sys.executable, "-c", BEGIN + code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module", params=["tfrecord", "array_record"])
+def folder(request, tmp_path_factory):
+    """The version folder of the sample in one file format."""
+    data_dir = tmp_path_factory.mktemp("data")
+    return pathlib.Path(build(data_dir, "sample", file_format=request.param).data_dir)
+
+
+@pytest.fixture(scope="module")
+def predictions(sample, tmp_path_factory):
+    made = tmp_path_factory.mktemp("predictions")
+    for filename, example in examples(sample, "train").items():
+        mask = example["segmentation_mask"][..., 0].copy()
+        mask[mask == 255] = 0
+        Image.fromarray(mask).save(made / pathlib.Path(filename).with_suffix(".png"))
+    return made
+
+
+def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
+    code = "import importlib.util as u; print(u.find_spec('tensorflow'), bool(u.find_spec('PIL')))"
+    assert run(code)[0] == "None True\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "verify {folder}",
+        "verify {folder} --source {source}",
+        "stats {folder}",
+        "leaks {folder}@train {folder}@validation",
+        "preview {folder} --out {out}/sheet.png --split train[1:]",
+        "export {folder} --layout voc --out {out}/tree",
+        "export {folder} --layout deeplab --out {out}/records",
+        "evaluate {folder}@train --predictions {predictions}",
+    ],
+)
+def test_commands_that_read_a_built_dataset_do_not_need_it(folder, predictions, tmp_path, words):
+    words = [
+        word.format(folder=folder, predictions=predictions, out=tmp_path, source=DUMMY_DATA)
+        for word in words.split()
+    ]
+    code = "import sys\nfrom voc_seg_tfrecord.commands import cli\nsys.exit(cli.main(sys.argv[1:]))"
+    output, error = run(code, *words)
+    assert output or words[0] == "export"
+    assert "tensorflow" not in error.lower()
+
+
+def test_arrays_evaluation_and_data_sources_do_not_need_it(tmp_path):
+    build(tmp_path, "sample", file_format="array_record")
+    code = """
+import sys
+import numpy as np
+import tensorflow_datasets as tfds
+from voc_seg_tfrecord import arrays, evaluation, splits, stats
+
+source = tfds.data_source("voc_seg_tfrecord/sample", data_dir=sys.argv[1], split="train")
+confusion = evaluation.Confusion([str(n) for n in range(21)])
+rng = np.random.default_rng(0)
+for example in splits.only(source, ["2007_000001", "2008_000002"]):
+    crop = arrays.random_scaled_crop(example, 32, rng)
+    mask = crop["segmentation_mask"]
+    confusion.update(mask[None], np.where(mask == 255, 0, mask)[None])
+print(len(source), confusion.result().miou)
+"""
+    assert run(code, tmp_path)[0] == "3 1.0\n"
