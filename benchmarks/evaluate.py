@@ -4,8 +4,8 @@
 
 The tree, the built dataset and the predictions are made in FOLDER and kept there. Predictions
 are the masks moved by 8 pixels. Every run is a process of its own. Prints a Markdown table of
-medians. Memory is counted twice: what scoring adds to a process that has imported TensorFlow,
-and all of the process.
+medians. Memory is counted twice: what scoring adds to a process that has opened the dataset, and
+all of the process, which does not load TensorFlow.
 """
 
 import argparse
@@ -25,7 +25,6 @@ _DATASET = "voc_seg_tfrecord/bench_evaluate"
 
 _CALL = """
 import json, pathlib, sys, time
-import tensorflow as tf
 import tensorflow_datasets as tfds
 from voc_seg_tfrecord import evaluation
 
@@ -38,6 +37,7 @@ builder = tfds.builder(sys.argv[1], data_dir=sys.argv[2])
 before, wall, cpu = memory("VmHWM"), time.perf_counter(), time.process_time()
 result = evaluation.evaluate(builder, "validation", sys.argv[3])
 wall, cpu, after = time.perf_counter() - wall, time.process_time() - cpu, memory("VmHWM")
+assert "tensorflow" not in sys.modules
 print(json.dumps([wall, cpu, after - before, after, result.images]))
 """
 

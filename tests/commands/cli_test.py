@@ -16,6 +16,7 @@ SHARED = {
     "arguments",
     "tile_arguments",
     "cli",
+    "quiet",
 }  # modules that are not commands
 
 

@@ -3,12 +3,12 @@
 import argparse
 from collections.abc import Sequence
 import importlib
-import os
 import sys
 
 from absl import logging
 
 from voc_seg_tfrecord import staging, storage
+from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
 COMMANDS = (
@@ -40,9 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
       The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 130 or 143 if
       Ctrl-C or SIGTERM stopped it.
     """
-    # Start-up messages of TensorFlow and TFDS would hide the answer. TensorFlow's have to be
-    # turned off before it is imported.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    # Start-up messages of TensorFlow and TFDS would hide the answer.
+    quiet_tensorflow()
     logging.set_verbosity(logging.ERROR)
     try:
         args = _parser().parse_args(argv)  # exits with 2 if an argument is wrong

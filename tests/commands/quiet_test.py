@@ -1,0 +1,74 @@
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from support.paths import REPOSITORY
+
+LOGS = """\
+WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
+I0000 00:00:1795277666.815317   16152 cudart_stub.cc:31] Could not find cuda drivers.
+2026-11-21 16:14:12.815317: W tensorflow/core/util/port.cc:153] oneDNN operations are on.
+To enable the following instructions: AVX2, in other operations, rebuild TensorFlow.
+E0000 00:00:1795277966.585948    5636 cuda_dnn.cc:8] Unable to register cuDNN factory
+"""
+
+MAKE = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
+quiet_tensorflow()
+quiet_tensorflow()
+print("before", file=sys.stderr)
+import tensorflow
+print(tensorflow.answer, os.environ["TF_CPP_MIN_LOG_LEVEL"], file=sys.stderr)
+"""
+
+
+def run(*words):
+    env = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+    env["PYTHONPATH"] = str(REPOSITORY)
+    return subprocess.run(
+        [sys.executable, *map(str, words)], capture_output=True, text=True, check=False, env=env
+    )
+
+
+@pytest.fixture
+def import_one(tmp_path):
+    """Imports a package called tensorflow that consists of some lines of Python."""
+
+    def importing(lines):
+        (tmp_path / "tensorflow").mkdir()
+        code = f"import os\nos.write(2, {LOGS.encode()!r})\nanswer = 42\n{lines}\n"
+        (tmp_path / "tensorflow" / "__init__.py").write_text(code)
+        return run("-c", MAKE, tmp_path)
+
+    return importing
+
+
+def test_log_lines_are_left_out_and_all_others_kept(import_one):
+    result = import_one("os.write(2, b'Something else')")
+    assert result.stderr == "before\nSomething else42 3\n"
+
+
+def test_an_import_that_fails_says_why_and_gives_back_logged_errors(import_one):
+    error = import_one("raise ImportError('no libcuda')").stderr
+    assert "ImportError: no libcuda" in error
+    assert "Unable to register cuDNN factory" in error
+    assert "oneDNN" not in error
+
+
+def test_an_import_that_kills_the_process_says_where(import_one):
+    result = import_one("os.abort()")
+    assert result.returncode < 0
+    assert "Fatal Python error: Aborted" in result.stderr
+    assert "tensorflow/__init__.py" in result.stderr
+
+
+def test_the_real_one_writes_no_log_line(sample, tmp_path):
+    words = ["-m", "voc_seg_tfrecord", "export", sample.data_dir, "--layout", "raw"]
+    result = run(*words, "--out", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    lines = [line for line in re.split("[\r\n]+", result.stderr) if line.strip()]
+    assert [line for line in lines if not line.startswith("Exporting")] == []
