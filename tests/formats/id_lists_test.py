@@ -99,3 +99,9 @@ def test_the_hash_is_that_of_the_sorted_lines():
     assert id_list_sha256(["a"]) == (
         "87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7"
     )
+
+
+def test_columns_of_which_none_is_an_image_are_refused():
+    assert parse_ids(b"a\t-1\n", "train.txt", {"a"}) == ["a"]
+    with pytest.raises(ListError, match="has a tab, and no image has the name before it"):
+        parse_ids(b"a\tdog\n", "train.txt", {"b"})

@@ -182,7 +182,8 @@ def _wrong(image_id: str) -> str:
         return "leaves the tree"
     if "." in parts or "" in parts:
         return "names no file"
-    # Tabs stand between columns. Who looks the image up says that there is none.
-    if unprintable(image_id.replace("\t", " ")):
+    if "\t" in image_id:  # a line of columns that was not understood
+        return "has a tab, and no image has the name before it"
+    if unprintable(image_id):
         return "has a control character"
     return ""
