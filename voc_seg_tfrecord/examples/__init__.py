@@ -2,5 +2,5 @@
 
 Enter at `make.make_example`. `raw` is what a source gives, `source` what a build is made from,
 `beam` the same under Apache Beam, `writer` the records. `grid` says which tiles an
-image has, `cut` makes them. `turns` bounds the memory of large examples. May import: up to `masks`.
+image has, `cut` makes them. May import: up to `masks`.
 """

@@ -7,7 +7,6 @@ import numpy as np
 
 from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.errors import ImageError, VocSegError
-from voc_seg_tfrecord.examples import turns
 from voc_seg_tfrecord.examples.cut import cut
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.examples.raw import Item, RawExample
@@ -23,7 +22,7 @@ from voc_seg_tfrecord.features import (
     OBJECTS,
     WIDTH,
 )
-from voc_seg_tfrecord.formats import annotations, images
+from voc_seg_tfrecord.formats import annotations, images, turns
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.masks import read, stored
@@ -98,7 +97,7 @@ def make_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, An
     if spec.tiling is None:
         return [(item.id, make_example(raw, spec))]
     background = background_index(spec.class_names, spec.background)
-    with turns.taken(raw):
+    with turns.taken(raw.image, raw.mask):
         example = _make(raw, spec)
         where = raw.image.where
         return list(cut(item.id, example, spec.tiling, where=where, background=background))
@@ -118,7 +117,7 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     Raises:
       VocSegError: if anything about the example is wrong.
     """
-    with turns.taken(raw):
+    with turns.taken(raw.image, raw.mask):
         return _make(raw, spec)
 
 

@@ -28,6 +28,7 @@ _FORMATS = {
     Kind.WEBP: "WEBP",
 }
 _ORIENTATION = 0x0112
+_PIECE = 1 << 22  # pixels that are copied at once
 _PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
 
 
@@ -69,7 +70,7 @@ class Still:
             image = self._image
             if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
                 image = image.convert("RGBA" if image.mode == "PA" else "RGB")
-            return np.asarray(image)
+            return _as_array(image)
 
     def palette(self) -> np.ndarray | None:
         """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
@@ -205,6 +206,20 @@ def count_values(pixels: np.ndarray) -> np.ndarray:
     Several times as fast as `np.bincount`.
     """
     return np.array(Image.fromarray(pixels).histogram(), np.int64)
+
+
+def _as_array(image: Image.Image) -> np.ndarray:
+    """Returns an image's samples. Pillow copies them twice on the way, so it gets a few rows."""
+    step = max(1, _PIECE // image.width)
+    if step >= image.height:
+        return np.asarray(image)
+    array = None
+    for top in range(0, image.height, step):
+        rows = np.asarray(image.crop((0, top, image.width, min(top + step, image.height))))
+        if array is None:
+            array = np.empty((image.height, *rows.shape[1:]), rows.dtype)
+        array[top : top + len(rows)] = rows
+    return array
 
 
 def _as_png(image: Image.Image) -> bytes:

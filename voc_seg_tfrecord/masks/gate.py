@@ -6,6 +6,7 @@ import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.masks.lookup import count_values, map_colors, map_values
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.stored import Samples
 
@@ -21,9 +22,8 @@ def by_value(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
     stored = samples.values
     if samples.kind == "rgb":
         stored = _values_of_rgb(stored, rule, where)
-    values, counts = np.unique(stored, return_counts=True)
-    check_values(dict(zip(values.tolist(), counts.tolist(), strict=True)), rule, where)
-    return lookup(stored, rule)
+    check_values(count_values(stored), rule, where)
+    return map_values(stored, rule.values)
 
 
 def _values_of_rgb(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndarray:
@@ -47,13 +47,6 @@ def _values_of_rgb(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndar
     )
 
 
-def lookup(values: np.ndarray, rule: MaskRule) -> np.ndarray:
-    """Returns the class of each value, all of which the rule knows, uint8."""
-    known = np.array(sorted(rule.values))
-    classes = np.array([rule.values[value] for value in known.tolist()], np.uint8)
-    return classes[np.searchsorted(known, values)]
-
-
 def by_color(samples: Samples, rule: MaskRule, where: object) -> np.ndarray | None:
     """Returns the class of each colour, uint8 `[H, W]`; None where values decide.
 
@@ -62,31 +55,45 @@ def by_color(samples: Samples, rule: MaskRule, where: object) -> np.ndarray | No
     """
     if rule.colors is None or (samples.kind == "grey" and not rule.grey_is_color):
         return None
-    colors = samples.values
-    if samples.kind == "palette":
-        top = int(samples.values.max())
-        if top >= len(samples.palette):
-            raise MaskError(
-                where,
-                found=f"value {top}, which has no colour in a palette of {len(samples.palette)}",
-                expected="a colour for each value, because the masks are read by colour",
-                remedy="Export the mask again with a colour for each value",
-            )
-        colors = samples.palette[samples.values]
-    elif samples.kind == "grey":
-        colors = np.repeat(samples.values[..., None], 3, axis=-1)
-    packed = colors.astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
     keys, classes = rule.packed_colors
-    found = np.minimum(np.searchsorted(keys, packed), len(keys) - 1)
-    unknown = packed[keys[found] != packed]
-    if unknown.size:
-        _raise_unknown_colors(unknown, rule, where)
-    return classes[found]
+    if samples.kind == "rgb":
+        found, (unknown, counts) = map_colors(samples.values, keys, classes)
+        if unknown.size:
+            _raise_unknown_colors(unknown, counts, rule, where)
+        return found
+    occurring = count_values(samples.values)
+    colors = _packed_colors(samples, list(occurring), where)
+    class_of = dict(zip(keys.tolist(), classes.tolist(), strict=True))
+    missing: dict[int, int] = {}
+    for color, count in zip(colors, occurring.values(), strict=True):
+        if color not in class_of:
+            missing[color] = missing.get(color, 0) + count
+    if missing:
+        unknown, counts = (np.array(numbers) for numbers in zip(*missing.items(), strict=True))
+        _raise_unknown_colors(unknown, counts, rule, where)
+    return map_values(
+        samples.values, {v: class_of[c] for v, c in zip(occurring, colors, strict=True)}
+    )
 
 
-def _raise_unknown_colors(unknown: np.ndarray, rule: MaskRule, where: object) -> None:
-    packed, counts = np.unique(unknown, return_counts=True)
-    order = np.argsort(-counts)[:_ENOUGH]
+def _packed_colors(samples: Samples, values: list[int], where: object) -> list[int]:
+    """Returns the colour of each value, ascending, as a 24-bit number."""
+    if samples.palette is None:
+        return [value * 0x010101 for value in values]
+    if values[-1] >= len(samples.palette):
+        raise MaskError(
+            where,
+            found=f"value {values[-1]}, which has no colour in a palette of {len(samples.palette)}",
+            expected="a colour for each value, because the masks are read by colour",
+            remedy="Export the mask again with a colour for each value",
+        )
+    return [r << 16 | g << 8 | b for r, g, b in samples.palette[values].tolist()]
+
+
+def _raise_unknown_colors(
+    packed: np.ndarray, counts: np.ndarray, rule: MaskRule, where: object
+) -> None:
+    order = np.argsort(-counts.astype(np.int64), kind="stable")[:_ENOUGH]
     listed = ", ".join(
         f"{packed[i] >> 16},{packed[i] >> 8 & 255},{packed[i] & 255} on {counts[i]} pixels"
         for i in order

@@ -16,7 +16,8 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
 from voc_seg_tfrecord.labels import VOID, voc_palette
-from voc_seg_tfrecord.masks.gate import by_color, by_value, check_values, lookup
+from voc_seg_tfrecord.masks.gate import by_color, by_value, check_values
+from voc_seg_tfrecord.masks.lookup import map_values
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.masks.stored import read_samples
 
@@ -135,7 +136,7 @@ def _read_eight_bits(file: File, header: png.Header, rule: MaskRule) -> IndexMas
     check_values({v: n for v, n in enumerate(histogram) if n}, rule, file.where)
     if all(rule.values[value] == value for value, count in enumerate(histogram) if count):
         return IndexMask(grey, header.height, header.width, tuple(histogram))
-    return _index_mask(lookup(values, rule))
+    return _index_mask(map_values(values, rule.values))
 
 
 def _check_size(found: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:

@@ -126,7 +126,9 @@ def _load_array(file: File) -> np.ndarray:
     if array.ndim != 2 or not array.size:
         raise _bad_array(file, f"an array {array.dtype}{list(array.shape)}")
     check_pixels(array.shape[1], array.shape[0], file, MaskError)
-    return array.astype(np.int64)
+    # In this machine's byte order, and no wider than need be: it may have 100 megapixels.
+    wide = array.dtype.itemsize == 8
+    return array.astype(np.int64 if wide else np.promote_types(array.dtype, np.uint8))
 
 
 def _numbers(file: File) -> np.ndarray:

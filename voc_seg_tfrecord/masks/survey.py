@@ -11,15 +11,19 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.errors import MaskError, VocSegError
-from voc_seg_tfrecord.formats import png
+from voc_seg_tfrecord.formats import png, turns
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR
 from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.labels import VOID, voc_palette
+from voc_seg_tfrecord.masks.lookup import count_colors, count_values
 from voc_seg_tfrecord.masks.stored import Samples, read_samples
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Seen, Shared, Survey
 from voc_seg_tfrecord.pool import ordered_map
+
+_MOST_COLORS = 1 << 16
+"""How many colours of a mask are kept, the most frequent ones; one with more is a photo."""
 
 
 def survey(paths: Collection[epath.Path], *, all_colors: bool = False) -> Survey:
@@ -61,19 +65,24 @@ def _look(path: epath.Path, all_colors: bool) -> _Look:
         is_png = kind_of(file.data) is Kind.PNG
         if is_png and not all_colors and png.has_palette(file.data, _VOC_BYTES):
             return _Look("voc")
-        samples = read_samples(file)
+        with turns.taken(file):
+            return _used(read_samples(file))
     except VocSegError:
         return _Look("damaged")
+
+
+def _used(samples: Samples) -> _Look:
     if samples.kind == "rgb":
         return _Look("rgb", colors=_count_colors(samples))
-    values = tuple(np.unique(samples.values).tolist())
+    values = tuple(count_values(samples.values))
     palette = () if samples.palette is None else map(tuple, samples.palette.tolist())
     return _Look(samples.kind, values, tuple(palette))
 
 
 def _count_colors(samples: Samples) -> tuple[tuple[Color, int], ...]:
-    packed = samples.values.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
-    colors, counts = np.unique(packed, return_counts=True)
+    colors, counts = count_colors(samples.values)
+    most = np.sort(np.argsort(-counts.astype(np.int64))[:_MOST_COLORS])
+    colors, counts = colors[most], counts[most]
     split = [(p >> 16, p >> 8 & 255, p & 255) for p in colors.tolist()]
     return tuple(zip(split, counts.tolist(), strict=True))
 

@@ -1,26 +1,25 @@
-"""Large examples take turns: threads bound the memory of small ones, not of 100 megapixels."""
+"""Large files take turns: threads bound the memory of small ones, not of 100 megapixels."""
 
 from collections.abc import Iterator
 import contextlib
 import threading
 
 from voc_seg_tfrecord.errors import VocSegError
-from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats import jpeg, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 
 LARGE = 1 << 24
-"""Pixels of which one example at a time is decoded."""
+"""Pixels above which one file at a time, or one image with its mask, is decoded."""
 
 _turn = threading.Lock()
 
 
 @contextlib.contextmanager
-def taken(raw: RawExample) -> Iterator[None]:
-    """Waits until no other large example is being decoded, if this one is large."""
-    files = [file for file in (raw.image, raw.mask) if file is not None]
-    with _turn if any(_pixels(file) > LARGE for file in files) else contextlib.nullcontext():
+def taken(*files: File | None) -> Iterator[None]:
+    """Waits until no other large file is being decoded, if one of these is large."""
+    large = any(file is not None and _pixels(file) > LARGE for file in files)
+    with _turn if large else contextlib.nullcontext():
         yield
 
 
