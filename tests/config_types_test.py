@@ -48,6 +48,8 @@ WRONG = {
     "map_classes": [None, {"a": "b"}, ["a=b"]],
     "citation": [1, []],
     "homepage": [1, {}],
+    "split_by": [None, 1],
+    "group_by": [None, ["folder"]],
     "license": [False, ["MIT"]],
     "version": ["../x", 1, "1", [], "1.0.0/.."],
     "supported_versions": ["1.0.0", [1], None],

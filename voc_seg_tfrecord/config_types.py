@@ -162,5 +162,7 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "tile_quality": (_none_or(_whole), "1 to 100"),
     "overlap": (_bool, _YES_NO),
     "trust_images": (_bool, _YES_NO),
+    "split_by": (_text, "hash or stratified"),
+    "group_by": (_text, "folder, prefix:CHARACTERS or regex:PATTERN"),
     "seed": (_whole, "a whole number"),
 }

@@ -21,13 +21,17 @@ from voc_seg_tfrecord.masks import class_map
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.decision import By
 from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.trees.grouping import Grouping
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.naming import Naming
 from voc_seg_tfrecord.trees.pair import Parts
-from voc_seg_tfrecord.trees.ratios import check_ratios
+from voc_seg_tfrecord.trees.ratios import by_split_name, check_ratios
 
 SAMPLE, SAMPLE_TREE = "sample", "dummy_data"
 """The config that comes with its data, and the only folder of the package that holds a tree."""
+
+SplitBy = Literal["hash", "stratified"]
+"""How ids are assigned to splits by ratio."""
 
 MissingMask = Literal["error", "skip", "background"]
 """What to do about a listed image without a mask."""
@@ -78,6 +82,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
       tile_overlap: how many pixels neighbouring tiles share.
       tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
       tile_quality: quality of JPEG tiles, 1 to 100; by default 95.
+      split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
+        so that each split has its share of every class.
+      group_by: which ids stay together in splits by ratio; see `grouping.Grouping`.
       seed: seed for assigning ids to splits by ratio.
       citation: how the dataset is cited, in BibTeX. Only a release has one by default, and
         likewise a homepage. `description`, of TFDS, is what the dataset says of itself.
@@ -129,6 +136,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
     tile_overlap: int = 0
     tile_format: TileFormat = "png"
     tile_quality: int | None = None
+    # How ids are assigned to splits by ratio, and which of them stay together.
+    split_by: SplitBy = "hash"
+    group_by: str = ""
     # Seed for assigning ids to splits by ratio.
     seed: int = 0
     # What the dataset says of itself beside `description`; None means as the release has it.
@@ -165,6 +175,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
         if self.values is not None:
             self.values = {int(value): index for value, index in self.values.items()}
+        if self.splits and all(_is_ratio(value) for value in self.splits.values()):
+            self.splits = by_split_name(self.splits, "option splits")
         self._check()
 
     def _check(self) -> None:
@@ -201,6 +213,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if wrong:
             raise self._error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
         self._check_splits(self.splits or {})
+        self.grouping  # noqa: B018 - it checks the rule
         self._check_tiles()
 
     def _check_map(self) -> None:
@@ -211,7 +224,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             raise self._error("map_classes", found, "a name of your own for a dataset like that")
         if self.task != "segmentation":
             raise self._error("map_classes", self.map_classes, "none, because there are no masks")
-        _ = self.class_map  # raises if the rules are wrong
+        self.class_map  # noqa: B018 - it checks the rules
 
     def _check_background(self) -> None:
         known = dict.fromkeys((*self.class_names, *self.built_class_names))
@@ -240,6 +253,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
             raise self._error("splits", dict(splits), "lists for all splits, or ratios for all")
         if ratios:
             check_ratios(ratios, "option splits")
+            return
+        for field in ("split_by", "group_by"):
+            value = getattr(self, field)
+            if value != getattr(VocSegConfig, field):
+                expected = "ratios with it, such as train=0.8,validation=0.2 (option splits)"
+                raise self._error(field, value, expected)
 
     def _check_tiles(self) -> None:
         if self.tile is None:
@@ -277,6 +296,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return class_map.parse(
             self.map_classes, self.class_names, background=self.background, void=self.void
         )
+
+    @functools.cached_property
+    def grouping(self) -> Grouping | None:
+        """Which ids stay together in splits by ratio; None if each is on its own."""
+        return Grouping.parse(self.group_by) if self.group_by else None
 
     @property
     def built_class_names(self) -> Sequence[str]:
@@ -358,6 +382,10 @@ def _untiled(config: VocSegConfig) -> str:
 _SHOWN_NAMES = 8
 
 
+def _is_ratio(value: str | float) -> bool:
+    return not isinstance(value, str)
+
+
 def _some(names: Sequence[str]) -> str:
     more = len(names) - _SHOWN_NAMES
     return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
@@ -367,6 +395,7 @@ _CHOICES = {
     "masks_by": (None, *get_args(By)),
     "missing_mask": get_args(MissingMask),
     "exif": get_args(Exif),
+    "split_by": get_args(SplitBy),
     "task": get_args(Task),
 }
 

@@ -48,6 +48,7 @@ def test_every_problem_is_found_in_one_go(export, capsys):
         "missing in JPEGImages": 1,
         "mask in no split": 1,
         "no mask": 2,
+        "class missing in a split": 1,
     }
     text = json.dumps(report)
     assert "extra.png is in no split" in text

@@ -1,7 +1,7 @@
 import pytest
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.trees.ratios import assign, check_ratios
+from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
 
 RATIOS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
@@ -32,3 +32,16 @@ def test_another_seed_gives_another_assignment():
 def test_ratios_that_do_not_share_out_everything_are_refused(ratios):
     with pytest.raises(ConfigError, match="sum to 1"):
         check_ratios(ratios, "splits")
+
+
+def test_a_group_goes_where_the_hash_of_its_name_says():
+    groups = {f"{video}/{n}": video for video in ("a", "b", "c", "d", "e") for n in range(9)}
+    splits = assign(groups, RATIOS, 0, groups)
+    alone = assign(set(groups.values()), RATIOS, 0)
+    assert {s: sorted({groups[i] for i in ids}) for s, ids in splits.items()} == alone
+
+
+def test_ratios_have_the_names_of_the_splits_that_lists_of_their_names_make():
+    assert by_split_name({"Train": 0.8, "val": 0.2}, "x") == {"train": 0.8, "validation": 0.2}
+    with pytest.raises(ConfigError, match="two ratios for the split 'validation'"):
+        by_split_name({"val": 0.5, "valid": 0.5}, "x")

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.trees.ratios import assign, check_ratios
+from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
 
 _MISSING = object()
 
@@ -107,6 +107,7 @@ def from_arrays(
     items: Iterable[ArrayItem] = _items(images, masks, labels, filenames)
     found: dict[str, Iterable[ArrayItem]] = {"train": items}
     if splits is not None:
+        splits = by_split_name(splits, "splits")
         check_ratios(splits, "splits")
         pool = {item.id: item for item in items}
         shared = assign(pool, splits, seed)

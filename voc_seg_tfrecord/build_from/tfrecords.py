@@ -15,7 +15,7 @@ from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.interop.items import RecordItem, Scan, make_items, scan_records
 from voc_seg_tfrecord.masks import luminance
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.trees.ratios import assign, check_ratios
+from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
 
 
 def import_records(
@@ -90,6 +90,7 @@ def share_out(
     """Assigns all items to splits by ratios; without ratios the items stay where they are."""
     if ratios is None:
         return dict(items)
+    ratios = by_split_name(ratios, "splits")
     check_ratios(ratios, "splits")
     pool = {item.id: item for found in items.values() for item in found}
     shared = assign(pool, ratios, seed)

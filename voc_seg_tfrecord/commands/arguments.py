@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
-from voc_seg_tfrecord.configs import MissingMask
+from voc_seg_tfrecord.configs import MissingMask, SplitBy
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.decision import By
@@ -98,6 +98,20 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         help="ratios such as train=0.8,validation=0.2, or lists such as train=my_list; default: "
         "the lists in ROOT",
     )
+    folders.add_argument(
+        "--split_by",
+        choices=get_args(SplitBy),
+        help="assign images to ratios by a hash of their ids, or stratified: exact numbers, and "
+        "each class in each split where the data allow; default: hash",
+    )
+    folders.add_argument(
+        "--group_by",
+        metavar="RULE",
+        default="",
+        help="images that stay in one split, with ratios: those of one folder (folder), with the "
+        "same text before the first _ (prefix:_), or for which a regular expression finds the "
+        "same (regex:PATTERN)",
+    )
     add_seed(folders)
     folders.add_argument(
         "--allow_overlap", action="store_true", help="allow an image to be in several splits"
@@ -123,6 +137,7 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "objects": args.objects or None,
         "overlap": args.allow_overlap,
         "map_classes": args.map_classes,
+        "group_by": args.group_by,
         "seed": args.seed,
         "images": args.images,
         "masks": args.masks,
@@ -130,7 +145,7 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "image_name": args.image_name,
         "mask_name": args.mask_name,
     }
-    for name in ("masks_by", "missing_mask", "exif"):
+    for name in ("masks_by", "missing_mask", "exif", "split_by"):
         if getattr(args, name) is not None:
             said[name] = getattr(args, name)
     if args.background:

@@ -10,11 +10,13 @@ import shlex
 
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.audit import class_counts
 from voc_seg_tfrecord.build_from.tree import build_plan, find_config
-from voc_seg_tfrecord.commands import about_arguments, arguments, tile_arguments
+from voc_seg_tfrecord.commands import about_arguments, arguments, class_table, tile_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.masks.class_counts import missing
 from voc_seg_tfrecord.own_data.plan import Plan
 
 SUMMARY = "build a dataset from your own tree; class names and lists are found for you"
@@ -65,12 +67,22 @@ def run(args: argparse.Namespace) -> int:
         num_shards=args.num_shards,
         overwrite=args.overwrite,
     )
+    _print_classes(builder, config)
     splits = builder.info.splits
     counts = ", ".join(f"{name} {split.num_examples}" for name, split in splits.items())
     print(f"\nbuilt {builder.data_dir}: {counts}")
     print(f"load it with tfds.load('voc_seg_tfrecord/{args.name}'{_data_dir(args)})")
     print(f"the same with TFDS:\n  {_tfds_command(args, config)}")
     return 0
+
+
+def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> None:
+    """Prints images and pixels of each class by split, and what is missing where."""
+    by_split = class_counts.count(builder)
+    names = config.built_class_names
+    print("", *class_table.lines(names, class_table.total_of(by_split), by_split), sep="\n")
+    for sentence in missing(names, by_split):
+        print(f"{'note:':18}{sentence}")
 
 
 def describe(plan: Plan, config: VocSegConfig) -> str:

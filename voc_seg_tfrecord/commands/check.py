@@ -8,13 +8,14 @@ import argparse
 import json
 
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
-from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands import arguments, class_table
 from voc_seg_tfrecord.commands.build import describe
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError, share_advice
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.masks.class_counts import ClassCounts
 from voc_seg_tfrecord.own_data import findings
-from voc_seg_tfrecord.own_data.check import check_tree
+from voc_seg_tfrecord.own_data.check import MISSING_CLASS, check_tree
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         print(describe(report.plan, config), end="\n\n")
     _print_findings(summary)
     if report.pixels.any():
-        _print_classes(summary)
+        _print_classes(report)
     print(f"\n{report.examined} images read; " + _verdict(report))
     return 0 if report.ok else 1
 
@@ -66,7 +67,8 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Repo
     said["map_classes"] = ""
     tree, config = find_config_of(args.root, name="check", **said)
     report = check_tree(tree, config)
-    report.findings.insert(0, findings.finding_of(fault))
+    without = [f for f in report.findings if f.kind != MISSING_CLASS]  # they are no real names
+    report.findings = [findings.finding_of(fault), *without]
     return config, report
 
 
@@ -79,16 +81,9 @@ def _print_findings(summary: dict) -> None:
             print(f"           ... and {kind['count'] - _SHOWN} more; --json shows all")
 
 
-def _print_classes(summary: dict) -> None:
-    total = sum(row["pixels"] for row in summary["classes"]) or 1
-    print(f"\n{'class':>5}  {'name':24}{'images':>8}{'pixels':>14}{'share':>9}")
-    for row in summary["classes"]:
-        if not row["pixels"] and row["name"].startswith("class "):
-            continue  # a placeholder
-        share = f"{100 * row['pixels'] / total:.3f}%"
-        print(
-            f"{row['index']:5}  {row['name'][:23]:24}{row['images']:8}{row['pixels']:14}{share:>9}"
-        )
+def _print_classes(report: findings.Report) -> None:
+    total = ClassCounts(report.images, report.pixels)
+    print("", *class_table.lines(report.class_names, total, report.by_split), sep="\n")
 
 
 def _verdict(report: findings.Report) -> str:

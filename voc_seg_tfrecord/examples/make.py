@@ -67,6 +67,13 @@ class ExampleSpec:
     tiling: Tiling | None = None
     class_map: ClassMap | None = None
 
+    @property
+    def fill(self) -> int | None:
+        """The value of a mask that is not there: that of background; None if none is known."""
+        if self.class_map:
+            return self.class_map.fill
+        return background_index(self.class_names, self.background)
+
 
 def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
     """Reads an item and makes its examples: one, or one per tile. An error is returned.
@@ -129,7 +136,7 @@ def _make(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     if spec.task == "images":
         return {IMAGE: image.data, FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
     background = background_index(spec.class_names, spec.background)
-    mask = _read_mask(raw, spec, size, spec.class_map.fill if spec.class_map else background)
+    mask = _read_mask(raw, spec, size)
     example = {
         IMAGE: image.data,
         FILENAME: raw.filename,
@@ -178,12 +185,10 @@ def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:
     return image
 
 
-def _read_mask(
-    raw: RawExample, spec: ExampleSpec, size: tuple[int, int], fill: int | None
-) -> read.IndexMask:
+def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> read.IndexMask:
     if raw.mask is not None:
         return read.read_mask(raw.mask, spec.rule, size, official=spec.official)
-    return read.filled(size, 0 if fill is None else fill)
+    return read.filled(size, 0 if spec.fill is None else spec.fill)
 
 
 def _read_instances(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> read.IndexMask:

@@ -18,6 +18,7 @@ from voc_seg_tfrecord.features import MASK
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import read, stored
+from voc_seg_tfrecord.masks.class_counts import ClassCounts, missing
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.own_data.fallback import Fallback, plan_to_read
 from voc_seg_tfrecord.own_data.findings import IGNORED, LEFT_OUT, Finding, Report, finding_of
@@ -28,6 +29,9 @@ from voc_seg_tfrecord.trees.tree import VocTree
 
 # What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".
 _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
+
+MISSING_CLASS = "class missing in a split"
+"""The kind of the finding that a split has no image of a class."""
 
 # What is wrong with an id's files, its mask's pixels by value, and the hash of its image.
 _Read = tuple[list[Finding], np.ndarray | None, bytes]
@@ -64,6 +68,8 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
     else:
         read_one = functools.partial(_read_one, config.example_spec(_BLANK), blank=True)
     digests = _read_all(pairs, read_one, report)
+    if report.plan and report.pixels.any():
+        report.findings += _missing_classes(report)
     report.findings += _unused(plan)
     report.findings += _same_in_two_splits(plan, digests)
     return report
@@ -110,6 +116,8 @@ def _read_all(
 ) -> dict[bytes, list[tuple[str, str]]]:
     """Decodes everything; returns split and id by the hash of the image's bytes."""
     digests: dict[bytes, list[tuple[str, str]]] = collections.defaultdict(list)
+    listed = _listed(report)
+    report.by_split = {split: ClassCounts() for split in report.plan.splits} if report.plan else {}
     results = ordered_map(read_one, pairs)
     for (split, pair), (problems, histogram, digest) in tqdm(
         results, total=len(pairs), desc="Checking...", unit=" images", leave=False
@@ -121,7 +129,23 @@ def _read_all(
         if histogram is not None:
             report.pixels += histogram
             report.images += histogram > 0
+            for name in listed.get(pair.id, ()):
+                report.by_split[name].add(histogram)
     return digests
+
+
+def _listed(report: Report) -> dict[str, list[str]]:
+    """Returns the splits that have each id; none if the splits are not decided."""
+    listed: dict[str, list[str]] = collections.defaultdict(list)
+    for split, ids in report.plan.splits.items() if report.plan else ():
+        for image_id in ids:
+            listed[image_id].append(split)
+    return listed
+
+
+def _missing_classes(report: Report) -> Iterable[Finding]:
+    for sentence in missing(report.class_names, report.by_split):
+        yield Finding(MISSING_CLASS, "", sentence, IGNORED)
 
 
 def _read_one(spec: ExampleSpec, item: tuple[str, Pair], *, blank: bool = False) -> _Read:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.masks.class_counts import ClassCounts
 from voc_seg_tfrecord.own_data.plan import Plan
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
@@ -40,6 +41,7 @@ class Report:
       class_names: the classes, in mask order.
       pixels: int64 `[256]`, pixels of each class index over all masks that can be used.
       images: int64 `[256]`, masks that have the class.
+      by_split: the same for each split of a build; empty if the splits are not decided.
       examined: images that were read.
     """
 
@@ -48,6 +50,7 @@ class Report:
     class_names: tuple[str, ...] = ()
     pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
     images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+    by_split: dict[str, ClassCounts] = dataclasses.field(default_factory=dict)
     examined: int = 0
 
     @property
@@ -88,6 +91,10 @@ def summary(report: Report) -> dict[str, Any]:
                 "name": name,
                 "pixels": int(report.pixels[index]),
                 "images": int(report.images[index]),
+                "splits": {
+                    split: {"images": int(c.images[index]), "pixels": int(c.pixels[index])}
+                    for split, c in report.by_split.items()
+                },
             }
             for index, name in [*enumerate(report.class_names), (255, "void")]
         ],

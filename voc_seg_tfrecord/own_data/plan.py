@@ -18,6 +18,7 @@ from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.own_data.missing_masks import elsewhere, take_bare, without_masks
 from voc_seg_tfrecord.own_data.splitting import split_ids
+from voc_seg_tfrecord.own_data.stratifying import POOL, divide
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -112,6 +113,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
     )
+    if config.split_by == "stratified":
+        splits, sources, left_out = divide(tree, config, rule, splits[POOL], left_out.get(POOL, []))
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from voc_seg_tfrecord.errors import LayoutError
-from voc_seg_tfrecord.trees.tree import LIST_NAMES
+from voc_seg_tfrecord.trees.ratios import split_of
 
 # Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'.
 _UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
@@ -27,8 +27,7 @@ def by_split(names: Sequence[str], where: object) -> dict[str, str]:
     """
     splits: dict[str, str] = {}
     for name in names:
-        known = name.lower() if name.lower() in LIST_NAMES else name
-        split = {"val": "validation", "valid": "validation"}.get(known, known)
+        split = split_of(name)
         if split in splits:
             raise LayoutError(
                 where,

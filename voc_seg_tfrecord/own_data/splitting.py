@@ -10,6 +10,7 @@ from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data import discovery, split_names
+from voc_seg_tfrecord.own_data.stratifying import POOL
 from voc_seg_tfrecord.trees.ratios import assign
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -40,9 +41,13 @@ def split_ids(
         _check_sources(tree, wanted)
     # A config has lists for all splits or ratios for all; see VocSegConfig.
     ratios = {name: value for name, value in wanted.items() if not isinstance(value, str)}
-    if ratios:
-        splits = assign(tree.images, ratios, config.seed)
-        share = f"of {len(tree.images)}, by hash"
+    if ratios and config.split_by == "stratified":
+        splits, sources = {POOL: sorted(tree.images)}, {POOL: POOL}
+    elif ratios:
+        groups = config.grouping.groups(tree.images) if config.grouping else None
+        splits = assign(tree.images, ratios, config.seed, groups)
+        in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
+        share = f"of {len(tree.images)}{in_groups}, by hash"
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
     else:
         splits = {name: _read_split(tree, source) for name, source in wanted.items()}
