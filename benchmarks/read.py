@@ -1,6 +1,6 @@
 """Measures reading: this package, its limit and its peers, side by side in one run.
 
-    python benchmarks/read.py [--tree FOLDER] [--pairs 2913] [--repeats 5] [--size 384]
+    python benchmarks/read.py [--tree FOLDER] [--pairs 2913] [--repeats 5] [--size 384] [--part 4]
 
 Without --tree it makes one, see make_tree.py. Every way of reading is run once a round, in
 turns, so that a change of the machine's mood hits all alike; what is printed are medians, as
@@ -122,11 +122,19 @@ def deeplab_batches(builder: tfds.core.DatasetBuilder, total: int) -> list[Way]:
     def ours() -> tf.data.Dataset:
         return pipeline.training_batches(builder, SPLIT, size=513, batch_size=16, epochs=1)
 
+    def rare() -> tf.data.Dataset:
+        # From the call on: it reads all records once more, to see which classes they have.
+        placed = {"balance": "classes", "class_crop": 0.5, "cat_max_ratio": 0.75}
+        return pipeline.training_batches(
+            builder, SPLIT, size=513, batch_size=16, epochs=1, **placed
+        )
+
     part, bound = "4: DeepLab, 513 x 513", "`tfds.load`, scale, crop, flip"
     return [
         Way(part, bound, drained(plain), total),
         Way(part, "the same, shuffled before decoding", drained(plain_encoded), total, bound),
         Way(part, "`training_batches`", drained(ours), total, bound),
+        Way(part, "the same for rare classes", drained(rare), total, "`training_batches`"),
     ]
 
 
@@ -191,6 +199,7 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=5, help="rounds (%(default)s)")
     parser.add_argument("--size", type=int, default=384, help="side of crops (%(default)s)")
+    parser.add_argument("--part", default="", help="only the part of this number (all)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -205,6 +214,7 @@ def main() -> None:
             *deeplab_batches(builder, total),
             *python_loops(builder, root, total),
         ]
+        ways = [way for way in ways if way.part.startswith(args.part)]
         firsts = [Way("first", name, read, 1) for name, read in first_batches(builder)]
         for _ in tqdm(range(args.repeats), desc="Rounds"):
             for way in ways + firsts:

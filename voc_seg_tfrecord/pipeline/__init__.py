@@ -28,13 +28,12 @@ from voc_seg_tfrecord.pipeline.geometry import (
     center_crop_or_pad,
     random_crop_or_pad,
     random_flip,
-    random_scale,
-    random_scaled_crop,
     resize,
 )
 from voc_seg_tfrecord.pipeline.randomness import example_seed
 from voc_seg_tfrecord.pipeline.reading import read
 from voc_seg_tfrecord.pipeline.recipes import evaluation_batches, training_batches
+from voc_seg_tfrecord.pipeline.scaling import random_scale, random_scaled_crop
 from voc_seg_tfrecord.pipeline.semi_supervised import labelled_unlabelled_batches
 from voc_seg_tfrecord.pipeline.stitching import stitch, tiles_of
 from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights

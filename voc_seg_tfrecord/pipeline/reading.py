@@ -8,6 +8,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.facts.wanted import Wanted
 from voc_seg_tfrecord.features import SEGMENTATION
 from voc_seg_tfrecord.pipeline import randomness, records
+from voc_seg_tfrecord.pipeline.balance import Balance, By, balanced
 from voc_seg_tfrecord.pipeline.contents import Example
 from voc_seg_tfrecord.pipeline.selection import Selection, select
 
@@ -22,6 +23,8 @@ def read(
     epochs: int | None = 1,
     first_epoch: int = 0,
     partial: bool = False,
+    balance: By | None = None,
+    balance_threshold: float = 1,
 ) -> tf.data.Dataset:
     """Reads examples without decoding them, each with its seed.
 
@@ -41,6 +44,9 @@ def read(
       first_epoch: number of the first epoch (0). A run that stopped after epoch 3 continues
         with 4, as if it had never stopped.
       partial: whether the dataset may lack ids of a list (False).
+      balance: `classes` draws images with rare classes more often; see `training_batches`.
+        None, the default, reads each example once per epoch.
+      balance_threshold: see `training_batches` (1).
 
     Returns:
       A dataset of examples whose image and masks are scalar strings, with `seed`, int64 `[2]`.
@@ -50,16 +56,20 @@ def read(
     """
     parse = records.parser(builder, features)
 
-    def example(epoch: tf.Tensor, record: tf.Tensor) -> Example:
+    def example(epoch: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
+        copy, record = drawn
         parsed = parse(record)
-        return {**parsed, randomness.SEED: randomness.example_seed(parsed, seed=seed, epoch=epoch)}
+        own_seed = randomness.example_seed(parsed, seed=seed, epoch=epoch, copy=copy)
+        return {**parsed, randomness.SEED: own_seed}
 
+    selection = select(builder, split, partial=partial)
     stream = epoch_stream(
-        select(builder, split, partial=partial),
+        selection,
         seed=seed,
         shuffle=shuffle,
         epochs=epochs,
         first_epoch=first_epoch,
+        balance=balance and balanced(builder, selection, balance, balance_threshold),
     )
     return stream.map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
@@ -72,13 +82,18 @@ def epoch_stream(
     epochs: int | None = 1,
     first_epoch: int = 0,
     take: int | None = None,
+    balance: Balance | None = None,
 ) -> tf.data.Dataset:
-    """Streams `(epoch, record)`; see `read`. `take` limits each epoch; None takes all."""
+    """Streams `(epoch, (copy, record))`; see `read`. `take` limits each epoch; None takes all.
+
+    Without a balance each epoch has each record once, as copy 0.
+    """
     randomness.check_seed(seed)
     total, in_order = selection.count, selection.records
 
     def one_epoch(epoch: tf.Tensor) -> tf.data.Dataset:
-        found = _shuffled(in_order, shuffle, seed, epoch) if shuffle else in_order
+        found = _copied(in_order, None if balance is None else balance.copies(seed, epoch))
+        found = _shuffled(found, shuffle, seed, epoch) if shuffle else found
         if take is not None:
             found = found.take(take)
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), found))
@@ -95,6 +110,19 @@ def epoch_stream(
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
     stream = numbers.flat_map(one_epoch).with_options(options)
     return stream.apply(tf.data.experimental.assert_cardinality(cardinality))
+
+
+def _copied(dataset: tf.data.Dataset, copies: tf.Tensor | None) -> tf.data.Dataset:
+    """Returns `(copy, record)`, each record as often as `copies`, int64 `[N]`, says."""
+    if copies is None:
+        first = tf.data.Dataset.from_tensors(tf.constant(0, tf.int64)).repeat()
+        return tf.data.Dataset.zip((first, dataset))
+
+    def several(number: tf.Tensor, record: tf.Tensor) -> tf.data.Dataset:
+        count = copies[number]
+        return tf.data.Dataset.from_tensor_slices((tf.range(count), tf.repeat(record, count)))
+
+    return dataset.enumerate().flat_map(several)
 
 
 def _shuffled(

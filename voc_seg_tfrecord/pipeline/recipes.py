@@ -8,9 +8,10 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.wanted import Wanted
-from voc_seg_tfrecord.features import FILENAME, SEGMENTATION, TILE
+from voc_seg_tfrecord.features import FILENAME, LABELS, SEGMENTATION, TILE
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
-from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records
+from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records, scaling
+from voc_seg_tfrecord.pipeline.balance import By, balanced
 from voc_seg_tfrecord.pipeline.batching import padded_batch
 from voc_seg_tfrecord.pipeline.contents import Example
 from voc_seg_tfrecord.pipeline.decoding import decode
@@ -31,7 +32,7 @@ def training_batches(
     size: Size,
     batch_size: int,
     seed: int = 0,
-    scales: tuple[float, float] = geometry.DEEPLAB_SCALES,
+    scales: tuple[float, float] = scaling.DEEPLAB_SCALES,
     step: float = 0.25,
     flip: bool = True,
     shuffle: int = 1024,
@@ -39,6 +40,10 @@ def training_batches(
     first_epoch: int = 0,
     features: Sequence[str] = SEGMENTATION,
     partial: bool = False,
+    balance: By | None = None,
+    balance_threshold: float = 1,
+    class_crop: float = 0,
+    cat_max_ratio: float = 1,
 ) -> tf.data.Dataset:
     """Shuffles, scales, crops and flips at random, and gives full batches only.
 
@@ -63,6 +68,18 @@ def training_batches(
       features: which features a batch has; `instance_mask` is decoded only if it is one of
         them.
       partial: whether the dataset may lack ids of a list (False).
+      balance: `classes` draws images with rare classes more often, by repeat factor sampling
+        (Gupta et al., LVIS, CVPR 2019): an image's number of copies in an epoch is in
+        proportion to the largest max(1, sqrt(balance_threshold / f)) of its `labels`, f being
+        the share of the images that have the class. Each copy is cropped in its own way, and
+        epochs keep their length. All records are read once more for it. None, the default, has
+        each image once per epoch.
+      balance_threshold: above 0, up to 1; only classes in a smaller share of the images are
+        drawn more often (1).
+      class_crop: probability with which a crop is placed on a pixel of one of the image's
+        `labels` (0). With `balance`, rare classes are preferred by the same factors.
+      cat_max_ratio: the share of a crop that every class should stay below, as in
+        MMSegmentation, which has 0.75; see `random_scaled_crop` (1: any share).
 
     Returns:
       A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8
@@ -81,6 +98,7 @@ def training_batches(
             expected="at least one full batch",
             remedy="use smaller batches or more epochs",
         )
+    drawn = balance and balanced(builder, selection, balance, balance_threshold)
     stream = reading.epoch_stream(
         selection,
         seed=seed,
@@ -88,8 +106,8 @@ def training_batches(
         epochs=epochs,
         first_epoch=first_epoch,
         take=total // batch_size * batch_size or None,
+        balance=drawn,
     )
-
     return cropped_batches(
         builder,
         stream,
@@ -100,6 +118,9 @@ def training_batches(
         scales=scales,
         step=step,
         flip=flip,
+        class_crop=class_crop,
+        class_weights=drawn.factors if drawn else None,
+        cat_max_ratio=cat_max_ratio,
     ).prefetch(AHEAD)
 
 
@@ -112,7 +133,7 @@ def cropped_batches(
     seed: int,
     **crop: Any,
 ) -> tf.data.Dataset:
-    """Makes full batches of random crops of a stream of `(epoch, record)`.
+    """Makes full batches of random crops of a stream of records.
 
     Args:
       builder: of the built dataset, which knows the records' features.
@@ -120,14 +141,16 @@ def cropped_batches(
       batch_size: examples per batch.
       features: which features a batch has.
       seed: the run's seed.
-      **crop: `size`, `scales`, `step` and `flip` of `geometry.random_scaled_crop`.
+      **crop: the other arguments of `scaling.random_scaled_crop`.
     """
-    parse = records.parser(builder, features)
+    # Crops do not have `labels`, but are placed by them.
+    parse = records.parser(builder, [*features, *([LABELS] if crop.get("class_crop") else [])])
 
-    def prepare(epoch: tf.Tensor, record: tf.Tensor) -> Example:
+    def prepare(epoch: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
+        copy, record = drawn
         example = parse(record)
-        own_seed = randomness.example_seed(example, seed=seed, epoch=epoch)
-        return geometry.random_scaled_crop(example, seed=own_seed, **crop)
+        own_seed = randomness.example_seed(example, seed=seed, epoch=epoch, copy=copy)
+        return scaling.random_scaled_crop(example, seed=own_seed, **crop)
 
     return _mapped(stream, prepare).batch(batch_size, drop_remainder=True)
 
@@ -177,7 +200,8 @@ def evaluation_batches(
     places = [name for name in TILE if name in builder.info.features]
     parse = records.parser(builder, [*features, *places])
 
-    def prepare(_: tf.Tensor, record: tf.Tensor) -> Example:
+    def prepare(_: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
+        _, record = drawn
         example = parse(record)
         example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
         return decode(example) if size is None else geometry.center_crop_or_pad(example, size)
@@ -189,4 +213,6 @@ def evaluation_batches(
 
 
 def _mapped(stream: tf.data.Dataset, prepare: Callable[..., Example]) -> tf.data.Dataset:
+    # Not converted, so that an error about an argument stays what it is.
+    prepare = tf.autograph.experimental.do_not_convert(prepare)
     return stream.map(prepare, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)

@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.wanted import Wanted
 from voc_seg_tfrecord.features import OF_THE_LABELS, SEGMENTATION
-from voc_seg_tfrecord.pipeline import geometry, reading
+from voc_seg_tfrecord.pipeline import reading, scaling
 from voc_seg_tfrecord.pipeline.geometry import Size
 from voc_seg_tfrecord.pipeline.recipes import AHEAD, cropped_batches
 from voc_seg_tfrecord.pipeline.selection import Selection, divide
@@ -23,7 +23,7 @@ def labelled_unlabelled_batches(
     batch_size: int,
     ratio: float = 1,
     seed: int = 0,
-    scales: tuple[float, float] = geometry.DEEPLAB_SCALES,
+    scales: tuple[float, float] = scaling.DEEPLAB_SCALES,
     step: float = 0.25,
     flip: bool = True,
     shuffle: int = 1024,

@@ -1,0 +1,149 @@
+"""Where a crop lies: on pixels of a class, and not where one class fills it.
+
+Both look at the mask before the image is decoded, so that of the image no more is decoded than
+without them. A mask has to be decoded completely in any case.
+"""
+
+import dataclasses
+
+import tensorflow as tf
+
+from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.pipeline.randomness import places, uniform
+
+TRIES = 10
+"""How many places are looked at before one is taken as it is."""
+
+_GRID = 128  # rows and columns of a crop that are looked at to see how much a class has of it
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Room:
+    """Where a crop may lie.
+
+    Attributes:
+      lowest: int32 `[2]`, the lowest row and column of its top left corner.
+      highest: int32 `[2]`, the highest.
+      kept: int32 `[2]`, height and width of the crop in the image, not scaled.
+      larger: bool `[2]`, whether the image is larger than the crop along an axis. Along the
+        others the corner is that of the image in the padding, and all of the image is kept.
+    """
+
+    lowest: tf.Tensor
+    highest: tf.Tensor
+    kept: tf.Tensor
+    larger: tf.Tensor
+
+
+def on_a_class(
+    room: Room,
+    mask: tf.Tensor,
+    classes: tf.Tensor,
+    weights: tf.Tensor,
+    *,
+    seed: tf.Tensor,
+    probability: float,
+) -> Room:
+    """Limits the room, with some probability, to crops that show a pixel of a class.
+
+    The class is drawn from those in the image, then one of its pixels. This is how nnU-Net
+    chooses patches with foreground, except that the pixel may lie anywhere in the crop and not
+    only in its middle.
+
+    Args:
+      room: all of the room.
+      mask: uint8 `[H, W, 1]`.
+      classes: int64 `[N]`, the classes in the mask to draw from; without any, the room stays.
+      weights: float32 `[classes of the dataset]`; a class is drawn in proportion to its weight.
+      seed: integer `[2]`.
+      probability: 0 to 1.
+
+    Returns:
+      The room, whole or limited. The pixel is one of the image: of a class of a few pixels,
+      scaling down may leave out each of them.
+
+    References:
+      Isensee et al., "nnU-Net: a self-configuring method for deep learning-based biomedical
+      image segmentation", Nature Methods 18, 2021, oversampling of foreground.
+    """
+    chance, which, where = uniform(seed, "class", 3)
+
+    def limited() -> tuple[tf.Tensor, tf.Tensor]:
+        pixel = _pixel(mask[..., 0], _drawn(classes, weights, which), where)
+        lowest = tf.clip_by_value(pixel - room.kept + 1, room.lowest, room.highest)
+        highest = tf.clip_by_value(pixel, room.lowest, room.highest)
+        return (
+            tf.where(room.larger, lowest, room.lowest),
+            tf.where(room.larger, highest, room.highest),
+        )
+
+    lowest, highest = tf.cond(
+        tf.logical_and(chance < probability, tf.size(classes) > 0),
+        limited,
+        lambda: (room.lowest, room.highest),
+    )
+    return dataclasses.replace(room, lowest=lowest, highest=highest)
+
+
+def mixed(room: Room, mask: tf.Tensor, *, seed: tf.Tensor, cat_max_ratio: float) -> tf.Tensor:
+    """Draws a place at which no class has too much of the crop, void not counted.
+
+    As in MMSegmentation's `RandomCrop`, up to 10 places are looked at. If a class has too much of
+    each of them, one more is drawn and taken as it is. Of a crop larger than 128 x 128 pixels
+    every second, third, ... row and column is looked at, which is as good for a share.
+
+    Args:
+      room: where the crop may lie.
+      mask: uint8 `[H, W, 1]`.
+      seed: integer `[2]`.
+      cat_max_ratio: 0 to 1: the share of the pixels that a class must stay below.
+
+    Returns:
+      int32 `[2]`, as `randomness.places` draws it.
+
+    References:
+      MMSegmentation, mmseg/datasets/transforms/transforms.py, RandomCrop.
+    """
+    drawn = tf.stack(places(seed, room.lowest, room.highest, TRIES + 1))
+    step = (room.kept + _GRID - 1) // _GRID
+    # Where a crop shows the whole image, every place shows the same.
+    movable = tf.reduce_any(tf.logical_and(room.larger, room.highest > room.lowest))
+    tries = tf.where(movable, TRIES, 0)
+
+    def one_has_too_much(number: tf.Tensor) -> tf.Tensor:
+        top, left = tf.unstack(tf.where(room.larger, drawn[number], 0))
+        bottom, right = top + room.kept[0], left + room.kept[1]
+        part = mask[top : bottom : step[0], left : right : step[1], 0]
+        values = tf.cast(tf.reshape(part, [-1]), tf.int32)
+        counts = tf.math.bincount(values, minlength=VOID + 1, maxlength=VOID + 1)[:VOID]
+        largest, total = tf.reduce_max(counts), tf.reduce_sum(counts)
+        share = tf.cast(largest, tf.float32) / tf.cast(tf.maximum(total, 1), tf.float32)
+        return tf.logical_or(total == 0, share >= cat_max_ratio)
+
+    def goes_on(number: tf.Tensor) -> tf.Tensor:
+        return tf.cond(number < tries, lambda: one_has_too_much(number), lambda: False)
+
+    return drawn[tf.while_loop(goes_on, lambda number: (number + 1,), (0,))[0]]
+
+
+def _drawn(classes: tf.Tensor, weights: tf.Tensor, fraction: tf.Tensor) -> tf.Tensor:
+    """Draws one of the classes."""
+    ends = tf.cumsum(tf.gather(weights, classes))
+    total = tf.reduce_max(ends)  # and not ends[-1]: a graph may know that there are no classes
+    index = tf.searchsorted(ends, [fraction * total], side="right")[0]
+    return tf.gather(classes, tf.minimum(index, tf.size(classes) - 1))
+
+
+def _pixel(mask: tf.Tensor, value: tf.Tensor, fraction: tf.Tensor) -> tf.Tensor:
+    """Draws one of the pixels `[H, W]` of a value, each equally likely; int32 `[2]`.
+
+    A list of all of them is never made: only of those in one row.
+    """
+    found = mask == tf.cast(value, mask.dtype)
+    ends = tf.cumsum(tf.reduce_sum(tf.cast(found, tf.int32), axis=1))
+    total = tf.cast(ends[-1], tf.float64)
+    number = tf.cast(tf.cast(fraction, tf.float64) * total, tf.int32)
+    row = tf.minimum(tf.searchsorted(ends, [number], side="right")[0], tf.shape(mask)[0] - 1)
+    before = tf.where(row > 0, ends[tf.maximum(row - 1, 0)], 0)
+    columns = tf.cast(tf.where(found[row])[:, 0], tf.int32)
+    return tf.stack([row, columns[number - before]])
