@@ -1,6 +1,6 @@
 """Measures reading: this package, its limit and its peers, side by side in one run.
 
-    python benchmarks/read.py [--tree FOLDER] [--pairs 2913] [--repeats 5] [--size 384] [--part 4]
+    python benchmarks/read.py [--tree FOLDER] [--pairs 2913] [--repeats 5] [--size 384] [--part 6]
 
 Without --tree it makes one, see make_tree.py. Every way of reading is run once a round, in
 turns, so that a change of the machine's mood hits all alike; what is printed are medians, as
@@ -122,19 +122,34 @@ def deeplab_batches(builder: tfds.core.DatasetBuilder, total: int) -> list[Way]:
     def ours() -> tf.data.Dataset:
         return pipeline.training_batches(builder, SPLIT, size=513, batch_size=16, epochs=1)
 
-    def rare() -> tf.data.Dataset:
-        # From the call on: it reads all records once more, to see which classes they have.
-        placed = {"balance": "classes", "class_crop": 0.5, "cat_max_ratio": 0.75}
-        return pipeline.training_batches(
-            builder, SPLIT, size=513, batch_size=16, epochs=1, **placed
-        )
-
     part, bound = "4: DeepLab, 513 x 513", "`tfds.load`, scale, crop, flip"
     return [
         Way(part, bound, drained(plain), total),
         Way(part, "the same, shuffled before decoding", drained(plain_encoded), total, bound),
         Way(part, "`training_batches`", drained(ours), total, bound),
-        Way(part, "the same for rare classes", drained(rare), total, "`training_batches`"),
+    ]
+
+
+def rare_classes(builder: tfds.core.DatasetBuilder, total: int) -> list[Way]:
+    """What it costs to draw images by class and to place crops by what the mask shows."""
+    placing = {
+        "nothing more": {},
+        '`balance="classes"`': {"balance": "classes"},
+        "`class_crop=0.5`": {"class_crop": 0.5},
+        "`cat_max_ratio=0.75`": {"cat_max_ratio": 0.75},
+        "all three": {"balance": "classes", "class_crop": 0.5, "cat_max_ratio": 0.75},
+    }
+
+    # From the call on: `balance` reads all records once more, to see which classes they have.
+    def ways(arguments: dict) -> Callable[[], tf.data.Dataset]:
+        return lambda: pipeline.training_batches(
+            builder, SPLIT, size=513, batch_size=16, epochs=1, **arguments
+        )
+
+    part, bound = "6: `training_batches`, 513 x 513, with", "nothing more"
+    return [
+        Way(part, name, drained(ways(arguments)), total, bound if arguments else "")
+        for name, arguments in placing.items()
     ]
 
 
@@ -213,9 +228,11 @@ def main() -> None:
             *fixed_batches(builder, raw_file, args.size, total),
             *deeplab_batches(builder, total),
             *python_loops(builder, root, total),
+            *rare_classes(builder, total),
         ]
         ways = [way for way in ways if way.part.startswith(args.part)]
         firsts = [Way("first", name, read, 1) for name, read in first_batches(builder)]
+        firsts = firsts if not args.part else []
         for _ in tqdm(range(args.repeats), desc="Rounds"):
             for way in ways + firsts:
                 way.run()
@@ -223,6 +240,8 @@ def main() -> None:
         print(f"Python {platform.python_version()}, ", end="")
         print(f"TensorFlow {tf.__version__}, median of {args.repeats} rounds\n")
         print(table(ways), "\n")
+        if args.part:
+            return
         print("| time to the first batch | seconds |\n|---|---:|")
         for way in firsts:
             print(f"| {way.name} | {statistics.median(way.seconds):.2f} |")

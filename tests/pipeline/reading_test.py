@@ -27,7 +27,9 @@ def test_without_a_number_of_epochs_it_never_ends(sample):
 
 
 def test_a_shuffled_epoch_holds_every_record_once(sample):
-    in_order = [r for _, (_, r) in reading.epoch_stream(select(sample, "train")).as_numpy_iterator()]
+    in_order = [
+        r for _, (_, r) in reading.epoch_stream(select(sample, "train")).as_numpy_iterator()
+    ]
     stream = reading.epoch_stream(select(sample, "train"), shuffle=8, seed=1, epochs=9)
     shuffled = [record for _, (_, record) in stream.as_numpy_iterator()]
     orders = [shuffled[start : start + 3] for start in range(0, 27, 3)]
