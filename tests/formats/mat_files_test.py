@@ -34,7 +34,7 @@ def damaged(position, content):
 
 
 def read(data):
-    return mat_files.read(File(data, "a.mat"))
+    return mat_files.read(File(data, "a.mat"), "SBD")
 
 
 def pid():
@@ -70,6 +70,33 @@ def test_numbers_come_back_as_bytes(dtype, name, compressed):
 def test_what_holds_no_mask_is_refused_by_name(data, words):
     with pytest.raises(MaskError, match=f"a.mat: .*{words}"):
         read(data)
+
+
+def label_map(values, name="LabelMap", **kwargs):
+    buffer = io.BytesIO()
+    scipy_io.savemat(buffer, {name: values}, **kwargs)
+    return File(buffer.getvalue(), "b.mat")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("dtype", ["u2", "f8"])
+def test_the_459_labels_of_pascal_context_come_back(dtype, compressed):
+    values = np.array([[0, 1, 255], [256, 458, 459]])
+    file = label_map(values.astype(dtype), do_compression=compressed)
+    assert mat_files.read(file, "Pascal Context").tolist() == values.tolist()
+
+
+def test_a_file_of_another_kind_is_no_label_map():
+    file = File(saved(), "b.mat")
+    words = r"(?s)b.mat: .*KeyError: 'LabelMap'.*a MATLAB file with LabelMap, as Pascal Context has"
+    with pytest.raises(MaskError, match=words):
+        mat_files.read(file, "Pascal Context")
+    with pytest.raises(MaskError, match="'GTinst'"):
+        mat_files.read(label_map(VALUES), "SBD")
+    with pytest.raises(MaskError, match="a LabelMap without pixels"):
+        mat_files.read(label_map(np.zeros((0, 0))), "Pascal Context")
+    with pytest.raises(MaskError, match="to 70000"):
+        mat_files.read(label_map(np.array([[0.0, 70000.0]])), "Pascal Context")
 
 
 @pytest.mark.parametrize(("position", "value"), [(144, 5), (249, 255), (353, 127)])

@@ -1,4 +1,4 @@
-"""SBD's MATLAB files, read by SciPy in a child process, which a damaged file may end.
+"""Masks in MATLAB files, read by SciPy in a child process, which a damaged file may end.
 
 SciPy dies of signal 11 on some damaged files, hangs on others, and asks for gigabytes on others.
 So each thread that reads such files has a child that runs `mat_reader`, until the thread or the
@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import Self
+from typing import Literal, Self
 import weakref
 
 import numpy as np
@@ -25,6 +25,11 @@ from voc_seg_tfrecord.formats.file import File
 
 _SECONDS = 30  # wall time; `mat_reader` itself has a limit of CPU time, far below it
 
+_PLACES = {whose: place for place, whose in enumerate(mat_reader.KINDS)}
+
+Whose = Literal["SBD", "Pascal Context"]
+"""Whose file it is, which says what it has to hold."""
+
 _of_thread = threading.local()
 
 
@@ -32,41 +37,44 @@ class _DiedError(Exception):
     """The child ended before it answered."""
 
 
-def read(file: File) -> np.ndarray:
-    """Reads the field `Segmentation` of `GTcls` or `GTinst`.
+def read(file: File, whose: Whose) -> np.ndarray:
+    """Reads a mask: `GTcls.Segmentation` or `GTinst.Segmentation` of SBD's files, `LabelMap` of
+    Pascal Context's.
 
     Args:
       file: the file.
+      whose: what kind of file it is.
 
     Returns:
-      Its numbers, uint8 `[H, W]`.
+      Its numbers, uint8 `[H, W]` of SBD and uint16 `[H, W]` of Pascal Context.
 
     Raises:
       ConfigError: if SciPy is not installed, or cannot be used.
-      MaskError: if the file is no MATLAB file of SBD's structure, or one that SciPy cannot
+      MaskError: if the file is no MATLAB file of that structure, or one that SciPy cannot
         read in half a second and a gigabyte, or dies of.
     """
-    kind, content = _asked(file)
+    kind, content = _asked(file, whose)
     if kind == mat_reader.MASK:
         shape = mat_reader.SHAPE.unpack_from(content)
-        pixels = np.frombuffer(content, np.uint8, offset=mat_reader.SHAPE.size)
+        dtype = mat_reader.KINDS[whose].dtype
+        pixels = np.frombuffer(content, dtype, offset=mat_reader.SHAPE.size)
         return pixels.reshape(shape)
-    raise _bad(file, content.decode())
+    raise _bad(file, whose, content.decode())
 
 
-def _asked(file: File) -> tuple[bytes, bytes]:
+def _asked(file: File, whose: Whose) -> tuple[bytes, bytes]:
     """Returns the answer about a file. What an earlier one did to the child is not its fault."""
     child = _child(file)
     try:
-        return child.ask(file.data)
+        return child.ask(file.data, whose)
     except _DiedError:
         if not child.had_files or child.took_too_long():
-            raise _bad(file, child.describe_end()) from None
+            raise _bad(file, whose, child.describe_end()) from None
     child = _child(file)
     try:
-        return child.ask(file.data)
+        return child.ask(file.data, whose)
     except _DiedError:
-        raise _bad(file, child.describe_end()) from None
+        raise _bad(file, whose, child.describe_end()) from None
 
 
 def _child(file: File) -> "_Child":
@@ -93,7 +101,7 @@ class _Child:
     def started(cls, file: File) -> Self:
         """Starts a child; a file of its first use is named if that fails."""
         if importlib.util.find_spec("scipy") is None:
-            raise _no_scipy(file, "SciPy is not installed, and it is needed to read SBD's files")
+            raise _no_scipy(file, "SciPy is not installed, and it is needed to read .mat files")
         try:
             process = subprocess.Popen(
                 # -P: the folder of the program is no place to import from.
@@ -130,7 +138,7 @@ class _Child:
             return f"not readable: reading it takes longer than {mat_reader.SECONDS} s"
         return "not readable: the process that reads it ends or does not answer"
 
-    def ask(self, data: bytes) -> tuple[bytes, bytes]:
+    def ask(self, data: bytes, whose: Whose) -> tuple[bytes, bytes]:
         """Returns kind and content of the answer about a file's bytes.
 
         Raises:
@@ -138,7 +146,8 @@ class _Child:
         """
         with self._limited():
             try:
-                self._process.stdin.write(mat_reader.LENGTH.pack(len(data)) + data)
+                request = mat_reader.REQUEST.pack(_PLACES[whose], len(data))
+                self._process.stdin.write(request + data)
                 self._process.stdin.flush()
             except OSError:
                 raise _DiedError from None
@@ -197,10 +206,16 @@ def _no_scipy(file: File, found: str) -> ConfigError:
     )
 
 
-def _bad(file: File, found: str) -> MaskError:
+def _held(whose: Whose) -> str:
+    wanted = mat_reader.KINDS[whose]
+    field = f".{wanted.field}" if wanted.field else ""
+    return " or ".join(name + field for name in wanted.variables)
+
+
+def _bad(file: File, whose: Whose, found: str) -> MaskError:
     return MaskError(
         file.where,
         found=found,
-        expected="a MATLAB file with GTcls.Segmentation or GTinst.Segmentation, as SBD has",
-        remedy="unpack SBD's archive again",
+        expected=f"a MATLAB file with {_held(whose)}, as {whose} has",
+        remedy=f"unpack {whose}'s archive again",
     )

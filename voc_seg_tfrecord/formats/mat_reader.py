@@ -1,8 +1,9 @@
-"""A program that reads masks of SBD with SciPy, one after the other, for `mat_files`.
+"""A program that reads masks in MATLAB files with SciPy, one after the other, for `mat_files`.
 
 It is run by its path, and imports nothing of this package, so that it starts fast. On standard
-input it gets 8 bytes of a length and that many of a file. It answers with one of `READY`, `MASK`
-and `REFUSED`, 8 bytes of a length, and that many of content. It ends when its input does.
+input it gets a `REQUEST`, which says what is wanted and how long a file is, and the file. It
+answers with one of `READY`, `MASK` and `REFUSED`, 8 bytes of a length, and that many of content. It
+ends when its input does.
 """
 
 import contextlib
@@ -10,13 +11,35 @@ import io
 import signal
 import struct
 import sys
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 READY, MASK, REFUSED = b"+", b"=", b"!"
 LENGTH = struct.Struct("<Q")
+REQUEST = struct.Struct("<BQ")
 SHAPE = struct.Struct("<QQ")
+
+
+class Wanted(NamedTuple):
+    """What a file must hold.
+
+    Attributes:
+      variables: names of which it has one.
+      field: the field with the mask, if the variables are structures; empty if they are masks.
+      dtype: what the mask's values must fit into.
+    """
+
+    variables: tuple[str, ...]
+    field: str
+    dtype: str
+
+
+KINDS = {
+    "SBD": Wanted(("GTcls", "GTinst"), "Segmentation", "<u1"),
+    "Pascal Context": Wanted(("LabelMap",), "", "<u2"),
+}
+"""What files hold, by whose they are. A request says the place in this dictionary."""
 
 SECONDS = 0.5
 """CPU time that a file may take; SBD's take a few thousandths of a second."""
@@ -35,10 +58,11 @@ def main() -> None:
         answer(answers, REFUSED, str(error).encode())
         return
     answer(answers, READY, b"")
-    while length := requests.read(LENGTH.size):
-        data = requests.read(*LENGTH.unpack(length))
+    while request := requests.read(REQUEST.size):
+        place, length = REQUEST.unpack(request)
+        data = requests.read(length)
         _set_timer(SECONDS)
-        kind, content = _read(scipy_io, data)
+        kind, content = _read(scipy_io, data, list(KINDS.values())[place])
         _set_timer(0)
         answer(answers, kind, content)
 
@@ -49,18 +73,19 @@ def answer(stream: BinaryIO, kind: bytes, content: bytes) -> None:
     stream.flush()
 
 
-def _read(scipy_io, data: bytes) -> tuple[bytes, bytes]:
+def _read(scipy_io, data: bytes, wanted: Wanted) -> tuple[bytes, bytes]:
     try:
-        content = scipy_io.loadmat(io.BytesIO(data), variable_names=("GTcls", "GTinst"))
-        name = "GTcls" if "GTcls" in content else "GTinst"
-        mask = content[name]["Segmentation"][0, 0]
+        content = scipy_io.loadmat(io.BytesIO(data), variable_names=wanted.variables)
+        name = next((n for n in wanted.variables if n in content), wanted.variables[-1])
+        mask = content[name][wanted.field][0, 0] if wanted.field else content[name]
         if not isinstance(mask, np.ndarray) or mask.ndim != 2 or mask.dtype.kind not in "uif":
-            return REFUSED, f"a Segmentation of {_described(mask)}".encode()
+            return REFUSED, f"a {wanted.field or name} of {_described(mask)}".encode()
         if not mask.size:
-            return REFUSED, b"a Segmentation without pixels"
-        if not ((mask >= 0) & (mask <= 255) & (mask == np.floor(mask))).all():
+            return REFUSED, f"a {wanted.field or name} without pixels".encode()
+        largest = np.iinfo(wanted.dtype).max
+        if not ((mask >= 0) & (mask <= largest) & (mask == np.floor(mask))).all():
             return REFUSED, f"values from {mask.min()} to {mask.max()}".encode()
-        return MASK, SHAPE.pack(*mask.shape) + mask.astype(np.uint8).tobytes()
+        return MASK, SHAPE.pack(*mask.shape) + mask.astype(wanted.dtype).tobytes()
     except MemoryError:
         return REFUSED, f"not readable: it asks for more than {MEMORY >> 20} MB".encode()
     except Exception as error:  # SciPy raises whatever the damage leads it to

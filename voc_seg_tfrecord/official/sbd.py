@@ -83,7 +83,7 @@ def read_mask(data: bytes, where: object) -> np.ndarray:
       ConfigError: if SciPy is not installed.
       MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
     """
-    return mat_files.read(File(data, str(where)))
+    return mat_files.read(File(data, str(where)), "SBD")
 
 
 def as_png(file: File) -> File:
