@@ -3,14 +3,15 @@ import json
 
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, configs
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, configs
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.facts import pascal_context
 
 
 def test_2012_is_the_first_config_and_every_release_has_one():
     names = [config.name for config in configs.BUILDER_CONFIGS]
     years = ["2012", "2007", "2008", "2009", "2010", "2011"]
-    assert names == [*years, "2012_aug", "2012_test", "sbd", "sample"]
+    assert names == [*years, "2012_aug", "2012_test", "sbd", "context59", "context60", "sample"]
 
 
 def test_a_release_is_strict_and_has_every_feature():
@@ -22,6 +23,13 @@ def test_a_release_is_strict_and_has_every_feature():
 def test_only_2007_has_a_test_split_beside_the_images_of_the_evaluation_server():
     with_test = [c.name for c in configs.BUILDER_CONFIGS if c.release and "test" in c.split_lists]
     assert with_test == ["2007", "2012_test"]
+
+
+def test_a_release_has_its_own_classes_and_they_are_not_in_its_json():
+    config = VocSegConfig(name="part", release="context59", strict=False)
+    assert config.class_names == pascal_context.CLASSES
+    assert "class_names" not in json.loads(config.to_json())
+    assert VocSegConfig(name="part", release="2012").class_names == VOC_CLASSES
 
 
 def test_own_data_has_image_and_mask_alone_unless_asked():

@@ -206,7 +206,7 @@ def test_the_lists_of_another_year_are_named(devkit, tmp_path, monkeypatch):
     ours = pinned.id_list_sha256(SPLITS["train"])
     table = dict(pinned.splits())
     table["2007", "train"] = dataclasses.replace(
-        table["2007", "train"], examples=3, ids_sha256=ours
+        table["2007", "train"], counts=(3,), ids_sha256=ours
     )
     monkeypatch.setattr(pinned, "splits", lambda: table)
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="This is the list train of VOC2007"):

@@ -47,7 +47,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         own data.
       strict: whether the id lists must be the release's official ones. Only a config with a
         release can be strict; `False` builds a part of it.
-      class_names: class names in mask order, background among them. Defaults to VOC's 21.
+      class_names: class names in mask order, background among them. Defaults to those of the
+        release, and to VOC's 21 for own data.
       background: name of the class that is background, needed only if it is not called
         background or bg, in any spelling.
       map_classes: rules that merge, drop and reorder classes: `car,bus=vehicle; tree=void;
@@ -170,6 +171,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.objects = official is not None and official.objects
         if official is not None and not official.masks:
             self.task, self.class_names = "images", ()
+        elif official is not None and tuple(self.class_names) == VOC_CLASSES:
+            self.class_names = official.class_names
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)

@@ -7,7 +7,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.facts import official_splits, tables
-from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.official.archives import Fetcher
 from voc_seg_tfrecord.official.open import release_trees
 from voc_seg_tfrecord.own_data.class_colors import class_colors
@@ -19,6 +19,7 @@ MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
   * an unpacked devkit: the folder that holds VOCdevkit, VOCdevkit itself, or VOC2012;
   * a folder with the release's own archive, such as VOCtrainval_11-May-2012.tar;
+  * for context59 and context60, VOC2010 with Pascal Context's labels, which nobody serves;
   * for own data, a folder with {IMAGES}, {MASKS} and {LISTS}.
 With none of them, releases whose archive is registered are downloaded."""
 
@@ -75,7 +76,8 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
         if config.strict:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
-    rule = index_rule(len(config.class_names))
+    values = config.official.values
+    rule = MaskRule(values) if values else index_rule(len(config.class_names))
     archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
     spec = config.example_spec(rule)
     if _verified(splits, fetcher):

@@ -30,7 +30,7 @@ def pin(monkeypatch):
 
     def pin(release, name, total, masks=None):
         masks = total.masks if masks is None else masks
-        row = official_splits.Split(release, name, total.examples, total.ids, masks)
+        row = official_splits.Split(release, name, (total.examples,), total.ids, masks)
         monkeypatch.setattr(official_splits, "splits", lambda: {(release, name): row})
 
     return pin

