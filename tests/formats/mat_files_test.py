@@ -99,10 +99,17 @@ def test_a_file_of_another_kind_is_no_label_map():
         mat_files.read(label_map(np.array([[0.0, 70000.0]])), "Pascal Context")
 
 
-@pytest.mark.parametrize(("position", "value"), [(144, 5), (249, 255), (353, 127)])
+@pytest.mark.parametrize(("position", "value"), [(144, 5), (249, 255)])
 def test_a_file_of_which_scipy_dies_is_refused_by_name(position, value):
     with pytest.raises(MaskError, match=r"a\.mat: not readable: the process that reads it ends"):
         read(damaged(position, bytes([value])))
+    assert read(saved()).tolist() == VALUES.tolist()
+
+
+def test_a_file_that_lets_scipy_read_other_memory_is_refused_by_name():
+    # What SciPy finds there differs from time to time: most often its end, else an error.
+    with pytest.raises(MaskError, match=r"a\.mat: not readable"):
+        read(damaged(353, bytes([127])))
     assert read(saved()).tolist() == VALUES.tolist()
 
 
