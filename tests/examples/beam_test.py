@@ -58,6 +58,13 @@ def test_beam_honours_the_number_of_shards_and_keeps_the_order(tmp_path):
     assert_same_records(ours, beams)
 
 
+def test_beam_writes_the_generators_tiles(tmp_path):
+    config = VocSegConfig(name="own", splits={"train": "train"}, tile=24, tile_overlap=3)
+    ours = build(tmp_path / "ours", config, DUMMY_DATA)
+    assert ours.info.splits["train"].num_examples > 4
+    assert_same_records(ours, beam_build(tmp_path / "beam", config, DUMMY_DATA))
+
+
 def test_workers_in_processes_write_the_same_from_chunks_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr(beam, "CHUNK", 1)
     ours = build(tmp_path / "ours", "sample")

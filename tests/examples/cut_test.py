@@ -12,7 +12,7 @@ from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.features import TILE
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.rule import index_rule
 
@@ -47,7 +47,13 @@ def raw(height, width, kind="PNG", channels=3, seed=0):
 
 def tiles(source, tiling):
     example = make_example(source, SPEC)
-    return example, dict(cut("sub/a", example, tiling, where="a.jpg", background=0))
+    return example, dict(cut_all(source, example, tiling))
+
+
+def cut_all(source, example, tiling):
+    others = {name: value for name, value in example.items() if name != "image"}
+    image = images.open_image(source.image)
+    return cut("sub/a", image, others, tiling, where="a.jpg", background=0)
 
 
 @settings(deadline=None, max_examples=60)
@@ -56,7 +62,7 @@ def test_the_tiles_together_are_the_image_and_its_masks(data):
     size = data.draw(st.integers(1, 20))
     tiling = Tiling(size, data.draw(st.integers(0, size - 1)))
     height, width = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 40))
-    kind = data.draw(st.sampled_from(["PNG", "JPEG", "BMP"]))
+    kind = data.draw(st.sampled_from(["PNG", "JPEG", "BMP", "TIFF", "WEBP"]))
     example, found = tiles(raw(height, width, kind, data.draw(st.sampled_from([1, 3]))), tiling)
     for name in ("image", "segmentation_mask", "instance_mask"):
         whole = pixels(example[name])
@@ -92,10 +98,10 @@ def test_a_part_without_any_class_has_no_labels():
         File(saved(np.zeros((4, 8, 3), np.uint8)), "a.png"), "a.png", File(saved(mask), "m")
     )
     example = make_example(source, ExampleSpec(NAMES, index_rule(3)))
-    found = dict(cut("a", example, Tiling(2), where="a", background=0))
-    labels = [found[f"a_r0_c{column}"]["labels"] for column in range(4)]
+    found = dict(cut_all(source, example, Tiling(2)))
+    labels = [found[f"sub/a_r0_c{column}"]["labels"] for column in range(4)]
     assert labels == [[], [], [2], []]
-    assert (pixels(found["a_r1_c3"]["segmentation_mask"]) == 255).all()
+    assert (pixels(found["sub/a_r1_c3"]["segmentation_mask"]) == 255).all()
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])
@@ -122,12 +128,16 @@ def test_jpeg_tiles_are_encoded_again_only_when_they_were_asked_for():
     assert small < large
 
 
-def test_an_image_is_decoded_once_for_all_its_tiles(monkeypatch):
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF"])
+def test_an_image_is_decoded_once_for_all_its_tiles(monkeypatch, kind):
     decoded = []
     decode = pillow.decode
-    example = make_example(raw(30, 30, "JPEG"), SPEC)
+    source = raw(30, 30, kind)
+    example = make_example(source, SPEC)
+    decoded.clear()
     monkeypatch.setattr(pillow, "decode", lambda *a: decoded.append(a) or decode(*a))
-    assert len(list(cut("a", example, Tiling(4), where="a", background=0))) == 64
+    monkeypatch.setattr(images.decoders, "check", lambda *_: None)
+    assert len(list(cut_all(source, example, Tiling(4)))) == 64
     assert len(decoded) == 3  # image, mask and instance mask
 
 

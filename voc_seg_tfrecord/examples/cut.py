@@ -25,20 +25,29 @@ from voc_seg_tfrecord.features import (
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.formats.images import StoredImage, as_stored
 from voc_seg_tfrecord.labels import VOID
 
 
 def cut(
-    key: str, example: Mapping[str, Any], tiling: Tiling, *, where: str, background: int | None
+    key: str,
+    image: StoredImage | pillow.Still,
+    others: Mapping[str, Any],
+    tiling: Tiling,
+    *,
+    where: str,
+    background: int | None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Cuts an example into tiles. Image and masks are decoded once for all of them.
 
-    An image that is one tile keeps its bytes. A JPEG is decoded accurately, as NumPy's readers
-    decode it; TensorFlow's own decoder is faster, and its values differ from these by a few.
+    An image that is one tile is stored as if it were not cut. A JPEG is decoded accurately, as
+    NumPy's readers decode it; TensorFlow's own decoder is faster, and its values differ from
+    these by a few.
 
     Args:
       key: the example's key.
-      example: the features of the complete image, as `make.make_example` returns them.
+      image: the complete image, as `images.open_image` returns it.
+      others: the other features of the complete image, as `make.make_example` returns them.
       tiling: how to cut.
       where: the image's file, for errors.
       background: the class that `labels` leave out, None if there is none.
@@ -49,16 +58,17 @@ def cut(
     Raises:
       ImageError: if the image's pixels cannot be decoded.
     """
-    tiles = list(tiling.tiles(example[HEIGHT], example[WIDTH]))
+    tiles = list(tiling.tiles(image.height, image.width))
     if len(tiles) == 1:
-        ending = posixpath.splitext(example[FILENAME])[1]
-        yield tiles[0].name(key), {**example, **_place(example, tiles[0], ending)}
+        ending = posixpath.splitext(others[FILENAME])[1]
+        alone = {**others, IMAGE: as_stored(image).data, **_place(others, tiles[0], ending)}
+        yield tiles[0].name(key), alone
         return
-    image = pillow.decode(File(example[IMAGE], where), ImageError).values()
+    pixels = _pixels(image, where)
     masks = {
-        name: pillow.decode(File(example[name], f"{where}, {name}"), MaskError).values()
+        name: pillow.decode(File(others[name], f"{where}, {name}"), MaskError).values()
         for name in MASKS
-        if name in example
+        if name in others
     }
     ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
     for tile in tiles:
@@ -66,8 +76,8 @@ def cut(
         yield (
             tile.name(key),
             {
-                **_place(example, tile, ending),
-                IMAGE: _encoded(np.ascontiguousarray(image[tile.window]), tiling),
+                **_place(others, tile, ending),
+                IMAGE: _encoded(np.ascontiguousarray(pixels[tile.window]), tiling),
                 HEIGHT: tile.height,
                 WIDTH: tile.width,
                 LABELS: _labels(parts[MASK], background),
@@ -76,22 +86,29 @@ def cut(
         )
 
 
-def _place(example: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
-    own_id = image_id(example[FILENAME])
+def _pixels(image: StoredImage | pillow.Still, where: str) -> np.ndarray:
+    """Returns uint8 `[H, W]` or `[H, W, 3]`."""
+    if isinstance(image, pillow.Still):
+        return image.rgb()
+    return pillow.decode(File(image.data, where), ImageError).values()
+
+
+def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
+    own_id = image_id(others[FILENAME])
     return {
         FILENAME: tile.name(own_id) + ending,
         TILE_IMAGE_ID: own_id,
         TILE_Y: tile.top,
         TILE_X: tile.left,
-        TILE_IMAGE_HEIGHT: example[HEIGHT],
-        TILE_IMAGE_WIDTH: example[WIDTH],
+        TILE_IMAGE_HEIGHT: others[HEIGHT],
+        TILE_IMAGE_WIDTH: others[WIDTH],
     }
 
 
 def _encoded(pixels: np.ndarray, tiling: Tiling) -> bytes:
     if tiling.format == "jpeg":
         return pillow.encode_jpeg(pixels, tiling.quality)
-    return pillow.encode_png(pixels)
+    return pillow.encode_png(pixels, photo=True)
 
 
 def _labels(mask: np.ndarray, background: int | None) -> list[int]:

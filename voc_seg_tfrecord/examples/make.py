@@ -22,7 +22,7 @@ from voc_seg_tfrecord.features import (
     OBJECTS,
     WIDTH,
 )
-from voc_seg_tfrecord.formats import annotations, images, turns
+from voc_seg_tfrecord.formats import annotations, images, pillow, turns
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.masks import read, stored
@@ -105,9 +105,11 @@ def make_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, An
         return [(item.id, make_example(raw, spec))]
     background = background_index(spec.class_names, spec.background)
     with turns.taken(raw.image, raw.mask):
-        example = _make(raw, spec)
+        image = _open_image(raw, spec)
+        others = _other_features(raw, spec, (image.height, image.width))
         where = raw.image.where
-        return list(cut(item.id, example, spec.tiling, where=where, background=background))
+        tiles = cut(item.id, image, others, spec.tiling, where=where, background=background)
+        return list(tiles)
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
@@ -125,23 +127,23 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
       VocSegError: if anything about the example is wrong.
     """
     with turns.taken(raw.image, raw.mask):
-        return _make(raw, spec)
+        image = images.as_stored(_open_image(raw, spec))
+        size = (image.height, image.width)
+        return {IMAGE: image.data, **_other_features(raw, spec, size)}
 
 
-def _make(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
-    image = _read_image(raw, spec)
+def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> dict[str, Any]:
+    """Returns all features but the image itself."""
     if spec.task == "classification":
-        return {IMAGE: image.data, FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
-    size = (image.height, image.width)
+        return {FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
     if spec.task == "images":
-        return {IMAGE: image.data, FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
+        return {FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
     background = background_index(spec.class_names, spec.background)
     mask = _read_mask(raw, spec, size)
     example = {
-        IMAGE: image.data,
         FILENAME: raw.filename,
-        HEIGHT: image.height,
-        WIDTH: image.width,
+        HEIGHT: size[0],
+        WIDTH: size[1],
         MASK: mask.png,
         LABELS: [value for value in mask.present() if value != background],
     }
@@ -167,15 +169,15 @@ def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
     return raw.label
 
 
-def _read_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage:
+def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pillow.Still:
     mask_size = None
     if spec.exif == "auto" and raw.mask is not None:
         mask_size = stored.size_of(raw.mask)
-    image = images.read_image(
+    image = images.open_image(
         raw.image, exif=spec.exif, mask_size=mask_size, trusted=spec.trust_images
     )
-    own_bytes = kind_of(raw.image.data) is Kind.JPEG and image.data is raw.image.data
-    if spec.official and not own_bytes:
+    kept = isinstance(image, images.StoredImage) and kind_of(image.data) is Kind.JPEG
+    if spec.official and not kept:
         raise ImageError(
             raw.image.where,
             found="an image that is not a plain JPEG of 1 or 3 components",

@@ -63,6 +63,29 @@ def read_image(
         or upside down under `auto`, so that nothing tells which way its mask was drawn; or if
         decoders fail on it, or read it differently.
     """
+    found = open_image(file, exif=exif, mask_size=mask_size, trusted=trusted)
+    return as_stored(found)
+
+
+def as_stored(image: StoredImage | pillow.Still) -> StoredImage:
+    """Returns an image as it is stored: what is not yet, as an RGB PNG."""
+    if isinstance(image, StoredImage):
+        return image
+    return StoredImage(image.rgb_png(), image.height, image.width)
+
+
+def open_image(
+    file: File,
+    *,
+    exif: Exif = "ignore",
+    mask_size: tuple[int, int] | None = None,
+    trusted: bool = False,
+) -> StoredImage | pillow.Still:
+    """Does what `read_image` does, and encodes nothing: for those who want the pixels.
+
+    Returns:
+      The image as it is stored, or the decoded image if its bytes are not to be stored.
+    """
     kind = kind_of(file.data)
     if kind is Kind.JPEG:
         return _read_jpeg(file, exif, mask_size, trusted)
@@ -70,7 +93,7 @@ def read_image(
         return _read_png(file, trusted)
     size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
     if size is None:
-        return _as_png(pillow.decode(file, ImageError))
+        return pillow.decode(file, ImageError)
     check_pixels(*size, file, ImageError)
     return StoredImage(file.data, size[1], size[0])
 
@@ -94,7 +117,7 @@ def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
 
 def _read_jpeg(
     file: File, exif: Exif, mask_size: tuple[int, int] | None, trusted: bool
-) -> StoredImage:
+) -> StoredImage | pillow.Still:
     header = jpeg.read_header(file)
     if header.precision != 8:
         raise ImageError(
@@ -107,15 +130,15 @@ def _read_jpeg(
     if exif != "ignore" and header.exif:
         still = pillow.decode(file, ImageError)
         if _must_rotate(still, file, exif, mask_size):
-            return _as_png(still.upright())
+            return still.upright()
     if header.components not in (1, 3):
-        return _as_png(pillow.decode(file, ImageError))
+        return pillow.decode(file, ImageError)
     if not trusted:
         decoders.check(file, header.height, header.width)
     return StoredImage(file.data, header.height, header.width)
 
 
-def _read_png(file: File, trusted: bool) -> StoredImage:
+def _read_png(file: File, trusted: bool) -> StoredImage | pillow.Still:
     try:
         header = png.read_header(file)
         chunks = png_chunks.read(file, header)
@@ -137,7 +160,7 @@ def _read_png(file: File, trusted: bool) -> StoredImage:
         decoders.check(file, header.height, header.width)
         return StoredImage(file.data, header.height, header.width)
     # Texts and profiles, at which Pillow may stop, go anyway.
-    return _as_png(pillow.decode(File(png_chunks.critical(chunks), file.where), ImageError))
+    return pillow.decode(File(png_chunks.critical(chunks), file.where), ImageError)
 
 
 def _must_rotate(
@@ -157,7 +180,3 @@ def _must_rotate(
         remedy='say it: "exif": "apply" if the masks were drawn on the image as viewers '
         'show it, "exif": "ignore" if on the pixels as stored (--exif)',
     )
-
-
-def _as_png(still: pillow.Still) -> StoredImage:
-    return StoredImage(still.rgb_png(), still.height, still.width)

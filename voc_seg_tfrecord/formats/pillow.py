@@ -92,16 +92,24 @@ class Still:
         with _translated(self._where, self._error):
             return dataclasses.replace(self, _image=ImageOps.exif_transpose(self._image))
 
-    def rgb_png(self) -> bytes:
-        """Returns the image as an RGB PNG, with the pixels that TensorFlow would decode.
+    def rgb(self) -> np.ndarray:
+        """Returns the pixels that TensorFlow would decode, uint8 `[H, W, 3]`.
 
         Of 16-bit grey the high byte is kept; alpha is dropped, not blended.
         """
         with _translated(self._where, self._error):
-            image = self._image
-            if image.mode.startswith("I"):
-                image = image.point(lambda value: value / 256).convert("L")
-            return _as_png(image.convert("RGBA").convert("RGB"))
+            return _as_array(self._rgb())
+
+    def rgb_png(self) -> bytes:
+        """Returns the pixels of `rgb` as an RGB PNG."""
+        with _translated(self._where, self._error):
+            return _as_png(self._rgb())
+
+    def _rgb(self) -> Image.Image:
+        image = self._image
+        if image.mode.startswith("I"):
+            image = image.point(lambda value: value / 256).convert("L")
+        return image.convert("RGBA").convert("RGB")
 
 
 def decode(file: File, error: type[VocSegError]) -> Still:
@@ -185,9 +193,15 @@ def decode_sixteen_bits(
         return pixels[..., 0::2], pixels[..., 1::2]
 
 
-def encode_png(pixels: np.ndarray) -> bytes:
-    """Returns uint8 `[H, W]` as a greyscale PNG, or uint8 `[H, W, 3]` as an RGB PNG."""
-    return _as_png(Image.fromarray(pixels))
+def encode_png(pixels: np.ndarray, *, photo: bool = False) -> bytes:
+    """Returns uint8 `[H, W]` as a greyscale PNG, or uint8 `[H, W, 3]` as an RGB PNG.
+
+    Args:
+      pixels: what to encode.
+      photo: whether these are pixels of a photo, which compress as well with less effort: 40
+        photos take 0.8 s at level 3 and 1.8 s at the usual level 6, and 1.6 % less space.
+    """
+    return _as_png(Image.fromarray(pixels), 3 if photo else -1)
 
 
 def encode_jpeg(pixels: np.ndarray, quality: int) -> bytes:
@@ -222,9 +236,9 @@ def _as_array(image: Image.Image) -> np.ndarray:
     return array
 
 
-def _as_png(image: Image.Image) -> bytes:
+def _as_png(image: Image.Image, level: int = -1) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, "PNG")
+    image.save(buffer, "PNG", compress_level=level)
     return buffer.getvalue()
 
 
