@@ -73,6 +73,20 @@ def test_the_printed_config_gives_the_same_bytes_under_tfds_build(tree, tmp_path
     assert shards(first) == shards(again)
 
 
+def test_tiles_have_the_classes_that_were_mapped(tree, tmp_path):
+    options = tree_options(tile=16, map_classes="crack,hole=defect; *=background")
+    builder = builder_from_tree(tree, name="mapped", data_dir=tmp_path, **options)
+    names = builder.info.features["labels"].feature.names
+    defect = names.index("defect")
+    for tile in examples(builder, "train").values():
+        _, mask = truth(int(tile["tile/image_id"]))
+        part = mask[tile["tile/y"] :, tile["tile/x"] :]
+        part = part[: tile["image/height"], : tile["image/width"]]
+        expected = np.where((part == 1) | (part == 2), defect, part)
+        assert (tile["segmentation_mask"][..., 0] == expected).all()
+        assert list(tile["labels"]) == [defect] * bool((expected == defect).any())
+
+
 def test_a_damaged_image_stops_a_build_of_tiles_and_is_named(tmp_path):
     root = write_tree(tmp_path / "tree", count=2)
     path = root / "JPEGImages" / "0.png"
