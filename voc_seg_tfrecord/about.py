@@ -1,9 +1,13 @@
 """What a dataset says of itself: description, citation, homepage and licence."""
 
 import dataclasses
+import json
 import re
 
+from etils import epath
+
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID, background_index
 
 
@@ -38,6 +42,30 @@ def about(config: VocSegConfig, of_releases: str, bibliography: str) -> About:
         homepage if config.homepage is None else config.homepage,
         config.license,
     )
+
+
+def check_same_classes(folder: epath.Path, config: VocSegConfig) -> None:
+    """Checks that a built dataset has the classes of a config by whose name it would be reused.
+
+    TFDS reuses what is there under a name, so that changed rules would change nothing, without a
+    word.
+
+    Raises:
+      ConfigError: if it was built with other classes or other meanings of mask values.
+    """
+    path = folder / "metadata.json"
+    said = json.loads(path.read_text()).get("config") if path.exists() else None
+    if not isinstance(said, dict):
+        return  # built by something else; reading it says so
+    wanted = json.loads(config.to_json())
+    for field in ("class_names", "map_classes", "values", "void"):
+        if said.get(field) != wanted.get(field):
+            raise ConfigError(
+                folder,
+                found=f"a dataset that was built with {field} {said.get(field, 'as by default')}",
+                expected=f"{field} {wanted.get(field, 'as by default')}, as in this config",
+                remedy="choose another name for the new dataset, or delete the folder",
+            )
 
 
 def _description(config: VocSegConfig, of_releases: str) -> str:

@@ -61,6 +61,14 @@ def test_a_release_keeps_its_name_for_its_own_classes(name):
         VocSegConfig(name=name, map_classes=PERSON)
 
 
+def test_a_dataset_is_not_reused_for_other_classes_under_its_name(person):
+    folder = person.data_dir.partition("/voc_seg_tfrecord/")[0]
+    build(folder, VocSegConfig(**PART), DUMMY_DATA)  # the same: nothing to do
+    for changed in ({"map_classes": "car=car; *=background"}, {"map_classes": ""}):
+        with pytest.raises(ConfigError, match="built with map_classes person=person"):
+            build(folder, VocSegConfig(**PART | changed), DUMMY_DATA)
+
+
 def test_a_mapped_dataset_is_verified_against_its_source(person, tmp_path):
     assert verify.verify(person, TREE).faults == []
     copy = open_built(shutil.copytree(person.data_dir, tmp_path / "1.0.0"))
