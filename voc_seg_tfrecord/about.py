@@ -44,21 +44,25 @@ def about(config: VocSegConfig, of_releases: str, bibliography: str) -> About:
     )
 
 
-def check_same_classes(folder: epath.Path, config: VocSegConfig) -> None:
-    """Checks that a built dataset has the classes of a config by whose name it would be reused.
+_CLASSES = ("class_names", "map_classes", "values", "void")
+_TILES = ("tile", "tile_overlap", "tile_format", "tile_quality")
+
+
+def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
+    """Checks that a dataset has the classes and tiles of a config by whose name it is reused.
 
     TFDS reuses what is there under a name, so that changed rules would change nothing, without a
     word.
 
     Raises:
-      ConfigError: if it was built with other classes or other meanings of mask values.
+      ConfigError: if it was built with other classes, meanings of mask values or tiles.
     """
     path = folder / "metadata.json"
     said = json.loads(path.read_text()).get("config") if path.exists() else None
     if not isinstance(said, dict):
         return  # built by something else; reading it says so
     wanted = json.loads(config.to_json())
-    for field in ("class_names", "map_classes", "values", "void"):
+    for field in (*_CLASSES, *_TILES):
         if said.get(field) != wanted.get(field):
             raise ConfigError(
                 folder,

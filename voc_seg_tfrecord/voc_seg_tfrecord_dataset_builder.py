@@ -134,7 +134,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         mode = download_config.download_mode
         update = mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO
         if update or (self.data_path.exists() and not mode.overwrite_dataset):
-            about.check_same_classes(self.data_path, self.builder_config)
+            about.check_same_content(self.data_path, self.builder_config)
             super().download_and_prepare(download_config=download_config, **options)
             if update:
                 sums.write(self.data_path)

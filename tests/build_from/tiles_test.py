@@ -3,12 +3,12 @@ import json
 import numpy as np
 import pytest
 from support.building import build, examples
-from support.tiled import SIZES, tree_options, truth, write_tree
+from support.tiled import NAMES, SIZES, tree_options, truth, write_tree
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
 WAY = ["--class_names", "background,crack,hole", "--masks_by", "index"]
 
@@ -85,6 +85,13 @@ def test_tiles_have_the_classes_that_were_mapped(tree, tmp_path):
         expected = np.where((part == 1) | (part == 2), defect, part)
         assert (tile["segmentation_mask"][..., 0] == expected).all()
         assert list(tile["labels"]) == [defect] * bool((expected == defect).any())
+
+
+def test_a_dataset_is_not_reused_for_other_tiles_under_its_name(tree, tmp_path):
+    config = {"name": "tiled", "class_names": NAMES, "masks_by": "index"}
+    build(tmp_path, VocSegConfig(**config, tile=16), tree)
+    with pytest.raises(ConfigError, match="built with tile 16"):
+        build(tmp_path, VocSegConfig(**config, tile=24), tree)
 
 
 def test_a_damaged_image_stops_a_build_of_tiles_and_is_named(tmp_path):
