@@ -15,7 +15,7 @@ from voc_seg_tfrecord.pipeline.randomness import places, uniform
 TRIES = 10
 """How many places are looked at before one is taken as it is."""
 
-_GRID = 128  # rows and columns of a crop that are looked at to see how much a class has of it
+_GRID = 64  # rows and columns of a crop that are looked at to see how much a class has of it
 
 _NO_WEIGHTS = np.zeros([0], np.int32)
 
@@ -92,7 +92,7 @@ def mixed(room: Room, mask: tf.Tensor, *, seed: tf.Tensor, cat_max_ratio: float)
     """Draws a place at which no class has too much of the crop, void not counted.
 
     As in MMSegmentation's `RandomCrop`, up to 10 places are looked at. If a class has too much of
-    each of them, one more is drawn and taken as it is. Of a crop larger than 128 x 128 pixels
+    each of them, one more is drawn and taken as it is. Of a crop larger than 64 x 64 pixels
     every second, third, ... row and column is looked at, which is as good for a share.
 
     Args:
