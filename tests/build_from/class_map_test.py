@@ -97,7 +97,7 @@ def test_the_command_maps_colours_and_prints_a_config_that_builds_the_same(cvat,
     printed = capsys.readouterr().out
     assert "mapped to:        0 background; 1 plant from apple, tree\n" in printed
     builder = open_built("voc_seg_tfrecord/m", data)
-    found = examples(builder, "default")
+    found = examples(builder, "train")
     for name in ("photo.v1.2.jpeg", "000032.JPG"):
         expected = exports.truth(name.rpartition(".")[0]) > 0
         assert (found[name]["segmentation_mask"][..., 0] == expected).all()

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.formats import file
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {
-    "cvat": ({}, ("apple", "background", "tree"), {"default": 3}, False),
+    "cvat": ({}, ("apple", "background", "tree"), {"train": 3}, False),
     "datumaro_grey": ({}, ("background", "apple", "tree"), {"train": 1, "validation": 1}, True),
     "labelme_old": ({}, ("_background_", "apple", "tree/bush"), {"train": 2}, True),
     "supervisely": ({}, ("background", "kiwi fruit", "lemon"), {"train": 2}, True),
@@ -65,7 +65,7 @@ def test_background_first_renumbers_by_name(export, tmp_path):
         export("cvat"), name="mine", data_dir=tmp_path / "data", background_first=True
     )
     assert builder.info.features["labels"].feature.names == ["background", "apple", "tree"]
-    for name, example in examples(builder, "default").items():
+    for name, example in examples(builder, "train").items():
         expected = exports.truth(pathlib.Path(name).stem)
         assert (example["segmentation_mask"][..., 0] == expected).all()
         assert list(example["labels"]) == [1, 2]
@@ -130,7 +130,7 @@ def test_a_listed_image_without_a_mask_may_be_background(export, tmp_path):
     builder = builder_from_tree(
         export("cvat"), name="mine", data_dir=tmp_path / "data", missing_mask="background"
     )
-    example = examples(builder, "default")["unannotated.jpg"]
+    example = examples(builder, "train")["unannotated.jpg"]
     assert set(np.unique(example["segmentation_mask"])) == {1}  # background's own index
     assert list(example["labels"]) == []
 

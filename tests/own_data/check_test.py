@@ -28,7 +28,7 @@ def test_a_good_tree_passes_and_its_classes_are_counted(export, capsys):
     status, report = check(export, capsys)
     assert status == 0
     assert report["ok"]
-    assert kinds(report) == {"no mask": 1}
+    assert kinds(report) == {"no mask": 1, "note": 2}  # CVAT's list, and background
     assert [row["images"] for row in report["classes"]] == [3, 3, 3, 0]
     assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
 
@@ -43,6 +43,7 @@ def test_every_problem_is_found_in_one_go(export, capsys):
     status, report = check(export, capsys)
     assert status == 1
     assert kinds(report) == {
+        "note": 1,
         "size of mask and image differ": 1,
         "damaged file": 1,
         "missing in JPEGImages": 1,
@@ -80,14 +81,14 @@ def test_overlapping_lists_keep_their_names_in_what_else_is_found(export, capsys
     exports.put(export, "ImageSets/Segmentation/val.txt", "000032\nunannotated\n")
     _, report = check(export, capsys)
     assert "unannotated: listed in split 'validation', but it has no mask" in json.dumps(report)
-    assert report["splits"] == {"default": 3, "validation": 1}
+    assert report["splits"] == {"train": 3, "validation": 1}
 
 
 def test_images_of_wrong_lists_are_not_said_to_be_in_train(export, capsys):
     exports.put(export, "ImageSets/Segmentation/test.txt", "000032\n000032\n")
     status, report = check(export, capsys)
     assert status == 1
-    assert kinds(report) == {"id list": 1, "note": 1, "no mask": 1}
+    assert kinds(report) == {"id list": 1, "note": 2, "no mask": 1}
     assert report["examined"] == 3
     text = json.dumps(report)
     assert "unannotated: this image has no mask" in text
@@ -111,7 +112,7 @@ def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(export, capsy
         "damaged file": 2,
         "size of mask and image differ": 1,
         "no mask": 1,
-        "note": 1,
+        "note": 2,
     }
     assert "it was not checked whether their values are classes" in json.dumps(report)
     assert all(row["pixels"] == 0 for row in report["classes"])
@@ -150,7 +151,7 @@ def test_what_is_no_file_is_named_and_stops_no_check(export, capsys):
     (images / "again").symlink_to(".")
     status, report = check(export, capsys)
     assert status == 1
-    assert kinds(report) == {"unreadable file": 2, "note": 1, "no mask": 1}
+    assert kinds(report) == {"unreadable file": 2, "note": 3, "no mask": 1}
     text = json.dumps(report)
     assert "000032.JPG: this file cannot be read: there is none, or it is a link" in text
     assert "photo.v1.2.png: this file cannot be read: it is a named pipe" in text

@@ -35,14 +35,14 @@ EXPORTS = {
     "cvat_pascalvoc_1.1": (
         {},
         ["background", "person", "apple", "tree"],
-        {"default": 3},
+        {"train": 3},
         "SegmentationClass",
         by_color(*VOC_RGB),
     ),
     "cvat_segmask_1.1/with_images": (
         {},
         ["apple", "background", "person", "tree"],
-        {"default": 4},
+        {"train": 4},
         "SegmentationClass",
         by_color(*CVAT_RGB),
     ),
@@ -56,7 +56,7 @@ EXPORTS = {
     "datumaro_cvatfork_nocolormap": (
         {},
         ["background", "person", "apple", "tree"],
-        {"default": 3},
+        {"train": 3},
         "SegmentationClass",
         by_value,
     ),

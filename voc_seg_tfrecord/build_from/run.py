@@ -41,15 +41,8 @@ def build_source(
     from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
     mode = tfds.download.GenerateMode
+    file_format = check_free(config, data_dir, file_format, overwrite=overwrite)
     builder = Builder(data_dir=data_dir, config=config)
-    if builder.data_path.exists() and not overwrite:
-        raise ConfigError(
-            builder.data_path,
-            found="a dataset that exists already",
-            expected="a name that is not in use",
-            remedy="replace the dataset with overwrite (--overwrite), or choose another name",
-        )
-    file_format = _new_format(builder, file_format)
     _check_writable(builder.data_path.parent)
     builder.source = source
     builder.download_and_prepare(
@@ -60,6 +53,34 @@ def build_source(
         ),
     )
     return builder
+
+
+def check_free(
+    config: VocSegConfig,
+    data_dir: epath.PathLike | None,
+    file_format: str | None,
+    *,
+    overwrite: bool,
+) -> str | None:
+    """Checks that no dataset is in the way of a build; see `build_source`.
+
+    Returns:
+      The file format to ask TFDS for.
+
+    Raises:
+      ConfigError: if a dataset is there and may not be replaced, or has another file format.
+    """
+    from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+
+    builder = Builder(data_dir=data_dir, config=config)
+    if builder.data_path.exists() and not overwrite:
+        raise ConfigError(
+            builder.data_path,
+            found="a dataset that exists already",
+            expected="a name that is not in use",
+            remedy="replace the dataset with overwrite (--overwrite), or choose another name",
+        )
+    return _new_format(builder, file_format)
 
 
 def _new_format(builder: tfds.core.DatasetBuilder, file_format: str | None) -> str | None:

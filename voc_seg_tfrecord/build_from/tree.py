@@ -8,6 +8,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import sources
+from voc_seg_tfrecord.build_from.describe import describe
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
@@ -15,7 +16,10 @@ from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.labels import background_index
 from voc_seg_tfrecord.own_data.class_order import background_to_front
+from voc_seg_tfrecord.own_data.official_lists import official_note
 from voc_seg_tfrecord.own_data.plan import Plan, find_class_file, make_plan, open_tree
+from voc_seg_tfrecord.own_data.seen_values import seen_values
+from voc_seg_tfrecord.own_data.unpacked import unpacked
 from voc_seg_tfrecord.trees.tree import VocTree
 
 NO_CLASS_NAMES = "no class names"
@@ -30,17 +34,19 @@ def builder_from_tree(
     file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
+    verbose: bool = True,
     **options: Any,
 ) -> tfds.core.DatasetBuilder:
     """Builds a dataset from a folder in the VOC layout, exported by any tool.
 
     Args:
-      root: the folder.
+      root: the folder, or its `.zip` or `.tar`.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
       data_dir: where to write; TFDS's default if not given.
       file_format: `tfrecord` by default, or another of TFDS's.
       num_shards: number of shards per split; TFDS chooses by default.
       overwrite: whether to replace a dataset that exists.
+      verbose: whether to print what was found and decided, as the command `build` does (True).
       **options: see `find_config_of`.
 
     Returns:
@@ -49,15 +55,18 @@ def builder_from_tree(
     Raises:
       VocSegError: if the tree or the call is wrong; then nothing was built.
     """
-    config, plan = find_config(root, name=name, **options)
-    return build_plan(
-        plan,
-        config,
-        data_dir=data_dir,
-        file_format=file_format,
-        num_shards=num_shards,
-        overwrite=overwrite,
-    )
+    with unpacked(root) as folder:
+        config, plan = find_config(folder, name=name, **options)
+        if verbose:
+            print(describe(plan, config).replace(str(folder), str(root)))
+        return build_plan(
+            plan,
+            config,
+            data_dir=data_dir,
+            file_format=file_format,
+            num_shards=num_shards,
+            overwrite=overwrite,
+        )
 
 
 def build_plan(plan: Plan, config: VocSegConfig, **options: Any) -> tfds.core.DatasetBuilder:
@@ -166,12 +175,14 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
 def _class_file(tree: VocTree) -> ClassFile:
     class_file = find_class_file(tree)
     if class_file is None:
+        seen, official = seen_values(tree), official_note(tree)
         raise LayoutError(
             tree.root,
-            found=f"no class names: none of {', '.join(class_files.NAMES)} is there",
+            found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
+            + (f". The masks hold\n    {seen}" if seen else ""),
             expected="the names of the classes, in the order of the masks' values",
             remedy="give them with --class_names background,crack, or VOC's 21 names with "
-            "--class_names voc",
+            "--class_names voc" + (f". {official}" if official else ""),
             kind=NO_CLASS_NAMES,
         )
     return class_file

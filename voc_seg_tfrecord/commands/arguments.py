@@ -14,7 +14,11 @@ T = TypeVar("T")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments about a tree to a command."""
-    parser.add_argument("root", metavar="ROOT", help="the folder that your labelling tool exported")
+    parser.add_argument(
+        "root",
+        metavar="ROOT",
+        help="the folder that your labelling tool exported, or its .zip or .tar",
+    )
     _add_classes(parser.add_argument_group("classes and masks"))
     _add_folders(parser.add_argument_group("folders and splits"))
 

@@ -5,21 +5,28 @@ same bytes.
 """
 
 import argparse
-from collections.abc import Mapping
 import shlex
+from typing import Any
 
+from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import class_counts
+from voc_seg_tfrecord.build_from.describe import describe
+from voc_seg_tfrecord.build_from.run import check_free
 from voc_seg_tfrecord.build_from.tree import build_plan, find_config
 from voc_seg_tfrecord.commands import about_arguments, arguments, class_table, tile_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.errors import ConfigError, share_advice
 from voc_seg_tfrecord.masks.class_counts import missing
+from voc_seg_tfrecord.own_data.check import check_tree
+from voc_seg_tfrecord.own_data.findings import STOPS
 from voc_seg_tfrecord.own_data.plan import Plan
+from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 
 SUMMARY = "build a dataset from your own tree; class names and lists are found for you"
+
+_SHOWN = 5  # problems that stop a build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a dataset that exists")
     parser.add_argument(
-        "--dry_run", action="store_true", help="only show what was found; build nothing"
+        "--dry_run",
+        action="store_true",
+        help="show what was found and read everything, but build nothing; exits as a build would",
     )
 
 
@@ -54,11 +63,16 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
     fields = {"trust_images": args.trust_images, **arguments.fields(args)}
     fields |= tile_arguments.fields(args) | about_arguments.fields(args)
-    config, plan = find_config(args.root, name=args.name, **fields)
-    print(describe(plan, config))
+    with unpacked(args.root) as root:
+        return _build(args, root, fields)
+
+
+def _build(args: argparse.Namespace, root: epath.Path, fields: dict[str, Any]) -> int:
+    config, plan = find_config(root, name=args.name, **fields)
+    print(describe(plan, config).replace(str(root), str(args.root)))
     if args.dry_run:
-        print(f"\nthe same with TFDS:\n  {_tfds_command(args, config)}")
-        return 0
+        print(f"\n{_tfds_command(args, config)}")
+        return _dry_status(plan, config, args)
     builder = build_plan(
         plan,
         config,
@@ -72,8 +86,20 @@ def run(args: argparse.Namespace) -> int:
     counts = ", ".join(f"{name} {split.num_examples}" for name, split in splits.items())
     print(f"\nbuilt {builder.data_dir}: {counts}")
     print(f"load it with tfds.load('voc_seg_tfrecord/{args.name}'{_data_dir(args)})")
-    print(f"the same with TFDS:\n  {_tfds_command(args, config)}")
+    print(_tfds_command(args, config))
     return 0
+
+
+def _dry_status(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> int:
+    """Reads everything, as the build would, and returns its exit status."""
+    check_free(config, args.data_dir, args.file_format, overwrite=args.overwrite)
+    report = check_tree(plan.tree, config)
+    stops = [finding.message for finding in report.findings if finding.effect == STOPS]
+    for message in share_advice(stops[:_SHOWN]):
+        print(message)
+    if stops:
+        print(f"a build would stop: {len(stops)} problems; voc-seg-tfrecord check shows all")
+    return 1 if stops else 0
 
 
 def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> None:
@@ -85,58 +111,17 @@ def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> N
         print(f"{'note:':18}{sentence}")
 
 
-def describe(plan: Plan, config: VocSegConfig) -> str:
-    """Returns what was found and decided, one fact per line."""
-    tree, layout = plan.tree, plan.tree.layout
-    source = f"from {plan.class_file.source}" if plan.class_file else "as given"
-    lines = {
-        "tree": str(tree.root),
-        "images": f"{len(tree.images)} in {layout.images}",
-        "masks": f"{len(tree.masks)} in {layout.masks}, by {_by(plan)}",
-        "classes": f"{len(config.class_names)} {source}: {_numbered(config.class_names)}",
-        **({"mapped to": config.class_map.describe()} if config.class_map else {}),
-        "void": ", ".join(map(str, _voids(plan))) or "none",
-    }
-    if config.instance_mask or config.objects:
-        extra = {layout.instances: config.instance_mask, layout.annotations: config.objects}
-        lines["also"] = ", ".join(name for name, wanted in extra.items() if wanted)
-    if config.tiling:
-        lines["tiles"] = tile_arguments.describe(config.tiling)
-    for split, ids in plan.splits.items():
-        out = len(plan.left_out.get(split, []))
-        note = f"; {out} left out, without a mask" if out else ""
-        lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
-    text = [f"{key + ':':18}{value}" for key, value in lines.items()]
-    return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
-
-
-def _by(plan: Plan) -> str:
-    word = {"index": "index", "color": "colour"}[plan.decision.by]
-    return f"{word}, {plan.decision.reason}"
-
-
-def _numbered(names: tuple[str, ...]) -> str:
-    shown = [f"{index} {name}" for index, name in enumerate(names)]
-    return ", ".join(shown if len(shown) <= 24 else [*shown[:22], "...", shown[-1]])
-
-
-def _voids(plan: Plan) -> list[int | str]:
-    mapping: Mapping = plan.rule.values if plan.rule.colors is None else plan.rule.colors
-    return [
-        key if isinstance(key, int) else "colour {},{},{}".format(*key)
-        for key, index in mapping.items()
-        if index == VOID and key != -1  # -1 is void in .npy masks alone
-    ]
-
-
 def _data_dir(args: argparse.Namespace) -> str:
     return f", data_dir={args.data_dir!r}" if args.data_dir else ""
 
 
 def _tfds_command(args: argparse.Namespace, config: VocSegConfig) -> str:
+    """Returns the `tfds build` that builds the same bytes, and what to do for it."""
+    packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
     words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
-    words += ["--config", config.to_json(), "--manual_dir", str(args.root)]
+    words += ["--config", config.to_json(), "--manual_dir", "FOLDER" if packed else str(args.root)]
     words += ["--data_dir", args.data_dir] if args.data_dir else []
     words += ["--file_format", args.file_format] if args.file_format else []
     words += ["--num_shards", str(args.num_shards)] if args.num_shards else []
-    return shlex.join(words)
+    where = ", with the archive unpacked in FOLDER" if packed else ""
+    return f"the same with TFDS{where}:\n  {shlex.join(words)}"

@@ -7,15 +7,18 @@ would stop.
 import argparse
 import json
 
+from etils import epath
+
+from voc_seg_tfrecord.build_from.describe import describe
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.commands import arguments, class_table
-from voc_seg_tfrecord.commands.build import describe
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError, share_advice
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks.class_counts import ClassCounts
 from voc_seg_tfrecord.own_data import findings
 from voc_seg_tfrecord.own_data.check import MISSING_CLASS, check_tree
+from voc_seg_tfrecord.own_data.unpacked import unpacked
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 
@@ -36,13 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Checks and prints the report."""
-    config, report = _check(args)
+    with unpacked(args.root) as root:
+        return _run(args, root)
+
+
+def _run(args: argparse.Namespace, root: epath.Path) -> int:
+    config, report = _check(args, root)
     summary = findings.summary(report)
     if args.json:
         print(json.dumps(summary, indent=2))
         return 0 if report.ok else 1
     if report.plan:
-        print(describe(report.plan, config), end="\n\n")
+        print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")
     _print_findings(summary)
     if report.pixels.any():
         _print_classes(report)
@@ -50,10 +58,12 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.ok else 1
 
 
-def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Report]:
+def _check(
+    args: argparse.Namespace, root: epath.Path
+) -> tuple[VocSegConfig | None, findings.Report]:
     said = arguments.fields(args)
     try:
-        tree, config = find_config_of(args.root, name="check", **said)
+        tree, config = find_config_of(root, name="check", **said)
         return config, check_tree(tree, config)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
@@ -65,7 +75,7 @@ def _check(args: argparse.Namespace) -> tuple[VocSegConfig | None, findings.Repo
     said["class_names"] = [f"class {value}" for value in range(VOID)]
     said |= {"background": "", "background_first": False, "missing_mask": "skip"}
     said["map_classes"] = ""
-    tree, config = find_config_of(args.root, name="check", **said)
+    tree, config = find_config_of(root, name="check", **said)
     report = check_tree(tree, config)
     without = [f for f in report.findings if f.kind != MISSING_CLASS]  # they are no real names
     report.findings = [findings.finding_of(fault), *without]

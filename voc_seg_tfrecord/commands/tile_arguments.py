@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, get_args
 
-from voc_seg_tfrecord.examples.grid import QUALITY, TileFormat, Tiling
+from voc_seg_tfrecord.examples.grid import QUALITY, TileFormat
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +41,3 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
     """Returns what the user said, as fields of a config."""
     names = ("tile", "tile_overlap", "tile_format", "tile_quality")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-
-
-def describe(tiling: Tiling) -> str:
-    """Returns how images are cut, in words."""
-    shared = f", neighbours share {tiling.overlap} pixels" if tiling.overlap else ""
-    stored = f"JPEG of quality {tiling.quality}" if tiling.format == "jpeg" else "PNG"
-    return f"{tiling.size} x {tiling.size} pixels{shared}, stored as {stored}"

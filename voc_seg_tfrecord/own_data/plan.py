@@ -9,7 +9,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, is_void
-from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.labels import VOID, background_index
 from voc_seg_tfrecord.masks.decide import decide
 from voc_seg_tfrecord.masks.decision import AS_SAID, Decision
 from voc_seg_tfrecord.masks.question import Question
@@ -17,6 +17,7 @@ from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.own_data.missing_masks import elsewhere, take_bare, without_masks
+from voc_seg_tfrecord.own_data.official_lists import official_note
 from voc_seg_tfrecord.own_data.splitting import split_ids
 from voc_seg_tfrecord.own_data.stratifying import POOL, divide
 from voc_seg_tfrecord.trees.layout import Layout
@@ -113,6 +114,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
     )
+    notes += _background_elsewhere(config)
+    notes += [note for note in [official_note(tree)] if note]
     if config.split_by == "stratified":
         splits, sources, left_out = divide(tree, config, rule, splits[POOL], left_out.get(POOL, []))
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
@@ -135,6 +138,16 @@ def _check_void_color(class_file: ClassFile | None, config: VocSegConfig) -> Non
                 remedy=f"say --void {VOID} if it is a class, or --void '{VOID} {entry.name}' "
                 "if its pixels are void",
             )
+
+
+def _background_elsewhere(config: VocSegConfig) -> list[str]:
+    background = background_index(config.class_names, config.background)
+    if not background or config.class_map:  # with a map the user has chosen the order
+        return []
+    return [
+        f"Class {background} is background, and class 0 is {config.class_names[0]}. With "
+        "--background_first background becomes class 0, and the masks follow."
+    ]
 
 
 def _loops(tree: VocTree) -> list[str]:

@@ -82,6 +82,12 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
         notes = ["There are no lists, so all images are in train."]
         return {"train": 1.0}, [*_no_lists(others), *notes]
     notes = _no_lists(others)
+    if "default" in lists and "train" not in lists:
+        lists = {"train" if split == "default" else split: n for split, n in lists.items()}
+        notes.append(
+            "CVAT calls the list of images without a subset default.txt; it makes the split "
+            "train. To keep its name, say --splits default=default."
+        )
     notes += [f"{name}.txt is empty, so it makes no split." for name in empty]
     unions = sorted(set(names) - set(lists.values()) - set(empty))
     notes += [f"{name}.txt holds the ids of train too, so it makes no split." for name in unions]

@@ -1,0 +1,99 @@
+"""What a user is told about a tree beside errors: CVAT's list, background, releases, values."""
+
+import pytest
+from support import exports
+from support.small_tree import write_small_tree
+
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+
+
+@pytest.fixture
+def cvat(tmp_path):
+    root = tmp_path / "export"
+    root.mkdir()
+    exports.cvat(root)
+    return root
+
+
+def dry_run(root, capsys, *words):
+    status = cli.main(["build", str(root), "--name", "mine", "--dry_run", *words])
+    return status, capsys.readouterr()
+
+
+def test_cvats_list_default_makes_train_and_a_note_says_so(cvat, capsys):
+    status, printed = dry_run(cvat, capsys)
+    assert status == 0
+    assert "split train:      3 ids, default.txt" in printed.out
+    assert "CVAT calls the list of images without a subset default.txt" in printed.out
+
+
+def test_the_name_default_is_kept_if_it_is_asked_for(cvat, capsys):
+    _, printed = dry_run(cvat, capsys, "--splits", "default=default")
+    assert "split default:    3 ids" in printed.out
+    assert "CVAT calls" not in printed.out
+
+
+def test_beside_a_list_train_default_keeps_its_name(cvat, capsys):
+    lists = cvat / "ImageSets" / "Segmentation"
+    (lists / "train.txt").write_text("000032\n")
+    (lists / "default.txt").write_text("photo.v1.2\n")
+    _, printed = dry_run(cvat, capsys)
+    assert "split train:      1 ids, train.txt" in printed.out
+    assert "split default:    1 ids, default.txt" in printed.out
+
+
+def test_background_that_is_not_class_0_gets_a_hint(cvat, capsys):
+    _, printed = dry_run(cvat, capsys)
+    assert "Class 1 is background, and class 0 is apple. With --background_first" in printed.out
+    _, printed = dry_run(cvat, capsys, "--background_first")
+    assert "With --background_first" not in printed.out
+
+
+def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
+    (cvat / "labelmap.txt").unlink()
+    status, printed = dry_run(cvat, capsys)
+    assert status == 1
+    assert "no class names" in printed.err
+    assert printed.err.count("in 3 masks, ") == 3
+    assert "colour 0,0,0 in 3 masks" in printed.err
+
+
+def test_a_dry_run_fails_where_the_build_would(cvat, tmp_path, capsys):
+    image = cvat / "JPEGImages" / "000032.JPG"
+    image.write_bytes(image.read_bytes()[:-40])
+    status, printed = dry_run(cvat, capsys)
+    assert status == 1
+    assert "000032.JPG" in printed.out
+    assert cli.main(["build", str(cvat), "--name", "m", "--data_dir", str(tmp_path / "d")]) == 1
+
+
+def test_a_dry_run_says_that_a_dataset_is_in_the_way(cvat, tmp_path, capsys):
+    words = ["--data_dir", str(tmp_path / "data")]
+    assert cli.main(["build", str(cvat), "--name", "mine", *words]) == 0
+    status, printed = dry_run(cvat, capsys, *words)
+    assert status == 2
+    assert "a dataset that exists already" in printed.err
+    assert dry_run(cvat, capsys, *words, "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize("words", [[], ["--class_names", "voc"]])
+def test_a_tree_with_vocs_own_lists_is_told_which_release_it_is(
+    tmp_path, capsys, monkeypatch, words
+):
+    root = write_small_tree(tmp_path / "VOC2012", 8)
+    ids = (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split()
+    known = official_splits.Split("2012", "train", 8, id_list_sha256(ids), "")
+    monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
+    _, printed = dry_run(root, capsys, *words)
+    assert "The lists are those of VOC2012" in printed.out + printed.err
+    assert f"--config 2012 --manual_dir '{root}'" in printed.out + printed.err
+
+
+def test_a_tree_whose_ids_only_resemble_a_release_is_none(tmp_path, capsys, monkeypatch):
+    root = write_small_tree(tmp_path / "VOC2012", 8)
+    known = official_splits.Split("2012", "train", 8, id_list_sha256(["other"]), "")
+    monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
+    _, printed = dry_run(root, capsys, "--class_names", "voc")
+    assert "The lists are those of" not in printed.out

@@ -1,0 +1,158 @@
+"""Exports as archives: built as their folders are, and hostile ones refused."""
+
+import hashlib
+import io
+import pathlib
+import stat
+import tarfile
+import tempfile
+import zipfile
+
+import pytest
+from support import exports
+
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.own_data.unpacked import unpacked
+
+ENDINGS = {".zip": "zip", ".tar": "tar", ".tar.gz": "gztar"}
+
+
+@pytest.fixture
+def export(tmp_path):
+    root = tmp_path / "export"
+    root.mkdir()
+    exports.cvat(root)
+    return root
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Where temporary folders are made, to see that none is left."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def packed(root, ending):
+    path = root.with_name(f"export{ending}")
+    files = sorted(p for p in root.rglob("*") if p.is_file())
+    if ending == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in files:
+                archive.write(file, file.relative_to(root))
+    else:
+        with tarfile.open(path, "w:gz" if ending.endswith("gz") else "w") as archive:
+            archive.add(root, "export")
+    return path
+
+
+def left(folder):
+    return list(folder.glob("voc_seg_tfrecord_*"))  # TFDS leaves empty folders of its own
+
+
+def digests(folder):
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in pathlib.Path(folder).glob("*.tfrecord*")
+    }
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_an_archive_builds_the_bytes_of_its_folder_and_leaves_nothing_behind(
+    export, temporary, tmp_path, ending, capsys
+):
+    plain = builder_from_tree(export, name="mine", data_dir=tmp_path / "plain", verbose=False)
+    archive = packed(export, ending)
+    builder = builder_from_tree(archive, name="mine", data_dir=tmp_path / "packed")
+    assert digests(builder.data_dir) == digests(plain.data_dir) != {}
+    assert f"tree:             {archive}" in capsys.readouterr().out
+    assert not left(temporary)
+
+
+@pytest.mark.parametrize("command", [["check"], ["build", "--name", "mine", "--dry_run"]])
+def test_commands_read_an_archive_and_leave_nothing_behind(export, temporary, command, capsys):
+    archive = packed(export, ".zip")
+    assert cli.main([command[0], str(archive), *command[1:]]) == 0
+    printed = capsys.readouterr().out
+    assert str(archive) in printed
+    assert str(temporary) not in printed
+    assert not left(temporary)
+
+
+@pytest.mark.parametrize(
+    "name", ["../x.png", "/etc/x.png", "a/../../x.png", "..\\x.png", "C:/x.png"]
+)
+@pytest.mark.parametrize("ending", [".zip", ".tar"])
+def test_names_that_leave_the_folder_are_refused(tmp_path, temporary, name, ending):
+    path = tmp_path / f"hostile{ending}"
+    if ending == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, b"x")
+    else:
+        with tarfile.open(path, "w") as archive:
+            archive.addfile(tarfile.TarInfo(name))
+    with pytest.raises(LayoutError, match="leaves the folder"), unpacked(path):
+        pass
+    assert not left(temporary)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_are_refused(tmp_path, kind):
+    path = tmp_path / "hostile.tar"
+    with tarfile.open(path, "w") as archive:
+        info = tarfile.TarInfo("JPEGImages")
+        info.type, info.linkname = kind, "/etc"
+        archive.addfile(info)
+    with pytest.raises(LayoutError, match="'JPEGImages', which is no file"), unpacked(path):
+        pass
+
+
+def test_a_link_in_a_zip_is_refused(tmp_path):
+    path = tmp_path / "hostile.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        info = zipfile.ZipInfo("JPEGImages")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, "/etc")
+    with pytest.raises(LayoutError, match="which is no file"), unpacked(path):
+        pass
+
+
+def test_two_files_of_one_name_are_refused_because_either_may_be_the_mask(tmp_path):
+    path = tmp_path / "twice.tar"
+    with tarfile.open(path, "w") as archive:
+        for name in ("a/1.png", "./a//1.png"):
+            archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+    with pytest.raises(LayoutError, match=r"two files of the name 'a/1\.png'"), unpacked(path):
+        pass
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_damaged_archive_is_one_error_that_names_it(export, temporary, ending):
+    path = packed(export, ending)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    message = f"export{ending}: an archive that cannot be unpacked"
+    with pytest.raises(LayoutError, match=message), unpacked(path):
+        pass
+    assert not left(temporary)
+
+
+def test_more_bytes_than_the_disk_has_are_refused_before_any_is_written(tmp_path, temporary):
+    path = tmp_path / "bomb.tar"
+    info = tarfile.TarInfo("JPEGImages/1.jpg")
+    info.size = 1 << 60
+    path.write_bytes(info.tobuf(tarfile.GNU_FORMAT))
+    with pytest.raises(LayoutError, match="bytes"), unpacked(path):
+        pass
+    assert not left(temporary)
+
+
+def test_what_macos_adds_is_left_out(export):
+    path = packed(export, ".zip")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("__MACOSX/JPEGImages/._1.jpg", b"x")
+    with unpacked(path) as folder:
+        assert not (folder / "__MACOSX").exists()
+        assert (folder / "JPEGImages").is_dir()

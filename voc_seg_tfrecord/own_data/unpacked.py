@@ -1,0 +1,160 @@
+"""An export as a tool hands it over: a `.zip` or `.tar`, unpacked into a folder that goes away.
+
+An archive may come from anybody, so nothing in it is believed. Names that leave the folder, links,
+devices and two files of one name are refused before anything is written.
+"""
+
+from collections.abc import Callable, Iterator
+import contextlib
+import dataclasses
+import pathlib
+import shutil
+import stat
+import tarfile
+import tempfile
+from typing import BinaryIO
+import zipfile
+import zlib
+
+from etils import epath
+
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.staging import terminable
+
+SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+"""How names of archives end."""
+
+_MACOS = "__MACOSX"  # macOS puts a second tree of attributes beside the first
+
+
+@contextlib.contextmanager
+def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
+    """Yields the folder of an export.
+
+    Args:
+      root: a folder, or an archive whose name ends with one of `SUFFIXES`.
+
+    Yields:
+      The folder itself, or a temporary one of the archive's name with what the archive holds. It
+      is removed at the end of the block, also after an error or SIGTERM.
+
+    Raises:
+      LayoutError: if the archive is damaged, or holds what no export does.
+    """
+    path = epath.Path(root).expanduser()
+    if path.is_dir() or not is_archive(path) or not path.exists():
+        yield path
+        return
+    with terminable(), tempfile.TemporaryDirectory(prefix="voc_seg_tfrecord_") as temporary:
+        folder = pathlib.Path(temporary) / path.name
+        folder.mkdir()
+        try:
+            with path.open("rb") as file:
+                _unpack(file, path, folder)
+        except _DAMAGE as error:
+            raise _refused(path, f"an archive that cannot be unpacked: {error}") from None
+        yield epath.Path(folder)
+
+
+def is_archive(root: epath.PathLike) -> bool:
+    """Says whether a path has the name of an archive."""
+    return str(root).lower().endswith(SUFFIXES)
+
+
+# RuntimeError is an encrypted zip, NotImplementedError an unknown compression.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Member:
+    """A file or folder in an archive; `opened` gives a file's bytes."""
+
+    name: str
+    size: int
+    kind: str  # file, folder, or what else it is
+    opened: Callable[[], BinaryIO]
+
+
+def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
+    with contextlib.ExitStack() as stack:
+        if where.name.lower().endswith(".zip"):
+            members = _in_zip(stack.enter_context(zipfile.ZipFile(file)))
+        else:
+            members = _in_tar(stack.enter_context(tarfile.open(fileobj=file)))
+        files = _checked(members, where)
+        free = shutil.disk_usage(folder).free
+        total = sum(member.size for member in files.values())
+        if total > free:
+            raise _refused(
+                where, f"{total} bytes unpacked, and {free} bytes are free in {folder.parent}"
+            )
+        for name, member in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with member.opened() as source, path.open("xb") as target:
+                shutil.copyfileobj(source, target)
+
+
+def _in_zip(archive: zipfile.ZipFile) -> list[_Member]:
+    def kind(info: zipfile.ZipInfo) -> str:
+        mode = info.external_attr >> 16
+        if info.is_dir():
+            return "folder"
+        return "file" if stat.S_IFMT(mode) in (0, stat.S_IFREG) else "link or device"
+
+    return [
+        _Member(info.filename, info.file_size, kind(info), lambda info=info: archive.open(info))
+        for info in archive.infolist()
+    ]
+
+
+def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
+    def kind(info: tarfile.TarInfo) -> str:
+        return "folder" if info.isdir() else "file" if info.isreg() else "link or device"
+
+    return [
+        _Member(info.name, info.size, kind(info), lambda info=info: archive.extractfile(info))
+        for info in archive.getmembers()
+    ]
+
+
+def _checked(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
+    """Returns the files by name, with / between folders.
+
+    Raises:
+      LayoutError: for the first name or member that no export has.
+    """
+    files: dict[str, _Member] = {}
+    for member in members:
+        name = member.name.replace("\\", "/")  # written on Windows
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if not parts or parts[0] == _MACOS:
+            continue
+        if name.startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
+            raise _refused(where, f"the name {member.name!r}, which leaves the folder")
+        if member.kind == "folder":
+            continue
+        if member.kind != "file":
+            raise _refused(where, f"{member.name!r}, which is no file but a {member.kind}")
+        name = "/".join(parts)
+        if name in files:
+            raise _refused(where, f"two files of the name {name!r}")
+        files[name] = member
+    return files
+
+
+def _refused(where: epath.Path, found: str) -> LayoutError:
+    return LayoutError(
+        where,
+        found=found,
+        expected="a complete archive of files and folders, each name once",
+        remedy="export again; or, if you trust it, unpack it yourself and give the folder",
+    )
