@@ -42,6 +42,7 @@ WRONG = {
     "layout": ["x", [], {"masks": 1}, {"masks": None}],
     "masks_by": [1, ["index"], {}],
     "missing_mask": [None, [], {}],
+    "missing_image": [None, [], {}],
     "exif": [False, []],
     "task": [[], None],
     "background": [0, None, []],

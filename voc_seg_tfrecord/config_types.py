@@ -154,6 +154,7 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "values": (_none_or(_mapping(_number, _whole)), "a class index for each mask value"),
     "void": (_several(_void), "a list of values, names and colours of three numbers"),
     "missing_mask": (_text, "error, skip or background"),
+    "missing_image": (_text, "error or skip"),
     "exif": (_text, "auto, apply or ignore"),
     "task": (_text, "segmentation or classification"),
     "tile": (_none_or(_whole), "a number of pixels"),

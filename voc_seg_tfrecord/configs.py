@@ -36,6 +36,9 @@ SplitBy = Literal["hash", "stratified"]
 MissingMask = Literal["error", "skip", "background"]
 """What to do about a listed image without a mask."""
 
+MissingImage = Literal["error", "skip"]
+"""What to do about a listed id without an image."""
+
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class VocSegConfig(tfds.core.BuilderConfig):
@@ -71,6 +74,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         what tools write.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
+      missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
+        out.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.read_image`.
       task: `segmentation`; `classification` for records and arrays that have one label per
         image and no mask; or `images` for records that have neither. Images alone have no
@@ -124,6 +129,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     void: Sequence[int | str | Sequence[int]] = (VOID, *VOID_NAMES, VOID_COLOR)
     # What to do about a listed image without a mask: error, leave it out, or background.
     missing_mask: MissingMask = "error"
+    # What to do about a listed id without an image.
+    missing_image: MissingImage = "error"
     # What an EXIF orientation means; see images.read_image.
     exif: Exif = "auto"
     # Whether examples have a mask, one label per image, or neither.
@@ -397,6 +404,7 @@ def _some(names: Sequence[str]) -> str:
 _CHOICES = {
     "masks_by": (None, *get_args(By)),
     "missing_mask": get_args(MissingMask),
+    "missing_image": get_args(MissingImage),
     "exif": get_args(Exif),
     "split_by": get_args(SplitBy),
     "task": get_args(Task),

@@ -97,3 +97,23 @@ def test_a_tree_whose_ids_only_resemble_a_release_is_none(tmp_path, capsys, monk
     monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
     _, printed = dry_run(root, capsys, "--class_names", "voc")
     assert "The lists are those of" not in printed.out
+
+
+def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, capsys):
+    (cvat / "JPEGImages" / "000032.JPG").unlink()
+    assert dry_run(cvat, capsys)[0] == 1
+    status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
+    assert status == 0
+    assert "2 ids, default.txt; 1 left out, without a mask; 1 left out, without an image" in (
+        printed.out
+    )
+    assert cli.main(["check", str(cvat), "--missing_image", "skip"]) == 0
+    assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
+
+
+def test_if_all_images_are_missing_none_is_left_out_without_a_word(cvat, capsys):
+    lists = cvat / "ImageSets" / "Segmentation"
+    (lists / "default.txt").write_text("elsewhere\n")
+    status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
+    assert status == 1
+    assert "elsewhere" in printed.err

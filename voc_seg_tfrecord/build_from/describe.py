@@ -26,8 +26,10 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     if config.tiling:
         lines["tiles"] = _tiles(config.tiling)
     for split, ids in plan.splits.items():
-        out = len(plan.left_out.get(split, []))
-        note = f"; {out} left out, without a mask" if out else ""
+        out = plan.left_out.get(split, [])
+        bare = sum(image_id in tree.images for image_id in out)
+        note = f"; {bare} left out, without a mask" if bare else ""
+        note += f"; {len(out) - bare} left out, without an image" if len(out) > bare else ""
         lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
     text = [f"{key + ':':18}{value}" for key, value in lines.items()]
     return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])

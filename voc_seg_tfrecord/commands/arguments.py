@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
-from voc_seg_tfrecord.configs import MissingMask, SplitBy
+from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.decision import By
@@ -66,6 +66,12 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         choices=get_args(MissingMask),
         help="what to do about a listed image without a mask: stop (error), leave the image out "
         "(skip), or give it a mask of the background class (background); default: skip",
+    )
+    classes.add_argument(
+        "--missing_image",
+        choices=get_args(MissingImage),
+        help="what to do about a listed id without an image: stop (error), or leave it out "
+        "(skip); default: error",
     )
     classes.add_argument(
         "--exif",
@@ -149,7 +155,7 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "image_name": args.image_name,
         "mask_name": args.mask_name,
     }
-    for name in ("masks_by", "missing_mask", "exif", "split_by"):
+    for name in ("masks_by", "missing_mask", "missing_image", "exif", "split_by"):
         if getattr(args, name) is not None:
             said[name] = getattr(args, name)
     if args.background:

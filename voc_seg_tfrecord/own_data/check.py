@@ -87,10 +87,11 @@ def _notes(found: Fallback) -> Iterable[Finding]:
     for note in notes:
         yield Finding("note", str(plan.tree.root), note, IGNORED)
     for split, ids in plan.left_out.items():
-        listed = f"listed in split {split!r}, but it has no mask"
         for image_id in ids:
+            lacks = "no mask" if image_id in plan.tree.images else "no image"
+            listed = f"listed in split {split!r}, but it has {lacks}"
             message = f"{image_id}: {listed if found.splits else 'this image has no mask'}"
-            yield Finding("no mask", image_id, message, LEFT_OUT)
+            yield Finding(lacks, image_id, message, LEFT_OUT)
 
 
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:

@@ -14,7 +14,7 @@ from voc_seg_tfrecord.trees.tree import VocTree
 def without_masks(
     tree: VocTree, config: VocSegConfig, splits: dict[str, list[str]]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Leaves out listed images that have no mask, if the config says so.
+    """Leaves out listed ids that have no image or no mask, if the config says so.
 
     Returns:
       By split, the ids that stay and the ids that are left out.
@@ -26,15 +26,10 @@ def without_masks(
     check_names_match(tree)
     if config.missing_mask == "background":
         _check_no_jpegs(tree, [image_id for ids in splits.values() for image_id in ids])
-    if config.missing_mask != "skip":
-        return splits, {}
     kept: dict[str, list[str]] = {}
     left_out: dict[str, list[str]] = {}
     for name, ids in splits.items():
-        # An image that is missing too stays in, for the error that names it; and so does one
-        # whose mask has a name that only looks the same.
-        lacking = (i for i in ids if i in tree.images and i not in tree.masks)
-        out = {image_id for image_id in lacking if not tree.masks.alike(image_id)}
+        out = {image_id for image_id in ids if _is_left_out(image_id, tree, config)}
         kept[name] = [image_id for image_id in ids if image_id not in out]
         if out:
             left_out[name] = [image_id for image_id in ids if image_id in out]
@@ -42,6 +37,18 @@ def without_masks(
     if bare and (config.splits is not None or len(bare) == len(kept)):
         raise _no_mask(tree, bare[0], splits[bare[0]])
     return kept, left_out
+
+
+def _is_left_out(image_id: str, tree: VocTree, config: VocSegConfig) -> bool:
+    """Says whether an id is left out. One whose file has a name that only looks the same stays.
+
+    What stays in without its files becomes the error that names them.
+    """
+    if image_id not in tree.images:
+        return config.missing_image == "skip" and not tree.images.alike(image_id)
+    if config.missing_mask != "skip" or image_id in tree.masks:
+        return False
+    return not tree.masks.alike(image_id)
 
 
 def take_bare(splits: dict[str, list[str]], sources: dict[str, str]) -> list[str]:
@@ -63,7 +70,7 @@ def take_bare(splits: dict[str, list[str]], sources: dict[str, str]) -> list[str
 
 
 def _no_mask(tree: VocTree, split: str, ids: Sequence[str]) -> ListError:
-    first = tree.images[ids[0]]
+    first = tree.images.get(ids[0], ids[0])
     return ListError(
         f"split {split!r} of {tree.root}",
         found=f"no mask for any of its {len(ids)} images, such as {first}",

@@ -35,7 +35,8 @@ class Plan:
       rule: how each mask is read.
       splits: the ids of each split.
       sources: where each split comes from, in words.
-      left_out: by split, the listed ids that are left out because they have no mask.
+      left_out: by split, the listed ids that are left out because they have no image
+        or no mask.
       notes: what else a user should know.
     """
 
