@@ -366,7 +366,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             exif="ignore" if self.official else self.exif,
             task=self.task,
             mask_source=bool(self.mask_sources),
-            trust_images=self.trust_images,
+            decoding="none" if self.trust_images else "readable",
             background=self.built_background,
             tiling=self.tiling,
             class_map=self.class_map,

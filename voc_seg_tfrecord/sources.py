@@ -81,7 +81,7 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
     spec = config.example_spec(rule)
     if _verified(splits, fetcher):
-        spec = dataclasses.replace(spec, trust_images=True)
+        spec = dataclasses.replace(spec, decoding="none")
     return Source(splits, spec, archives)
 
 

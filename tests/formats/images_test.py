@@ -187,14 +187,16 @@ def test_a_png_with_half_its_rows_is_refused(mode):
 @pytest.mark.parametrize("kind", KEPT)
 def test_trusted_images_are_the_same_and_not_decoded(kind, monkeypatch):
     untrusted = images.read_image(File(KEPT[kind], "a.jpg"))
-    monkeypatch.setattr(images.decoders, "check", None)
+    monkeypatch.setattr(images.decoders, "check_readable", None)
+    monkeypatch.setattr(images.decoders, "check_alike", None)
     monkeypatch.setattr(images.png_pixels, "inflate", None)
-    assert images.read_image(File(KEPT[kind], "a.jpg"), trusted=True) == untrusted
+    assert images.read_image(File(KEPT[kind], "a.jpg"), decoding="none") == untrusted
 
 
-def test_an_image_that_only_one_decoder_reads_is_refused_unless_it_is_trusted():
+@pytest.mark.parametrize("decoding", ["readable", "alike"])
+def test_an_image_that_only_one_decoder_reads_is_refused_unless_it_is_trusted(decoding):
     text = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(3_000_000)))  # Pillow reads no such text
     data = KEPT["PNG"][:33] + text + KEPT["PNG"][33:]
     with pytest.raises(ImageError, match="cannot be decoded"):
-        images.read_image(File(data, "a.png"))
-    assert images.read_image(File(data, "a.png"), trusted=True).data is data
+        images.read_image(File(data, "a.png"), decoding=decoding)
+    assert images.read_image(File(data, "a.png"), decoding="none").data is data

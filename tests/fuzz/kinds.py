@@ -111,10 +111,21 @@ def image(form: str) -> Callable[[random.Random], str]:
         try:
             kept = images.read_image(File(data, "image"))
         except VocSegError:
-            return "WRONG refused a valid image" if data == whole else "refused"
+            if data == whole:
+                return "WRONG refused a valid image"
+            return "refused" if _can_be_decoded(data) else "WRONG kept by a build"
         return _decoded_alike(kept)
 
     return judge
+
+
+def _can_be_decoded(data: bytes) -> bool:
+    """Says whether an image can be decoded, or is refused, as a build tries it."""
+    try:
+        kept = images.read_image(File(data, "image"), decoding="readable")
+    except VocSegError:
+        return True
+    return _decoded_alike(kept) != "WRONG kept an image that cannot be decoded"
 
 
 def _decoded_alike(kept: images.StoredImage) -> str:

@@ -121,7 +121,7 @@ def find(
         split: {image_id(pair.filename): pair for pair in pairs}
         for split, pairs in source.splits.items()
     }
-    spec = dataclasses.replace(source.spec, trust_images=True)  # what is compared is bytes
+    spec = dataclasses.replace(source.spec, decoding="none")  # what is compared is bytes
     return Originals(builder.info.features, spec, splits)
 
 

@@ -60,7 +60,7 @@ class TileOriginals:
         progress: bool = False,
     ) -> Self:
         """Cuts each image once."""
-        trusted = dataclasses.replace(spec, trust_images=True)
+        trusted = dataclasses.replace(spec, decoding="none")
         digested = functools.partial(_digests, features, trusted)
         found: dict[str, dict[str, Origin]] = {}
         unusable: dict[str, dict[str, VocSegError]] = {}

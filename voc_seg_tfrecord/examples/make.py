@@ -48,7 +48,7 @@ class ExampleSpec:
       task: whether an example has a mask, one label, or neither.
       mask_source: whether `mask_source` is a feature.
       background: name of the class that is background, if its name does not say so.
-      trust_images: whether images are known to be readable, and are not decoded to see it.
+      decoding: what is tried with the bytes of images; see `images.read_image`.
       tiling: how images are cut into tiles; None if they are not.
       class_map: what became of the source's classes, where the user mapped them. The rule and
         the class names have the new ones; annotations name the source's.
@@ -63,7 +63,7 @@ class ExampleSpec:
     task: Task = "segmentation"
     mask_source: bool = False
     background: str = ""
-    trust_images: bool = False
+    decoding: images.Decoding = "readable"
     tiling: Tiling | None = None
     class_map: ClassMap | None = None
 
@@ -174,7 +174,7 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pill
     if spec.exif == "auto" and raw.mask is not None:
         mask_size = stored.size_of(raw.mask)
     image = images.open_image(
-        raw.image, exif=spec.exif, mask_size=mask_size, trusted=spec.trust_images
+        raw.image, exif=spec.exif, mask_size=mask_size, decoding=spec.decoding
     )
     kept = isinstance(image, images.StoredImage) and kind_of(image.data) is Kind.JPEG
     if spec.official and not kept:

@@ -1,7 +1,7 @@
 """Image files: what can be stored as it is, what has to become a PNG first, what is refused.
 
 A file's bytes are stored untouched wherever TFDS's decoders, TensorFlow's and NumPy's, both
-read them to the right uint8 `[H, W, 3]`. Unless the images are trusted, both are tried. What only
+read them to the right uint8 `[H, W, 3]`. `Decoding` says how that is tried. What only
 one of them reads right (palettes, alpha, 16 bits, CMYK, WebP, TIFF, an image to be rotated) is
 stored as an RGB PNG of its pixels.
 """
@@ -17,6 +17,9 @@ from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
 
 Exif = Literal["auto", "apply", "ignore"]
+Decoding = Literal["none", "readable", "alike"]
+"""What is tried with bytes that are kept: nothing; whether both decoders can decode them; or also
+whether they decode them alike. See `decoders`."""
 
 # Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)
@@ -43,7 +46,7 @@ def read_image(
     *,
     exif: Exif = "ignore",
     mask_size: tuple[int, int] | None = None,
-    trusted: bool = False,
+    decoding: Decoding = "alike",
 ) -> StoredImage:
     """Reads an image of any kind that people have under `JPEGImages`.
 
@@ -52,8 +55,7 @@ def read_image(
       exif: what an EXIF orientation means: `ignore` it as VOC's readers do, `apply` it as
         labelling tools do, or `auto`: decide by the mask's size.
       mask_size: height and width of the mask, for `auto`.
-      trusted: whether the file is known to be readable, so that nothing is decoded that need
-        not be. The result is the same.
+      decoding: what is tried with bytes that are kept. The result is the same.
 
     Returns:
       The image, as the file's own bytes wherever that is right.
@@ -63,7 +65,7 @@ def read_image(
         or upside down under `auto`, so that nothing tells which way its mask was drawn; or if
         decoders fail on it, or read it differently.
     """
-    found = open_image(file, exif=exif, mask_size=mask_size, trusted=trusted)
+    found = open_image(file, exif=exif, mask_size=mask_size, decoding=decoding)
     return as_stored(found)
 
 
@@ -79,7 +81,7 @@ def open_image(
     *,
     exif: Exif = "ignore",
     mask_size: tuple[int, int] | None = None,
-    trusted: bool = False,
+    decoding: Decoding = "alike",
 ) -> StoredImage | pillow.Still:
     """Does what `read_image` does, and encodes nothing: for those who want the pixels.
 
@@ -88,9 +90,9 @@ def open_image(
     """
     kind = kind_of(file.data)
     if kind is Kind.JPEG:
-        return _read_jpeg(file, exif, mask_size, trusted)
+        return _read_jpeg(file, exif, mask_size, decoding)
     if kind is Kind.PNG:
-        return _read_png(file, trusted)
+        return _read_png(file, decoding)
     size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
     if size is None:
         return pillow.decode(file, ImageError)
@@ -116,7 +118,7 @@ def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
 
 
 def _read_jpeg(
-    file: File, exif: Exif, mask_size: tuple[int, int] | None, trusted: bool
+    file: File, exif: Exif, mask_size: tuple[int, int] | None, decoding: Decoding
 ) -> StoredImage | pillow.Still:
     header = jpeg.read_header(file)
     if header.precision != 8:
@@ -133,19 +135,25 @@ def _read_jpeg(
             return still.upright()
     if header.components not in (1, 3):
         return pillow.decode(file, ImageError)
-    if not trusted:
-        decoders.check(file, header.height, header.width)
+    return _kept(file, header, decoding)
+
+
+def _kept(file: File, header: jpeg.Header | png.Header, decoding: Decoding) -> StoredImage:
+    """Returns a file's own bytes, if decoders can read them as far as that is tried."""
+    check = {"readable": decoders.check_readable, "alike": decoders.check_alike}.get(decoding)
+    if check is not None:
+        check(file, header.height, header.width)
     return StoredImage(file.data, header.height, header.width)
 
 
-def _read_png(file: File, trusted: bool) -> StoredImage | pillow.Still:
+def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
     try:
         header = png.read_header(file)
         chunks = png_chunks.read(file, header)
         check_pixels(header.width, header.height, file, ImageError)
         kept = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
         kept = kept and all(chunk.kind != b"tRNS" for chunk in chunks)
-        if kept and trusted:
+        if kept and decoding == "none":
             return StoredImage(file.data, header.height, header.width)
         png_pixels.inflate(file, header, chunks)
     except MaskError as error:
@@ -157,8 +165,7 @@ def _read_png(file: File, trusted: bool) -> StoredImage | pillow.Still:
             kind=error.kind,
         ) from None
     if kept:
-        decoders.check(file, header.height, header.width)
-        return StoredImage(file.data, header.height, header.width)
+        return _kept(file, header, decoding)
     # Texts and profiles, at which Pillow may stop, go anyway.
     return pillow.decode(File(png_chunks.critical(chunks), file.where), ImageError)
 

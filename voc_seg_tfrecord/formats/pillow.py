@@ -127,24 +127,8 @@ def decode(file: File, error: type[VocSegError]) -> Still:
         `limits.MAX_PIXELS` pixels, is animated, is a palette image without its palette, or
         cannot be decoded.
     """
-    kind = kind_of(file.data)
-    if kind not in _FORMATS:
-        raise error(
-            file.where,
-            found=describe(file.data),
-            expected="a PNG, JPEG, BMP, TIFF, GIF or WebP file",
-            remedy="put the image itself there",
-        )
-    if kind is Kind.WEBP:
-        webp.check(file, error)
     with _translated(file.where, error):
-        # Only the plugin of this kind is asked: others would start programs, such as
-        # Ghostscript.
-        image = Image.open(io.BytesIO(file.data), formats=(_FORMATS[kind],))
-        check_pixels(*image.size, file, error)
-        # Known without decoding a frame. Further images in a JPEG are previews or depth maps.
-        if kind is not Kind.JPEG and getattr(image, "is_animated", False):
-            raise animated(file, error, kind)
+        image = _opened(file, error)
         image.load()
     if image.mode in ("P", "PA") and image.palette is None:
         raise error(
@@ -155,6 +139,17 @@ def decode(file: File, error: type[VocSegError]) -> Still:
             kind="damaged file",
         )
     return Still(image, file.where, error)
+
+
+def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
+    """Returns height and width that Pillow finds in the headers of an image file.
+
+    Raises:
+      VocSegError: of the class `error`, as `decode` does, but for what is wrong with the pixels.
+    """
+    with _translated(file.where, error):
+        width, height = _opened(file, error).size
+        return height, width
 
 
 def decode_sixteen_bits(
@@ -220,6 +215,27 @@ def count_values(pixels: np.ndarray) -> np.ndarray:
     Several times as fast as `np.bincount`.
     """
     return np.array(Image.fromarray(pixels).histogram(), np.int64)
+
+
+def _opened(file: File, error: type[VocSegError]) -> Image.Image:
+    """Returns an image of which only the headers are read."""
+    kind = kind_of(file.data)
+    if kind not in _FORMATS:
+        raise error(
+            file.where,
+            found=describe(file.data),
+            expected="a PNG, JPEG, BMP, TIFF, GIF or WebP file",
+            remedy="put the image itself there",
+        )
+    if kind is Kind.WEBP:
+        webp.check(file, error)
+    # Only the plugin of this kind is asked: others would start programs, such as Ghostscript.
+    image = Image.open(io.BytesIO(file.data), formats=(_FORMATS[kind],))
+    check_pixels(*image.size, file, error)
+    # Known without decoding a frame. Further images in a JPEG are previews or depth maps.
+    if kind is not Kind.JPEG and getattr(image, "is_animated", False):
+        raise animated(file, error, kind)
+    return image
 
 
 def _as_array(image: Image.Image) -> np.ndarray:

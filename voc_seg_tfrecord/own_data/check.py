@@ -63,10 +63,11 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
         report.plan = plan
     report.findings += _notes(found)
     pairs = _pairs(plan, config, report)
-    if found.meaning:
-        read_one = functools.partial(_read_one, config.example_spec(plan.rule))
-    else:
-        read_one = functools.partial(_read_one, config.example_spec(_BLANK), blank=True)
+    # A build only tries whether images can be read.
+    spec = dataclasses.replace(
+        config.example_spec(plan.rule if found.meaning else _BLANK), decoding="alike"
+    )
+    read_one = functools.partial(_read_one, spec, blank=not found.meaning)
     digests = _read_all(pairs, read_one, report)
     if report.plan and report.pixels.any():
         report.findings += _missing_classes(report)
