@@ -25,6 +25,9 @@ SEGMENTATION = (IMAGE, MASK, FILENAME, HEIGHT, WIDTH)
 """What is read by default: features of every segmentation dataset of this package, except
 `labels`, whose length differs from example to example."""
 
+IMAGE_AND_SIZE = (IMAGE, FILENAME, HEIGHT, WIDTH)
+"""The features of images alone, without masks or labels."""
+
 MASKS = (MASK, INSTANCES)
 
 FILL = {IMAGE: 0, **dict.fromkeys(MASKS, VOID)}

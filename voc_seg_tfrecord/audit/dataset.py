@@ -11,7 +11,7 @@ from tensorflow_datasets.core.utils import error_utils
 from voc_seg_tfrecord import sums
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.examples.grid import Tiling
-from voc_seg_tfrecord.features import LABELS, MASK, SEGMENTATION, TILE_IMAGE_ID
+from voc_seg_tfrecord.features import LABEL, LABELS, MASK, SEGMENTATION, TILE_IMAGE_ID
 from voc_seg_tfrecord.labels import background_index, voc_palette
 
 INFO = "dataset_info.json"
@@ -113,8 +113,15 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
         )
 
 
+def has_only_images(builder: tfds.core.DatasetBuilder) -> bool:
+    """Says whether a dataset has images with neither masks nor labels."""
+    return not {MASK, LABEL} & set(builder.info.features)
+
+
 def background(builder: tfds.core.DatasetBuilder) -> int | None:
     """Returns the index of a built dataset's background class, None where none is known."""
+    if has_only_images(builder):
+        return None
     metadata = builder.info.metadata or {}
     said = metadata.get("class_map") or metadata.get("config") or {}
     return background_index(builder.info.features[MASK].names, said.get("background", ""))
@@ -152,5 +159,7 @@ def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
 
 
 def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
-    """Returns a built dataset's class names, in mask order."""
+    """Returns a built dataset's class names, in mask order; none for images alone."""
+    if has_only_images(builder):
+        return ()
     return tuple(builder.info.features[LABELS].feature.names)

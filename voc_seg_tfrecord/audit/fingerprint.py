@@ -21,7 +21,7 @@ class Digests:
     Attributes:
       image: sha256 of id, a zero byte and the image file's bytes.
       mask: sha256 of id, a zero byte, height and width as uint32 little-endian, and the
-        mask's pixels as uint8 row by row.
+        mask's pixels as uint8 row by row; empty where there is none.
       instances: the same for the instance mask; empty where there is none.
     """
 
@@ -38,7 +38,7 @@ class Fingerprint:
       examples: how many there are.
       ids: sha256 of the sorted ids, one per line, LF after each.
       images: sha256 of the images' 32-byte digests in ascending order of id.
-      masks: the same for the masks.
+      masks: the same for the masks; empty where there are none.
       instances: the same for the instance masks; empty where there are none.
     """
 
@@ -69,7 +69,7 @@ def of_split(digests: Mapping[str, Digests]) -> Fingerprint:
         ids=id_list_sha256(digests),
         images=_joined(d.image for d in ordered),
         masks=_joined(d.mask for d in ordered),
-        instances=_joined(d.instances for d in ordered) if any(_instances(ordered)) else "",
+        instances=_joined(d.instances for d in ordered),
     )
 
 
@@ -87,8 +87,6 @@ def of_dataset(splits: Mapping[str, Fingerprint]) -> str:
 
 
 def _joined(digests: Iterable[bytes]) -> str:
-    return hashlib.sha256(b"".join(digests)).hexdigest()
-
-
-def _instances(digests: Iterable[Digests]) -> Iterable[bytes]:
-    return (digest.instances for digest in digests)
+    """Returns the hash of digests; empty if there are none, or all are empty."""
+    joined = b"".join(digests)
+    return hashlib.sha256(joined).hexdigest() if joined else ""

@@ -11,7 +11,7 @@ import dataclasses
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
-from voc_seg_tfrecord.audit.dataset import class_map, class_names
+from voc_seg_tfrecord.audit.dataset import class_map, class_names, has_only_images
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.facts import named_lists, official_splits
 from voc_seg_tfrecord.facts.official_splits import Split
@@ -32,6 +32,7 @@ class Claim:
       complete: whether it was built as all of the release, so that its lists are official.
       voc_classes: whether its classes are VOC's 21.
       mapped: whether its classes were mapped at build, so that its masks are no published ones.
+      masks: whether it has masks.
       unpinned: what it holds and no public hash is known of.
     """
 
@@ -40,6 +41,7 @@ class Claim:
     voc_classes: bool
     unpinned: tuple[str, ...] = ("images",)
     mapped: bool = False
+    masks: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +74,7 @@ def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
         voc_classes=class_names(builder) == VOC_CLASSES,
         unpinned=("images", *extra),
         mapped=bool(class_map(builder)),
+        masks=not has_only_images(builder),
     )
 
 
@@ -105,14 +108,16 @@ def compare(
         titles = ", ".join(map(_title, held))
         text = f"holds the ids of {titles} with other classes, so its masks were not compared"
         text = f"holds the ids of {titles}; {_MAPPED}" if claim.mapped else text
+        text = text if claim.masks else f"holds the ids of {titles}, and no masks"
         return Comparison((), text, known)
     pairs = [(row, _masks_differ(row, digests)) for row in held]
     faults = tuple(fault for _, found in pairs for fault in found)
     sentences = [_sentence(row, claim, found) for row, found in pairs]
     if not held and claim.release:
         sentences = [
-            f"a part of {official_splits.title(claim.release)}, or another list of it: ids and "
-            "masks not compared, because only complete official splits have pinned facts"
+            f"a part of {official_splits.title(claim.release)}, or another list of it: "
+            f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
+            "official splits have pinned facts"
         ]
     return Comparison(faults, "; ".join(sentences), known)
 
@@ -177,8 +182,8 @@ def _sentence(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
     pinned = {"ids": row.ids_sha256, "masks": row.masks_sha256}
     agree = [name for name, value in pinned.items() if value] or ["number of ids"]
     rest = [name for name, value in pinned.items() if not value] + list(claim.unpinned)
-    if claim.mapped:
-        rest.remove("masks")  # their reason is another one
+    if claim.mapped or not claim.masks:
+        rest.remove("masks")  # their reason is another one, or there are none
     verb = "agrees" if agree == ["number of ids"] else "agree"
     return (
         f"{' and '.join(agree)} {verb} with the pinned facts of {_title(row)}; "

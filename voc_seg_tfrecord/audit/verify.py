@@ -15,11 +15,18 @@ from voc_seg_tfrecord.audit import (
     verify_record,
     verify_tiles,
 )
-from voc_seg_tfrecord.audit.dataset import background, check_features, class_names, tiling_of
+from voc_seg_tfrecord.audit.dataset import (
+    background,
+    check_features,
+    class_names,
+    has_only_images,
+    tiling_of,
+)
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.tile_sources import TileOriginals
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.features import IMAGE_AND_SIZE, SEGMENTATION
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,10 +89,11 @@ def verify(
 ) -> Report:
     """Reads every record once and says what is wrong with it.
 
-    Each record's mask values, labels and sizes are checked, and that tiles are complete, where
-    their images have them, and of one split. With a source, each record is also
-    compared with the record that its files give, and the ids with the tree's lists. Counts,
-    ids and masks of a release are compared with `checksums/splits.tsv`, see `pinned`.
+    Each record's mask values, labels and sizes are checked, and of images alone the sizes; and
+    that tiles are complete, where their images have them, and of one split. With a source, each
+    record is also compared with the record that its files give, and the ids with the tree's
+    lists. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
+    `pinned`.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
@@ -100,7 +108,7 @@ def verify(
     Raises:
       ConfigError: if the dataset or the source cannot be verified.
     """
-    check_features(builder)
+    check_features(builder, IMAGE_AND_SIZE if has_only_images(builder) else SEGMENTATION)
     found = source_records.find(builder, source, config, progress=progress) if source else None
     images: dict[str, set[str]] = {}
     reports = {

@@ -8,7 +8,7 @@ import argparse
 import dataclasses
 import json
 
-from voc_seg_tfrecord.audit.dataset import class_map, open_built
+from voc_seg_tfrecord.audit.dataset import class_map, has_only_images, open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
@@ -100,6 +100,8 @@ def _checked(builder, report, source: str | None) -> list[str]:
     facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
     tiles = ", places of tiles" if TILE_IMAGE_ID in builder.info.features else ""
     inner = f"sizes, labels, values of masks{tiles}"
+    if has_only_images(builder):
+        inner = "sizes of images"
     if source:
         files = f"compared with the files in {source}: every feature of every record"
         return [f"checked in itself: {inner}", files, *facts]
