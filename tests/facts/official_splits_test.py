@@ -49,3 +49,12 @@ def test_a_split_without_a_known_hash_is_checked_by_its_count():
 def test_a_list_of_sbd_is_not_called_vocs():
     with pytest.raises(ListError, match="the official list train of SBD: 8498 ids"):
         official_splits.check_ids("sbd", "train", ["2008_000001"], "train.txt")
+
+
+def test_every_published_count_of_a_list_is_taken_and_an_error_names_all_of_them():
+    ids = [f"2008_{number:06}" for number in range(4998)]
+    for count in (4998, 4996):
+        official_splits.check_ids("context60", "train", ids[:count], "train.txt")
+    words = r"list train of Pascal Context \(60 classes\): 4998 or 4996 ids\n"
+    with pytest.raises(ListError, match=words):
+        official_splits.check_ids("context60", "train", ids[:4997], "train.txt")

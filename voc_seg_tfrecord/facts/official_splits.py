@@ -41,7 +41,7 @@ class Split:
 def title(config: str) -> str:
     """Returns what people call a release, such as `VOC2012` or `SBD`, by its config's name."""
     if config.startswith("context"):
-        return f"Pascal Context, {config.removeprefix('context')} classes,"
+        return f"Pascal Context ({config.removeprefix('context')} classes)"
     return f"VOC{config}" if config[:1].isdigit() else config.upper()
 
 
