@@ -91,50 +91,54 @@ class Confusion:
         return Result(self.class_names, self.matrix.copy(), self.images, fingerprint, dataset)
 
     def _add(self, mask: np.ndarray, prediction: np.ndarray, where: object) -> None:
-        classes = len(self.class_names)
-        table = pair_counts(mask, prediction)
-        _check_values(table, classes, where)
+        pairs, counts = _count_pairs(mask, prediction)
+        _check_values(pairs, counts, len(self.class_names), where)
         if self.trimap is not None:
             inside = boundary.band(mask, self.trimap)
-            table = pair_counts(np.where(inside, mask, VOID), prediction)
-        self.matrix += table[:classes, :classes]
+            pairs, counts = _count_pairs(np.where(inside, mask, VOID), prediction)
+        valid = pairs[0] < len(self.class_names)  # all but void
+        self.matrix[pairs[0][valid], pairs[1][valid]] += counts[valid]
         self.images += 1
 
 
-def pair_counts(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Counts the pixels that have each pair of values, int64 `[256, 256]`.
+def _count_pairs(mask: np.ndarray, prediction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts the pixels that have each pair of values.
 
     Args:
-      first: uint8 `[H, W]`.
-      second: uint8 `[H, W]`.
+      mask: uint8 `[H, W]`.
+      prediction: uint8 `[H, W]`.
+
+    Returns:
+      The N pairs that occur, int64 `[2, N]`, the mask's value first; and how many pixels have
+      each, int64 `[N]`.
     """
     # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
-    pairs = (first.astype(np.uint16) << 8 | second).ravel()
-    if not len(pairs):
-        return np.zeros((256, 256), np.int64)
-    starts = np.flatnonzero(pairs[1:] != pairs[:-1]) + 1
-    starts = np.concatenate([[0], starts])
-    lengths = np.diff(starts, append=len(pairs))
-    counts = np.bincount(pairs[starts], weights=lengths, minlength=1 << 16)
-    return counts.astype(np.int64).reshape(256, 256)
+    pixels = np.left_shift(mask, 8, dtype=np.uint16)
+    pixels |= prediction
+    pixels = pixels.ravel()
+    starts = np.flatnonzero(pixels[1:] != pixels[:-1]) + 1
+    starts = np.concatenate([np.zeros(min(1, len(pixels)), np.int64), starts])
+    counts = np.bincount(pixels[starts], weights=np.diff(starts, append=len(pixels)))
+    found = np.flatnonzero(counts > 0)  # of floats it takes ten times as long
+    return np.stack([found >> 8, found & 255]), counts[found].astype(np.int64)
 
 
-def _check_values(table: np.ndarray, classes: int, where: object) -> None:
-    for name, counts, allowed in (
-        ("mask", table.sum(1), [*range(classes), VOID]),
-        ("prediction", table.sum(0), range(classes)),
-    ):
-        wrong = [v for v in np.flatnonzero(counts).tolist() if v not in allowed]
-        if wrong:
-            shown = ", ".join(f"{v} on {counts[v]} pixels" for v in wrong[:5])
-            void = f", or {VOID} for void" if name == "mask" else f"; {VOID} is no prediction"
+def _check_values(pairs: np.ndarray, counts: np.ndarray, classes: int, where: object) -> None:
+    for name, values in (("mask", pairs[0]), ("prediction", pairs[1])):
+        void = name == "mask"
+        wrong = (values >= classes) & ~(void & (values == VOID))
+        if wrong.any():
+            of_value = np.bincount(values[wrong], weights=counts[wrong]).astype(int)
+            first = np.flatnonzero(of_value)[:5]
+            shown = ", ".join(f"{v} on {of_value[v]} pixels" for v in first)
+            rest = f", or {VOID} for void" if void else f"; {VOID} is no prediction"
             raise MaskError(
                 where or name,
                 found=f"a {name} with the values {shown}",
-                expected=f"0 to {classes - 1}{void}",
-                remedy="predict one of the classes for every pixel"
-                if name == "prediction"
-                else "give the masks of the dataset",
+                expected=f"0 to {classes - 1}{rest}",
+                remedy="give the masks of the dataset"
+                if void
+                else "predict one of the classes for every pixel",
                 kind=f"unknown {name} value",
             )
 
