@@ -21,7 +21,7 @@ ALLOWED = {
     # DeepLab's records, whose features happen to be called the same.
     "interop/layouts.py": {features.FILENAME, features.HEIGHT, features.WIDTH},
     # The option of a config.
-    "config_types.py": {features.INSTANCES},
+    "configs/field_types.py": {features.INSTANCES},
     "commands/arguments.py": {features.INSTANCES},
     "build_from/tree.py": {features.INSTANCES},
 }

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import config_types
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig
+from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.labels import VOC_CLASSES
@@ -131,10 +130,10 @@ def check_name(name: str) -> None:
     Raises:
       ConfigError: if TFDS does not take it, or a release or the sample has it.
     """
-    if not config_types.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
+    if not field_types.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
             f"name {name[:100]!r}",
             found="a name that no dataset can have, or that a release or the sample has",
-            expected=f"a name of your own: {config_types.NAME}",
+            expected=f"a name of your own: {field_types.NAME}",
             remedy="choose another name",
         )

@@ -5,7 +5,8 @@ import itertools
 
 from etils import epath
 
-from voc_seg_tfrecord.configs import VocSegConfig, check_split_name
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File

@@ -4,40 +4,24 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import json
-import re
-from typing import Literal, get_args
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import config_types
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.configs import checks, field_types
+from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.examples.grid import QUALITY, TileFormat, Tiling
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, background_index, unprintable
+from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 from voc_seg_tfrecord.masks import class_map
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.decision import By
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.trees.grouping import Grouping
-from voc_seg_tfrecord.trees.layout import Layout
-from voc_seg_tfrecord.trees.naming import Naming
 from voc_seg_tfrecord.trees.pair import Parts
-from voc_seg_tfrecord.trees.ratios import by_split_name, check_ratios
-
-SAMPLE, SAMPLE_TREE = "sample", "dummy_data"
-"""The config that comes with its data, and the only folder of the package that holds a tree."""
-
-SplitBy = Literal["hash", "stratified"]
-"""How ids are assigned to splits by ratio."""
-
-MissingMask = Literal["error", "skip", "background"]
-"""What to do about a listed image without a mask."""
-
-MissingImage = Literal["error", "skip"]
-"""What to do about a listed id without an image."""
+from voc_seg_tfrecord.trees.ratios import by_split_name
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -161,13 +145,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def __new__(cls, *_: object, **fields: object):
         """Refuses unknown fields, which JSON may bring, by an error of this package."""
         known = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
-        config_types.check_known(fields, known)
+        field_types.check_known(fields, known)
         return super().__new__(cls)
 
     def __post_init__(self, packaged_tree: str):
-        config_types.check(self)
+        field_types.check(self)
         if packaged_tree not in ("", SAMPLE_TREE):
-            raise self._error("packaged_tree", packaged_tree, f"{SAMPLE_TREE}, or nothing")
+            raise checks.error("packaged_tree", packaged_tree, f"{SAMPLE_TREE}, or nothing")
         self.packaged_tree = packaged_tree
         official = self.official
         if self.strict is None:
@@ -185,118 +169,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
         if self.values is not None:
             self.values = {int(value): index for value, index in self.values.items()}
-        if self.splits and all(_is_ratio(value) for value in self.splits.values()):
+        if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
             self.splits = by_split_name(self.splits, "option splits")
-        self._check()
-
-    def _check(self) -> None:
-        if self.release and self.release not in RELEASES:
-            raise self._error("release", self.release, f"one of {', '.join(RELEASES)}")
-        if self.strict and not self.release:
-            raise self._error("strict", True, "a release whose lists can be checked")
-        if self.strict and self.splits is not None:
-            raise self._error("splits", self.splits, "no splits: those of a release are fixed")
-        names = self.class_names
-        if self.task == "images":
-            if names:
-                raise self._error("class_names", names, "none: images alone have no classes")
-        elif not names or len(set(names)) != len(names) or not all(names):
-            raise self._error("class_names", names, "names, none of them empty or given twice")
-        strange = [name for name in names if unprintable(name)]
-        if strange:
-            raise self._error("class_names", strange[0], "names without control characters")
-        if len(names) > VOID:
-            expected = f"at most {VOID} names, as the value {VOID} is void"
-            raise self._error("class_names", len(names), expected)
-        self._check_map()
-        self._check_background()
-        for field, choices in _CHOICES.items():
-            if getattr(self, field) not in choices:
-                known = ", ".join(choice for choice in choices if choice)
-                raise self._error(field, getattr(self, field), f"one of {known}")
-        known = {field.name for field in dataclasses.fields(Layout)}
-        if self.layout is not None and set(self.layout) - known:
-            raise self._error("layout", self.layout, f"some of {', '.join(sorted(known))}")
-        for field in {"image_name", "mask_name"} & set(self.layout or ()):
-            Naming.parse(self.layout[field], field)
-        wrong = [i for i in (self.values or {}).values() if not 0 <= i < len(names) and i != VOID]
-        if wrong:
-            raise self._error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
-        self._check_splits(self.splits or {})
-        self.grouping  # noqa: B018 - it checks the rule
-        self._check_tiles()
-
-    def _check_map(self) -> None:
-        if not self.map_classes:
-            return
-        if self.name in {*RELEASES, SAMPLE}:
-            found = f"{self.map_classes!r} for {self.name}"
-            raise self._error("map_classes", found, "a name of your own for a dataset like that")
-        if self.task != "segmentation":
-            raise self._error("map_classes", self.map_classes, "none, because there are no masks")
-        self.class_map  # noqa: B018 - it checks the rules
-
-    def _check_background(self) -> None:
-        known = dict.fromkeys((*self.class_names, *self.built_class_names))
-        if self.background and self.background not in known:
-            raise self._error("background", self.background, f"one of {_some(tuple(known))}")
-        fill = background_index(self.class_names, self.background)
-        if self.class_map:
-            fill = self.class_map.fill
-        needed = self.missing_mask == "background" and self.task == "segmentation"
-        if needed and fill is None:
-            raise ConfigError(
-                "option missing_mask",
-                found=f"'background', but none of the {len(self.class_names)} classes is known "
-                f"to be background: {_some(self.class_names)}",
-                expected="a class called background or bg, in any spelling, or the name of the "
-                "class that is background",
-                remedy='name the class with --background NAME (in a config: "background": '
-                '"NAME"), or leave images without a mask out with --missing_mask skip',
-            )
-
-    def _check_splits(self, splits: Mapping[str, str | float]) -> None:
-        for split in splits:
-            check_split_name(split, "option splits")
-        ratios = {n: value for n, value in splits.items() if not isinstance(value, str)}
-        if ratios and len(ratios) < len(splits):
-            raise self._error("splits", dict(splits), "lists for all splits, or ratios for all")
-        if ratios:
-            check_ratios(ratios, "option splits")
-            return
-        for field in ("split_by", "group_by"):
-            value = getattr(self, field)
-            if value != getattr(VocSegConfig, field):
-                expected = "ratios with it, such as train=0.8,validation=0.2 (option splits)"
-                raise self._error(field, value, expected)
-
-    def _check_tiles(self) -> None:
-        if self.tile is None:
-            for field in ("tile_overlap", "tile_format", "tile_quality"):
-                value = getattr(self, field)
-                if value != getattr(VocSegConfig, field):
-                    raise self._error(field, value, "the option tile with it: the size of tiles")
-            return
-        if self.tile_quality is not None and self.tile_format != "jpeg":
-            expected = 'the option tile_format "jpeg" with it, as PNG has no quality'
-            raise self._error("tile_quality", self.tile_quality, expected)
-        if self.release or self.objects or self.task != "segmentation":
-            raise ConfigError(
-                "option tile",
-                found=f"{self.tile} for {_untiled(self)}",
-                expected="own data with masks, and without the feature objects",
-                remedy="leave tile out, or build the folder as own data (--name) without --objects",
-            )
-        self.tiling  # noqa: B018 - it checks the numbers
-
-    def _error(self, option: str, found: object, expected: str) -> ConfigError:
-        # Commands, JSON and Python all have the option, and not all of them a config's name.
-        return ConfigError(
-            f"option {option}",
-            found=repr(found),
-            expected=expected,
-            remedy=f"change {option}",
-        )
+        checks.check(self)
 
     @functools.cached_property
     def class_map(self) -> ClassMap | None:
@@ -380,55 +255,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
         changed = {n: getattr(self, n) for n in names if getattr(self, n) != getattr(default, n)}
         release = {"release": self.release} if self.release else {}
         return json.dumps({"name": self.name, **release, **changed})
-
-
-def _untiled(config: VocSegConfig) -> str:
-    """Says why a config cannot have tiles."""
-    if config.release:
-        return f"the release {config.release}, whose lists and facts are about complete images"
-    return "objects, whose boxes are of complete images" if config.objects else config.task
-
-
-_SHOWN_NAMES = 8
-
-
-def _is_ratio(value: str | float) -> bool:
-    return not isinstance(value, str)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-_CHOICES = {
-    "masks_by": (None, *get_args(By)),
-    "missing_mask": get_args(MissingMask),
-    "missing_image": get_args(MissingImage),
-    "exif": get_args(Exif),
-    "split_by": get_args(SplitBy),
-    "task": get_args(Task),
-}
-
-
-def check_split_name(name: str, where: object, error: type[VocSegError] = ConfigError) -> None:
-    """Checks that TFDS takes a name for a split: letters, digits and `_`, and not `all`.
-
-    Args:
-      name: the split's name.
-      where: who gave the name, for the error.
-      error: what to raise; a name that comes from a file is no wrong call.
-
-    Raises:
-      VocSegError: if TFDS does not take it.
-    """
-    if not re.fullmatch(r"[A-Za-z0-9_]+", name) or name == "all":
-        raise error(
-            where,
-            found=f"the split name {name!r}",
-            expected="letters, digits and _, and not 'all', which TFDS reserves",
-            remedy='name the split yourself, such as "splits": {"train": "my list"}',
-        )
 
 
 BUILDER_CONFIGS = [

@@ -5,8 +5,9 @@ import pickle
 
 import pytest
 
-from voc_seg_tfrecord import VocSegConfig, config_types
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.configs import field_types
 from voc_seg_tfrecord.errors import ConfigError
 
 OUTSIDE = ["../x", "..", ".", "a/b", "/x", "", "a\0b", "x" * 300, "é" * 101, "a:b", "a\n"]
@@ -25,7 +26,7 @@ def test_other_names_are_taken(name):
 
 
 def test_the_type_of_every_field_is_checked():
-    assert set(config_types._FIELDS) == {f.name for f in dataclasses.fields(VocSegConfig)}
+    assert set(field_types._FIELDS) == {f.name for f in dataclasses.fields(VocSegConfig)}
 
 
 WRONG = {

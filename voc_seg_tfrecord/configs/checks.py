@@ -1,0 +1,211 @@
+"""What a config may say: the choices that there are, and fields that go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Literal, get_args
+
+from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.examples.make import Task
+from voc_seg_tfrecord.facts.releases import RELEASES
+from voc_seg_tfrecord.formats.images import Exif
+from voc_seg_tfrecord.labels import VOID, background_index, unprintable
+from voc_seg_tfrecord.masks.decision import By
+from voc_seg_tfrecord.trees.layout import Layout
+from voc_seg_tfrecord.trees.naming import Naming
+from voc_seg_tfrecord.trees.ratios import check_ratios
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.configs.config import VocSegConfig
+
+SAMPLE, SAMPLE_TREE = "sample", "dummy_data"
+"""The config that comes with its data, and the only folder of the package that holds a tree."""
+
+SplitBy = Literal["hash", "stratified"]
+"""How ids are assigned to splits by ratio."""
+
+MissingMask = Literal["error", "skip", "background"]
+"""What to do about a listed image without a mask."""
+
+MissingImage = Literal["error", "skip"]
+"""What to do about a listed id without an image."""
+
+_CHOICES = {
+    "masks_by": (None, *get_args(By)),
+    "missing_mask": get_args(MissingMask),
+    "missing_image": get_args(MissingImage),
+    "exif": get_args(Exif),
+    "split_by": get_args(SplitBy),
+    "task": get_args(Task),
+}
+
+_SHOWN_NAMES = 8
+
+
+def check(config: VocSegConfig) -> None:
+    """Checks the choices of a config, and that its fields go together; their types are right.
+
+    Raises:
+      ConfigError: naming the first option that is wrong.
+    """
+    _check_release(config)
+    _check_names(config)
+    _check_map(config)
+    _check_background(config)
+    for field, choices in _CHOICES.items():
+        if getattr(config, field) not in choices:
+            known = ", ".join(choice for choice in choices if choice)
+            raise error(field, getattr(config, field), f"one of {known}")
+    _check_layout(config)
+    _check_splits(config, config.splits or {})
+    config.grouping  # noqa: B018 - it checks the rule
+    _check_tiles(config)
+
+
+def _check_release(config: VocSegConfig) -> None:
+    if config.release and config.release not in RELEASES:
+        raise error("release", config.release, f"one of {', '.join(RELEASES)}")
+    if config.strict and not config.release:
+        raise error("strict", True, "a release whose lists can be checked")
+    if config.strict and config.splits is not None:
+        raise error("splits", config.splits, "no splits: those of a release are fixed")
+
+
+def _check_names(config: VocSegConfig) -> None:
+    names = config.class_names
+    if config.task == "images":
+        if names:
+            raise error("class_names", names, "none: images alone have no classes")
+    elif not names or len(set(names)) != len(names) or not all(names):
+        raise error("class_names", names, "names, none of them empty or given twice")
+    strange = [name for name in names if unprintable(name)]
+    if strange:
+        raise error("class_names", strange[0], "names without control characters")
+    if len(names) > VOID:
+        expected = f"at most {VOID} names, as the value {VOID} is void"
+        raise error("class_names", len(names), expected)
+    wrong = [i for i in (config.values or {}).values() if not 0 <= i < len(names) and i != VOID]
+    if wrong:
+        raise error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
+
+
+def _check_layout(config: VocSegConfig) -> None:
+    known = {field.name for field in dataclasses.fields(Layout)}
+    if config.layout is not None and set(config.layout) - known:
+        raise error("layout", config.layout, f"some of {', '.join(sorted(known))}")
+    for field in {"image_name", "mask_name"} & set(config.layout or ()):
+        Naming.parse(config.layout[field], field)
+
+
+def _check_map(config: VocSegConfig) -> None:
+    if not config.map_classes:
+        return
+    if config.name in {*RELEASES, SAMPLE}:
+        found = f"{config.map_classes!r} for {config.name}"
+        raise error("map_classes", found, "a name of your own for a dataset like that")
+    if config.task != "segmentation":
+        raise error("map_classes", config.map_classes, "none, because there are no masks")
+    config.class_map  # noqa: B018 - it checks the rules
+
+
+def _check_background(config: VocSegConfig) -> None:
+    known = dict.fromkeys((*config.class_names, *config.built_class_names))
+    if config.background and config.background not in known:
+        raise error("background", config.background, f"one of {_some(tuple(known))}")
+    fill = background_index(config.class_names, config.background)
+    if config.class_map:
+        fill = config.class_map.fill
+    needed = config.missing_mask == "background" and config.task == "segmentation"
+    if needed and fill is None:
+        raise ConfigError(
+            "option missing_mask",
+            found=f"'background', but none of the {len(config.class_names)} classes is known "
+            f"to be background: {_some(config.class_names)}",
+            expected="a class called background or bg, in any spelling, or the name of the "
+            "class that is background",
+            remedy='name the class with --background NAME (in a config: "background": '
+            '"NAME"), or leave images without a mask out with --missing_mask skip',
+        )
+
+
+def _check_splits(config: VocSegConfig, splits: Mapping[str, str | float]) -> None:
+    for split in splits:
+        check_split_name(split, "option splits")
+    ratios = {n: value for n, value in splits.items() if not isinstance(value, str)}
+    if ratios and len(ratios) < len(splits):
+        raise error("splits", dict(splits), "lists for all splits, or ratios for all")
+    if ratios:
+        check_ratios(ratios, "option splits")
+        return
+    for field in ("split_by", "group_by"):
+        value = getattr(config, field)
+        if value != getattr(type(config), field):
+            expected = "ratios with it, such as train=0.8,validation=0.2 (option splits)"
+            raise error(field, value, expected)
+
+
+def _check_tiles(config: VocSegConfig) -> None:
+    if config.tile is None:
+        for field in ("tile_overlap", "tile_format", "tile_quality"):
+            value = getattr(config, field)
+            if value != getattr(type(config), field):
+                raise error(field, value, "the option tile with it: the size of tiles")
+        return
+    if config.tile_quality is not None and config.tile_format != "jpeg":
+        expected = 'the option tile_format "jpeg" with it, as PNG has no quality'
+        raise error("tile_quality", config.tile_quality, expected)
+    if config.release or config.objects or config.task != "segmentation":
+        raise ConfigError(
+            "option tile",
+            found=f"{config.tile} for {_untiled(config)}",
+            expected="own data with masks, and without the feature objects",
+            remedy="leave tile out, or build the folder as own data (--name) without --objects",
+        )
+    config.tiling  # noqa: B018 - it checks the numbers
+
+
+def error(option: str, found: object, expected: str) -> ConfigError:
+    """Returns the error about an option.
+
+    Commands, JSON and Python all have the option, and not all of them a config's name.
+    """
+    return ConfigError(
+        f"option {option}",
+        found=repr(found),
+        expected=expected,
+        remedy=f"change {option}",
+    )
+
+
+def _untiled(config: VocSegConfig) -> str:
+    """Says why a config cannot have tiles."""
+    if config.release:
+        return f"the release {config.release}, whose lists and facts are about complete images"
+    return "objects, whose boxes are of complete images" if config.objects else config.task
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def check_split_name(name: str, where: object, kind: type[VocSegError] = ConfigError) -> None:
+    """Checks that TFDS takes a name for a split: letters, digits and `_`, and not `all`.
+
+    Args:
+      name: the split's name.
+      where: who gave the name, for the error.
+      kind: what to raise; a name that comes from a file is no wrong call.
+
+    Raises:
+      VocSegError: if TFDS does not take it.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_]+", name) or name == "all":
+        raise kind(
+            where,
+            found=f"the split name {name!r}",
+            expected="letters, digits and _, and not 'all', which TFDS reserves",
+            remedy='name the split yourself, such as "splits": {"train": "my list"}',
+        )
