@@ -1,5 +1,8 @@
 import io
+import pathlib
 import struct
+import subprocess
+import sys
 
 import numpy as np
 from PIL import Image
@@ -61,3 +64,39 @@ def test_a_webp_canvas_of_2_gb_is_refused_at_its_header():
     file = File(b"RIFF\x16\0\0\0WEBP" + canvas, "m")
     with pytest.raises(MaskError, match="65536 x 65536"):
         webp.check(file, MaskError)
+
+
+MEMORY_AFTER = """
+import concurrent.futures, io, threading
+from PIL import Image
+from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+
+buffer = io.BytesIO()
+Image.new("RGB", (4000, 4100)).save(buffer, "PNG", compress_level=1)
+together, alone = threading.Barrier(3), threading.Lock()
+
+
+def memory():
+    return int(open("/proc/self/status").read().partition("VmRSS:")[2].split()[0])
+
+
+def decode(_):
+    together.wait()
+    with alone:
+        pillow.decode(File(buffer.getvalue(), "m"), MaskError).height
+    together.wait()
+    return memory()
+
+
+before = memory()
+with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    print(max(pool.map(decode, range(3))) - before)
+"""
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="it needs Linux")
+def test_threads_keep_no_memory_of_the_large_images_that_they_decoded():
+    done = subprocess.run([sys.executable, "-c", MEMORY_AFTER], capture_output=True, check=True)
+    assert int(done.stdout) < 60_000  # kB; one such image takes 65,000

@@ -29,6 +29,9 @@ _FORMATS = {
 }
 _ORIENTATION = 0x0112
 _PIECE = 1 << 22  # pixels that are copied at once
+# Memory of large images in blocks that the C library gives back to the system at once. Those of
+# Pillow's own size, 16 MB, it keeps for the thread that had them.
+Image.core.set_block_size(1 << 26)
 _PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
 
 
