@@ -186,7 +186,7 @@ def test_images_are_decoded_unless_they_come_out_of_a_verified_archive(
 ):
     archive("good")
     decoded = []
-    monkeypatch.setattr(decoders, "check", lambda file, *_: decoded.append(file.where))
+    monkeypatch.setattr(decoders, "check_readable", lambda file, *_: decoded.append(file.where))
     built(tmp_path)
     (tmp_path / "data" / "voc_seg_tfrecord").rename(tmp_path / "gone")
     built(tmp_path, served[0] / "good")
