@@ -6,19 +6,11 @@ looked at twice, and every mask is the source's mask put through one table of 25
 
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
-import re
 
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.labels import VOID, background_index, plain, unprintable
+from voc_seg_tfrecord.labels import VOID, background_index, plain
+from voc_seg_tfrecord.masks.class_rules import listed, read_rules, rule_error
 
-_REST = "*"
 _VOID = "void"
-_FORM = (
-    "rules such as 'car,bus=vehicle; tree=void; *=background', in which * is every class that no "
-    "rule names"
-)
-_PART = re.compile(r'\s*(?:"([^"]*)"|([^",;=]+)|([,;=]))\s*')
-_SHOWN = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,10 +53,9 @@ class ClassMap:
         parts = []
         for index, name in [*enumerate(self.class_names), (VOID, _VOID)]:
             from_ = [n for n, i in zip(self.source_names, self.table, strict=True) if i == index]
-            more = f" and {len(from_) - _SHOWN} more" if len(from_) > _SHOWN else ""
             number = "" if index == VOID else f"{index} "
             if from_ and from_ != [name]:
-                parts.append(f"{number}{name} from {', '.join(from_[:_SHOWN])}{more}")
+                parts.append(f"{number}{name} from {listed(from_)}")
             elif from_:
                 parts.append(f"{number}{name}")
         return "; ".join(parts)
@@ -101,7 +92,7 @@ def parse(
     voids = {_VOID, *(word.casefold() for word in void if isinstance(word, str))}
     new_of: dict[str, str | None] = {}
     order: list[str] = []
-    for sources, target in _with_rest(_rules(text), source_names):
+    for sources, target in read_rules(text, source_names):
         if target is not None and target.casefold() in voids:
             _check_void(sources, target, source_names)
             new_of |= dict.fromkeys(sources)
@@ -112,7 +103,7 @@ def parse(
     _check_new_names(new_of, source_names)
     class_names = _ordered(list(dict.fromkeys(order)), new_of, background)
     if not class_names:
-        raise _error("a map that leaves no class", "at least one class that is not void")
+        raise rule_error("a map that leaves no class", "at least one class that is not void")
     return _class_map(tuple(source_names), class_names, new_of, background)
 
 
@@ -156,109 +147,11 @@ def _ordered(
     return tuple(names)
 
 
-Rule = tuple[list[str], str | None]
-"""Names of classes and their new class; None keeps each."""
-
-
-def _with_rest(
-    rules: list[tuple[list[str | None], str | None]], source_names: Sequence[str]
-) -> list[Rule]:
-    """Returns the rules with `*` written out, each class named once."""
-    said = [name for sources, _ in rules for name in sources if name is not None]
-    for name in said:
-        if name not in source_names:
-            alike = [n for n in source_names if plain(n) == plain(name)]
-            hint = f", but {alike[0]!r} is one" if alike else ""
-            shown = ", ".join(source_names[:12]) + (", ..." if len(source_names) > 12 else "")
-            raise _error(f"{name!r}, which is no class{hint}", f"some of {shown}")
-        if said.count(name) > 1:
-            raise _error(f"the class {name!r} in two places", "each class once")
-    rest = [name for name in source_names if name not in said]
-    stars = [target for sources, target in rules if None in sources]
-    if len(stars) > 1:
-        raise _error("* in two places", "* once")
-    if rest and not stars:
-        more = f" and {len(rest) - _SHOWN} more" if len(rest) > _SHOWN else ""
-        raise _error(
-            f"no rule for {', '.join(rest[:_SHOWN])}{more}",
-            "a rule for each class",
-            "add *=* to keep the others, *=void to leave them out of losses and metrics, or "
-            "*=background",
-        )
-    return [
-        ([name for s in sources for name in (rest if s is None else [s])], target)
-        for sources, target in rules
-    ]
-
-
-def _rules(text: str) -> list[tuple[list[str | None], str | None]]:
-    """Reads the rules; `*` is None on either side."""
-    rules = []
-    for rule in _split(_parts(text), ";"):
-        if not rule:  # behind the last semicolon
-            continue
-        sides = _split(rule, "=")
-        if len(sides) != 2 or len(sides[1]) != 1:
-            raise _error(f"{_joined(rule)!r}, which is no rule", _FORM)
-        words = _split(sides[0], ",")
-        if any(len(word) != 1 for word in words):
-            raise _error(f"{_joined(rule)!r}, which is no rule", _FORM)
-        sources, target = [word[0].name for word in words], sides[1][0].name
-        if target is None and sources != [None]:
-            raise _error(f"{_joined(rule)!r}", "*=* alone; * as new class keeps all others")
-        rules.append((sources, target))
-    if not rules:
-        raise _error("no rule", _FORM)
-    return rules
-
-
-@dataclasses.dataclass(frozen=True)
-class _Part:
-    text: str
-    sign: str = ""  # one of , ; =
-    quoted: bool = False
-
-    @property
-    def name(self) -> str | None:
-        return None if self.text == _REST and not self.quoted else self.text
-
-
-def _parts(text: str) -> list[_Part]:
-    parts, position = [], 0
-    while position < len(text):
-        found = _PART.match(text, position)
-        if not found:
-            raise _error(repr(text[position:]), _FORM, "close the double quotes")
-        quoted, name, sign = found.groups()
-        word = (quoted if quoted is not None else name or "").strip()
-        if not sign and (not word or unprintable(word)):
-            if word or quoted is not None:
-                raise _error(f"the name {word!r}", "a name without control characters")
-        else:
-            parts.append(_Part(word, sign or "", quoted is not None))
-        position = found.end()
-    return parts
-
-
-def _split(parts: Sequence[_Part], sign: str) -> list[list[_Part]]:
-    groups: list[list[_Part]] = [[]]
-    for part in parts:
-        if part.sign == sign:
-            groups.append([])
-        else:
-            groups[-1].append(part)
-    return groups
-
-
-def _joined(parts: Sequence[_Part]) -> str:
-    return "".join(part.sign or part.text for part in parts)
-
-
 def _check_void(sources: Sequence[str], target: str, source_names: Sequence[str]) -> None:
     """Checks that the masks have no class that is called as void is, and is another thing."""
     same = [n for n in source_names if n.casefold() == target.casefold() and n not in sources]
     if same:
-        raise _error(
+        raise rule_error(
             f"the new class {target!r}, which means void, beside a class {same[0]!r}",
             "one meaning for each name",
             f"map {same[0]} to void too, or give it another name",
@@ -278,13 +171,9 @@ def _check_new_names(new_of: Mapping[str, str | None], source_names: Sequence[st
             became = new_of[other] if other in source_names else other
             if became != new:
                 became = _VOID if became is None else became
-                raise _error(
+                raise rule_error(
                     f"the new name {new!r} for {source}, while there is {other!r}"
                     + (f", which becomes {became!r}" if other in source_names else ""),
                     "new names that nothing else is called, in any spelling",
                     "choose another name",
                 )
-
-
-def _error(found: str, expected: str, remedy: str = "change map_classes") -> ConfigError:
-    return ConfigError("option map_classes", found=found, expected=expected, remedy=remedy)
