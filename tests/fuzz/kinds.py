@@ -22,7 +22,8 @@ from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.formats import annotations, class_files, id_lists, images
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.interop import items
+from voc_seg_tfrecord.interop.items import make_items
+from voc_seg_tfrecord.interop.scan import scan_records
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.official import sbd
@@ -163,11 +164,11 @@ def hand_record(rng: random.Random) -> str:
             writer.write(record if rng.random() < 0.7 else damaged(rng, record))
         if rng.random() < 0.3:
             path.write_bytes(damaged(rng, path.read_bytes()))
-        scan = items.scan_records([path], epath.Path(folder))
+        scan = scan_records([path], epath.Path(folder))
         if scan.problems:
             raise scan.problems[0]
         spec = ExampleSpec(CLASSES, RULE)
-        for item in (item for split in items.make_items(scan).values() for item in split):
+        for item in (item for split in make_items(scan).values() for item in split):
             example = make_example(item.read(), spec)
             if not _inside(example["image/filename"]):
                 return f"WRONG name {example['image/filename']!r}"

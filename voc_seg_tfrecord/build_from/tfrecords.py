@@ -12,7 +12,8 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, SplitError
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.examples.source import Source
-from voc_seg_tfrecord.interop.items import RecordItem, Scan, make_items, scan_records
+from voc_seg_tfrecord.interop.items import RecordItem, make_items
+from voc_seg_tfrecord.interop.scan import Scan, scan_records
 from voc_seg_tfrecord.masks import luminance
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios

@@ -15,7 +15,8 @@ from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.interop.files import Record, Value, find_files, parse, read_records, unpacked
-from voc_seg_tfrecord.interop.items import make_items, scan_records
+from voc_seg_tfrecord.interop.items import make_items
+from voc_seg_tfrecord.interop.scan import scan_records
 
 SUMMARY = "build a dataset from hand-written TFRecords"
 

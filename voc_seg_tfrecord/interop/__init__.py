@@ -1,7 +1,7 @@
 """Records and trees that other code wrote or will read.
 
-Enter at `items.scan_records` for hand-written TFRecords, `shards.read` for built datasets and
-`export.export` for the way out. `files` reads record files by their `framing`, `layouts` knows what
-tutorials write, `values` reads a record by its layout, `names` says which names can be files. May
-import: up to `configs`.
+Enter at `scan.scan_records` for hand-written TFRecords, `shards.read` for built datasets and
+`export.export` for the way out. `items` makes a source's items of a scan, `files` reads record
+files by their `framing`, `layouts` knows what tutorials write, `values` reads a record by its
+layout, `names` says which names can be files. May import: up to `configs`.
 """
