@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 import pytest
 from support.paths import REPOSITORY
 
+from voc_seg_tfrecord.trees.apportion import apportion
 from voc_seg_tfrecord.trees.ratios import assign
-from voc_seg_tfrecord.trees.stratified import apportion, stratify
+from voc_seg_tfrecord.trees.stratified import stratify
 
 RATIOS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 SHARES = [Fraction(str(ratio)) for ratio in RATIOS.values()]
@@ -24,29 +25,6 @@ def numbered(labels):
 def covered(classes, splits):
     """How many pairs of a class and a split that has it there are."""
     return sum(len({c for i in ids for c in classes[i]}) for ids in splits)
-
-
-@pytest.mark.parametrize(
-    ("count", "parts"),
-    [
-        (0, [0, 0, 0]),
-        (1, [1, 0, 0]),
-        (2, [1, 1, 0]),
-        (3, [1, 1, 1]),
-        (4, [2, 1, 1]),
-        (5, [3, 1, 1]),
-        (9, [5, 2, 2]),
-        (100, [60, 20, 20]),
-        (101, [61, 20, 20]),
-    ],
-)
-def test_a_number_is_divided_by_the_largest_remainder_and_first_one_for_each(count, parts):
-    assert apportion(count, SHARES) == parts
-
-
-def test_small_shares_get_one_too():
-    shares = [Fraction("0.98"), Fraction("0.01"), Fraction("0.01")]
-    assert apportion(10, shares) == [8, 1, 1]
 
 
 @given(LABELS, st.integers(0, 5))
