@@ -28,6 +28,14 @@ def test_a_small_file_that_claims_more_pixels_than_bytes_can_hold_is_a_bomb():
         limits.check_pixels(13_000, 13_000, small, MaskError)
 
 
+def test_a_file_with_longer_rows_or_columns_than_libpng_reads_is_refused():
+    file = File(b"II*\0" + bytes(200), "m.tif")
+    limits.check_pixels(3, 1_000_000, file, MaskError)
+    for size in ((3, 1_000_001), (1_000_001, 3)):
+        with pytest.raises(MaskError, match="at most 1000000 pixels in a row or a column"):
+            limits.check_pixels(*size, file, MaskError)
+
+
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 @pytest.mark.parametrize("lossless", [False, True])
 def test_a_still_webp_of_a_common_size_passes(mode, lossless):
