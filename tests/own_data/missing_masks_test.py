@@ -1,8 +1,7 @@
-from etils import epath
 import pytest
 from support import exports
+from support.own_tree import config, write_own_tree
 
-from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, ListError
 from voc_seg_tfrecord.own_data.missing_masks import elsewhere, without_masks
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
@@ -12,16 +11,7 @@ LISTS = "ImageSets/Segmentation"
 
 @pytest.fixture
 def tree(tmp_path):
-    mask = exports.write_png(exports.truth("a"), color=0)
-    for image_id in "abc":
-        exports.put_image(tmp_path, f"JPEGImages/{image_id}.jpg")
-    for image_id in "ab":
-        exports.put(tmp_path, f"SegmentationClass/{image_id}.png", mask)
-    return lambda: open_tree(epath.Path(tmp_path), VocSegConfig(name="mine"))
-
-
-def config(**fields):
-    return VocSegConfig(name="mine", **fields)
+    return write_own_tree(tmp_path)
 
 
 def test_ids_without_a_mask_are_left_out_only_if_the_config_says_so(tree):

@@ -1,10 +1,8 @@
-from etils import epath
 import pytest
 from support import exports
+from support.own_tree import config, write_own_tree
 
-from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ListError
-from voc_seg_tfrecord.own_data.plan import open_tree
 from voc_seg_tfrecord.own_data.splitting import split_ids
 
 LISTS = "ImageSets/Segmentation"
@@ -12,16 +10,7 @@ LISTS = "ImageSets/Segmentation"
 
 @pytest.fixture
 def tree(tmp_path):
-    mask = exports.write_png(exports.truth("a"), color=0)
-    for image_id in "abc":
-        exports.put_image(tmp_path, f"JPEGImages/{image_id}.jpg")
-    for image_id in "ab":
-        exports.put(tmp_path, f"SegmentationClass/{image_id}.png", mask)
-    return lambda: open_tree(epath.Path(tmp_path), VocSegConfig(name="mine"))
-
-
-def config(**fields):
-    return VocSegConfig(name="mine", **fields)
+    return write_own_tree(tmp_path)
 
 
 def test_a_tree_without_lists_is_all_train_and_says_so(tree):

@@ -1,13 +1,12 @@
 """Images drawn by class, and crops placed on classes, on data with one class on 1 % of images."""
 
 import collections
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from support.painting import assert_same
 from support.rare_class import CLASSES, COUNT, build_rare
+from support.runs import assert_goes_on, digest, digest_elsewhere
 import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
@@ -83,33 +82,10 @@ def test_crops_on_classes_do_not_depend_on_order_or_batch(rare):
         assert_same(one[key], other[key])
 
 
-DIGEST = f"""
-import sys
-sys.path.insert(0, "tests")
-import tensorflow as tf, tensorflow_datasets as tfds
-tf.config.threading.set_inter_op_parallelism_threads(1)
-tf.config.threading.set_intra_op_parallelism_threads(1)
-tf.random.set_seed(99)
-options = tf.data.Options()
-options.threading.private_threadpool_size = 1
-from pipeline.recipes_test import digest, pipeline
-builder = tfds.builder_from_directory(sys.argv[1])
-batches = pipeline.training_batches(builder, **{ {**TRAINING, **BALANCED, "epochs": 2}!r})
-print(digest(batches.with_options(options)))
-"""
-
-
 def test_the_same_seed_gives_the_same_balanced_batches_in_another_process_with_one_thread(rare):
-    from pipeline.recipes_test import digest
-
-    other = subprocess.run(
-        [sys.executable, "-c", DIGEST, str(rare.data_dir)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    here = pipeline.training_batches(rare, **{**TRAINING, **BALANCED, "epochs": 2})
-    assert other.stdout.strip() == digest(here)
+    arguments = {**TRAINING, **BALANCED, "epochs": 2}
+    here = digest(pipeline.training_batches(rare, **arguments))
+    assert digest_elsewhere(rare, arguments) == here
 
 
 def test_a_balanced_run_that_starts_anew_goes_on_as_if_it_had_not_stopped(rare):
@@ -122,13 +98,7 @@ def test_a_balanced_run_that_starts_anew_goes_on_as_if_it_had_not_stopped(rare):
 
 def test_a_balanced_run_goes_on_from_a_saved_iterator(rare, tmp_path):
     dataset = pipeline.training_batches(rare, **{**TRAINING, **BALANCED, "epochs": 1})
-    iterator = iter(dataset)
-    next(iterator)
-    path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "run")
-    expected = next(iterator)
-    again = iter(dataset)
-    tf.train.Checkpoint(iterator=again).restore(path)
-    assert_same(next(again), expected)
+    assert_goes_on(dataset, tmp_path)
 
 
 def test_every_image_is_drawn_as_often_as_expected_rounded_down_or_up(rare):

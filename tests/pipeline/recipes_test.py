@@ -1,13 +1,10 @@
 """`read`, `training_batches` and `evaluation_batches` on a built dataset."""
 
-import hashlib
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from support.building import build
 from support.painting import assert_same
+from support.runs import assert_goes_on, digest, digest_elsewhere
 from support.small_tree import write_small_tree
 import tensorflow as tf
 
@@ -31,42 +28,12 @@ def filenames(dataset):
     return [example["image/filename"] for example in dataset.as_numpy_iterator()]
 
 
-def digest(dataset):
-    """Returns the sha256 of all that is in a dataset."""
-    found = hashlib.sha256()
-    for batch in dataset.as_numpy_iterator():
-        for name in sorted(batch):
-            value = batch[name]
-            found.update(b"".join(value) if value.dtype == object else value.tobytes())
-    return found.hexdigest()
-
-
 TRAINING = {"size": 24, "batch_size": 4, "seed": 3, "epochs": 2}
-
-# Run in another process, with one thread and a global seed of TensorFlow's.
-DIGEST = f"""
-import sys
-sys.path.insert(0, "tests")
-import tensorflow as tf, tensorflow_datasets as tfds
-tf.config.threading.set_inter_op_parallelism_threads(1)
-tf.config.threading.set_intra_op_parallelism_threads(1)
-tf.random.set_seed(99)
-options = tf.data.Options()
-options.threading.private_threadpool_size = 1
-from pipeline.recipes_test import digest, pipeline
-builder = tfds.builder_from_directory(sys.argv[1])
-print(digest(pipeline.training_batches(builder, **{TRAINING!r}).with_options(options)))
-"""
 
 
 def test_the_same_seed_gives_the_same_batches_in_another_process_with_one_thread(small):
-    other = subprocess.run(
-        [sys.executable, "-c", DIGEST, str(small.data_dir)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert other.stdout.strip() == digest(pipeline.training_batches(small, **TRAINING))
+    here = digest(pipeline.training_batches(small, **TRAINING))
+    assert digest_elsewhere(small, TRAINING) == here
 
 
 def test_another_seed_gives_other_batches(small):
@@ -81,14 +48,7 @@ def test_a_run_that_starts_anew_at_an_epoch_goes_on_as_if_it_had_not_stopped(sma
 
 
 def test_a_run_goes_on_from_a_saved_iterator(small, tmp_path):
-    dataset = pipeline.training_batches(small, **TRAINING)
-    iterator = iter(dataset)
-    next(iterator)
-    path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "run")
-    expected = next(iterator)
-    again = iter(dataset)
-    tf.train.Checkpoint(iterator=again).restore(path)
-    assert_same(next(again), expected)
+    assert_goes_on(pipeline.training_batches(small, **TRAINING), tmp_path)
 
 
 def test_an_example_is_moved_the_same_way_whatever_comes_before_it(small):

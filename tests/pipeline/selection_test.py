@@ -3,8 +3,8 @@
 import pytest
 from support.building import build
 from support.painting import assert_same
+from support.runs import assert_goes_on
 from support.small_tree import write_small_tree
-import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, pipeline
 from voc_seg_tfrecord.errors import ConfigError
@@ -81,13 +81,7 @@ def test_a_run_over_a_list_goes_on_from_a_saved_iterator(small, tmp_path, monkey
     monkeypatch.setattr(selection, "KEPT", 0)
     ids = [f"{n:03}" for n in range(0, 14, 2)]
     dataset = pipeline.training_batches(small, ids, size=24, batch_size=2)
-    iterator = iter(dataset)
-    next(iterator)
-    path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "run")
-    expected = next(iterator)
-    again = iter(dataset)
-    tf.train.Checkpoint(iterator=again).restore(path)
-    assert_same(next(again), expected)
+    assert_goes_on(dataset, tmp_path)
 
 
 @pytest.mark.parametrize(
