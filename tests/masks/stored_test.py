@@ -153,6 +153,13 @@ def test_numpy_files_of_every_version_and_order_are_read(version, order):
     assert (read(buffer.getvalue()).values == values).all()
 
 
+def test_a_numpy_file_that_holds_more_than_its_header_says_is_refused():
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros((5, 7), np.uint8))
+    with pytest.raises(MaskError, match=r"uint8\[5, 7\] in 36 bytes"):
+        stored.read_samples(File(buffer.getvalue() + b"\0", "m.npy"))
+
+
 @pytest.mark.parametrize("shape", [(60_000, 60_000), (-1, 3), (1 << 40, 1), (5, 8)])
 def test_a_numpy_header_that_claims_more_than_the_file_holds_asks_for_no_memory(shape):
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".encode()

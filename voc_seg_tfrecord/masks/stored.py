@@ -147,7 +147,7 @@ def _numbers(file: File) -> np.ndarray:
     if dtype.kind not in "iub":
         raise _bad_array(file, f"an array {dtype}{list(shape)}")
     held = len(file.data) - stream.tell()
-    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize > held:
+    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != held:
         raise _bad_array(file, f"an array {dtype}{list(shape)} in {held} bytes")
     array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
     return array.reshape(shape, order="F" if by_columns else "C")
