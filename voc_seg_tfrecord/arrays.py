@@ -130,7 +130,12 @@ def _crop_or_pad(
     return moved
 
 
-def _scale(scales: tuple[float, float], step: float, rng: np.random.Generator) -> float:
+def check_scales(scales: tuple[float, float], step: float) -> None:
+    """Checks the smallest and the largest scale, and the step between scales.
+
+    Raises:
+      ConfigError: if there is no scale between them, or one is not above 0.
+    """
     smallest, largest = scales
     if not 0 < smallest <= largest or step < 0:
         raise ConfigError(
@@ -138,6 +143,11 @@ def _scale(scales: tuple[float, float], step: float, rng: np.random.Generator) -
             found=f"{scales}, {step}",
             expected="a smallest scale above 0, a largest at least that, a step of 0 or more",
         )
+
+
+def _scale(scales: tuple[float, float], step: float, rng: np.random.Generator) -> float:
+    check_scales(scales, step)
+    smallest, largest = scales
     if not step:
         return rng.uniform(smallest, largest)
     return smallest + step * rng.integers(0, int((largest - smallest) / step + 1e-6), endpoint=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from voc_seg_tfrecord.arrays import check_scales
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import LABELS, MASK
 from voc_seg_tfrecord.labels import VOID
@@ -145,13 +146,8 @@ def _check_placing(example: Mapping[str, Any], class_crop: float, cat_max_ratio:
 
 
 def _scale(seed: tf.Tensor, scales: tuple[float, float], step: float) -> tf.Tensor:
+    check_scales(scales, step)
     smallest, largest = scales
-    if not 0 < smallest <= largest or step < 0:
-        raise ConfigError(
-            "scales, step",
-            found=f"{scales}, {step}",
-            expected="a smallest scale above 0, a largest at least that, a step of 0 or more",
-        )
     (fraction,) = uniform(seed, "scale", 1)
     if not step:
         return smallest + fraction * (largest - smallest)
