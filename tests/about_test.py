@@ -4,10 +4,10 @@ from support import exports
 from support.building import build
 
 from voc_seg_tfrecord import Builder, VocSegConfig, voc_palette
-from voc_seg_tfrecord.audit import preview
 from voc_seg_tfrecord.audit.dataset import open_built, palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.report.sheet import sheet
 
 SAID = {
     "description": "Cracks in walls.",
@@ -121,9 +121,9 @@ def test_a_preview_is_drawn_in_the_given_colours():
     }
     colors = voc_palette().copy()
     colors[1] = (1, 2, 3)
-    drawn = np.asarray(preview.sheet([example], ["background", "crack"], 0, colors))
+    drawn = np.asarray(sheet([example], ["background", "crack"], 0, colors))
     assert ((drawn == (1, 2, 3)).all(-1)).sum() >= 240 * 240
-    drawn = np.asarray(preview.sheet([example], ["background", "crack"], 0, voc_palette()))
+    drawn = np.asarray(sheet([example], ["background", "crack"], 0, voc_palette()))
     assert not (drawn == (1, 2, 3)).all(-1).any()
 
 

@@ -5,10 +5,11 @@ import argparse
 from etils import epath
 
 from voc_seg_tfrecord.audit.dataset import background, open_built, palette
-from voc_seg_tfrecord.audit.preview import check_ending, read, save, sheet
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.features import MASK
+from voc_seg_tfrecord.report.pick import read
+from voc_seg_tfrecord.report.sheet import check_ending, save, sheet
 
 SUMMARY = "draw images, masks, overlays and a legend"
 

@@ -1,6 +1,6 @@
 """The one door to Pillow: it decodes still images and encodes PNGs and JPEGs, as arrays and bytes.
 
-No other module imports Pillow, except `audit.preview`, which draws. Behind this door no file
+No other module imports Pillow, except those of `report`, which draw. Behind this door no file
 is animated or larger than the limit, and whatever Pillow raises is an error of this package
 that names the file.
 """

@@ -1,22 +1,16 @@
 """Draws examples of a built dataset: image, mask, overlay and a legend."""
 
 from collections.abc import Iterable, Sequence
-import itertools
 from typing import Any
 
 from etils import epath
 import numpy as np
 from PIL import Image, ImageDraw
-import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import records
-from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.errors import ConfigError, RecordError
+from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK
-from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.interop import shards
-from voc_seg_tfrecord.labels import VOID, voc_palette
+from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.report.overlay import class_colors, overlay
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".pdf")
 _CELL = 240  # pixels of an image's longer side
@@ -45,12 +39,7 @@ def sheet(
       An RGB image. Masks and void have the given colours. If these are VOC's, background is
       black, whichever class index it has.
     """
-    palette = voc_palette().copy()
-    own = np.array(palette if colors is None else colors, np.uint8)
-    if (own != palette).any():
-        palette = own
-    elif background:
-        palette[[0, background]] = palette[[background, 0]]
+    palette = class_colors(background, colors)
     rows = [_row(example, class_names, palette, background) for example in examples]
     width = max(row.width for row in rows)
     paper = Image.new("RGB", (width, sum(row.height for row in rows)), _PAPER)
@@ -59,31 +48,6 @@ def sheet(
         paper.paste(row, (0, top))
         top += row.height
     return paper
-
-
-def read(builder: tfds.core.DatasetBuilder, split: str, num: int) -> list[dict[str, Any]]:
-    """Reads and decodes the first examples of a split, for `sheet`.
-
-    Args:
-      builder: of a built dataset.
-      split: a split's name, or a slice such as `train[20:26]`.
-      num: how many examples; fewer, if the split has no more.
-
-    Raises:
-      RecordError: if they cannot be read.
-    """
-    serialized = itertools.islice(shards.read(builder, split), num)
-    return [_decoded(records.parse(one)) for one in serialized]
-
-
-def _decoded(record: Record) -> dict[str, Any]:
-    files = {n: File(record.bytes(n), f"{record.id}, {n}") for n in (IMAGE, MASK)}
-    image = pillow.decode(files[IMAGE], RecordError).values()
-    return {
-        FILENAME: record.bytes(FILENAME),
-        IMAGE: np.asarray(Image.fromarray(image).convert("RGB")),
-        MASK: records.pixels(files[MASK])[..., None],
-    }
 
 
 def check_ending(out: epath.Path) -> None:
@@ -126,9 +90,8 @@ def _row(
 ) -> Image.Image:
     mask = example[MASK][..., 0]
     image = example[IMAGE]
-    colors = palette[mask]
-    overlay = np.where(mask[..., None] == background, image, image // 2 + colors // 2)
-    cells = [_fit(pixels) for pixels in (image, colors, overlay)]
+    together = overlay(image, mask, palette, background)
+    cells = [_fit(pixels) for pixels in (image, palette[mask], together)]
     width = len(cells) * (_CELL + _GAP) + _GAP
     legend = _legend(mask, class_names, palette)
     height = _GAP + _TEXT + max(max(cell.height for cell in cells), len(legend) * _TEXT) + _GAP

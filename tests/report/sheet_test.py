@@ -3,8 +3,8 @@ from PIL import Image
 from support.building import build
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.audit import preview
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.report.sheet import sheet
 
 
 def test_a_sheet_shows_image_mask_and_overlay_in_their_colours():
@@ -12,7 +12,7 @@ def test_a_sheet_shows_image_mask_and_overlay_in_their_colours():
     mask[:120] = 255
     image = np.full((240, 240, 3), 100, np.uint8)
     example = {"image": image, "segmentation_mask": mask, "image/filename": b"a.jpg"}
-    pixels = np.asarray(preview.sheet([example], VOC_CLASSES, 0))
+    pixels = np.asarray(sheet([example], VOC_CLASSES, 0))
     assert tuple(pixels[200, 100]) == (100, 100, 100)
     assert tuple(pixels[200, 350]) == tuple(voc_palette()[15])
     assert tuple(pixels[50, 350]) == (224, 224, 192)
@@ -23,7 +23,7 @@ def test_background_is_black_and_not_laid_over_whichever_class_it_is():
     mask = np.full((240, 240, 1), 1, np.uint8)
     image = np.full((240, 240, 3), 100, np.uint8)
     example = {"image": image, "segmentation_mask": mask, "image/filename": b"a.jpg"}
-    pixels = np.asarray(preview.sheet([example], ["apple", "background"], 1))
+    pixels = np.asarray(sheet([example], ["apple", "background"], 1))
     assert tuple(pixels[200, 350]) == (0, 0, 0)
     assert tuple(pixels[200, 600]) == (100, 100, 100)
 
