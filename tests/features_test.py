@@ -22,7 +22,7 @@ ALLOWED = {
     "interop/layouts.py": {features.FILENAME, features.HEIGHT, features.WIDTH},
     # The option of a config.
     "configs/field_types.py": {features.INSTANCES},
-    "commands/arguments.py": {features.INSTANCES},
+    "commands/tree_arguments.py": {features.INSTANCES},
     "build_from/tree.py": {features.INSTANCES},
 }
 

@@ -10,7 +10,7 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 # A module imports from its own room and from what stands to its left.
 ORDER = re.split(
     r"[ <\n]+",
-    """errors labels pool features storage staging sums < formats < facts masks < examples
+    """errors wording labels pool features storage staging sums < formats < facts masks < examples
     < trees < configs < interop official own_data < sources about < audit
     < voc_seg_tfrecord_dataset_builder < build_from
     < arrays pipeline splits stats evaluation < report < commands""",

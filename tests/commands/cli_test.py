@@ -15,6 +15,7 @@ SHARED = {
     "__init__",
     "arguments",
     "tile_arguments",
+    "tree_arguments",
     "cli",
     "quiet",
 }  # modules that are not commands

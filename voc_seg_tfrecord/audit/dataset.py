@@ -1,49 +1,36 @@
-"""Opens built datasets by their TFDS name or by their folder."""
+"""Opens built datasets, and says what is known of them."""
 
 from collections.abc import Sequence
 
 from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import read_only_builder
-from tensorflow_datasets.core.utils import error_utils
 
 from voc_seg_tfrecord import sums
+from voc_seg_tfrecord.audit.lookup import INFO, find
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.features import LABEL, LABELS, MASK, SEGMENTATION, TILE_IMAGE_ID
 from voc_seg_tfrecord.labels import background_index, voc_palette
-
-INFO = "dataset_info.json"
-"""The file that makes a folder a dataset."""
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 
 def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.DatasetBuilder:
     """Opens a built dataset. Its config and its source are not needed.
 
     Args:
-      name: such as `voc_seg_tfrecord/2012`, with or without a version, or the path of a
-        version folder.
+      name: such as `voc_seg_tfrecord/2012` or `2012`, with or without a version, or the path of
+        a version folder; see `lookup`.
       data_dir: the folder of all datasets; TFDS's default if not given.
 
     Returns:
       A builder that can only read.
 
     Raises:
-      ConfigError: if there is no such dataset.
+      ConfigError: if there is no such dataset, or if the name stands for two.
       RecordError: if the files that describe it are damaged.
     """
-    folder = epath.Path(name).expanduser()
-    if not (folder / INFO).exists():
-        folder = _find(name, data_dir)
-    if folder is None:
-        place = data_dir or "TFDS's data_dir"
-        raise ConfigError(
-            name,
-            found=f"no such dataset in {place}, and no version folder at this path",
-            expected="a built dataset such as voc_seg_tfrecord/2012",
-            remedy="build it with `tfds build`, or name your datasets' folder with --data_dir",
-        )
+    folder = find(name, data_dir)
     sums.check(folder)
     try:
         builder = tfds.builder_from_directory(folder)
@@ -60,25 +47,9 @@ def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.D
     return builder
 
 
-def _find(name: str, data_dir: epath.PathLike | None) -> epath.Path | None:
-    """Returns the folder of a dataset, None if there is none."""
-    try:
-        # TFDS's public function opens it too, and says of a damaged one that there is none.
-        with error_utils.reraise_with_context(ValueError):  # it wants to add to errors
-            return read_only_builder._find_builder_dir(name, data_dir=data_dir)
-    except ValueError:  # no name that TFDS takes
-        return None
-
-
 def _brief(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def split_name(name: str) -> tuple[str, list[str]]:
-    """Divides `DATASET@SPLIT` into the dataset's name and its splits; `+` joins several."""
-    dataset, at, splits = name.partition("@")
-    return dataset, splits.split("+") if at else []
 
 
 def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> list[str]:
@@ -91,7 +62,7 @@ def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> li
         if split not in builder.info.splits:
             raise ConfigError(
                 f"{builder.info.full_name}@{split}",
-                found="no such split",
+                found=f"no such split{did_you_mean(split, builder.info.splits)}",
                 expected=f"one of {', '.join(builder.info.splits)}",
             )
     return list(wanted or builder.info.splits)

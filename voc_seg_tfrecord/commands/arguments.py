@@ -1,130 +1,29 @@
-"""The arguments that tell `build` and `check` about a tree, and those that name datasets."""
+"""Arguments that several commands have, and the forms in which their values are written."""
 
 import argparse
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import TypeVar
 
-from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.decision import By
 
 T = TypeVar("T")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments about a tree to a command."""
+def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Adds positional arguments that name built datasets, and `--data_dir`."""
+    for name in names:
+        parser.add_argument(
+            name,
+            metavar=name.upper(),
+            help="a built dataset: voc_seg_tfrecord/CONFIG, or the path of its version folder",
+        )
+    add_data_dir(parser)
+
+
+def add_data_dir(parser: argparse.ArgumentParser) -> None:
+    """Adds `--data_dir` of commands that read built datasets."""
     parser.add_argument(
-        "root",
-        metavar="ROOT",
-        help="the folder that your labelling tool exported, or its .zip or .tar",
-    )
-    _add_classes(parser.add_argument_group("classes and masks"))
-    _add_folders(parser.add_argument_group("folders and splits"))
-
-
-def _add_classes(classes: argparse._ArgumentGroup) -> None:
-    classes.add_argument(
-        "--class_names",
-        help="names in mask order, separated by commas, or voc for VOC's 21; default: read from "
-        "the class file in ROOT",
-    )
-    classes.add_argument(
-        "--background",
-        metavar="NAME",
-        help="name of the class that is background; needed only if it is not called background "
-        "or bg, in any spelling",
-    )
-    classes.add_argument(
-        "--background_first",
-        action="store_true",
-        help="make background class 0; the classes of the masks move with their names",
-    )
-    classes.add_argument(
-        "--map_classes",
-        metavar="RULES",
-        default="",
-        help="merge, drop and reorder classes, such as 'car,bus=vehicle; tree=void; *=background'; "
-        "* is every class that no rule names, and *=* keeps them; default: each class stays",
-    )
-    classes.add_argument(
-        "--masks_by",
-        choices=get_args(By),
-        help="read classes from values (index) or colours; default: detected",
-    )
-    classes.add_argument(
-        "--values",
-        help="class index by mask value, such as 0=0,255=1; implies --masks_by index",
-    )
-    classes.add_argument(
-        "--void",
-        help="values, names (in any spelling) or colours that mean void, separated by blanks, "
-        "such as '255 ignore 224,224,192'",
-    )
-    classes.add_argument(
-        "--missing_mask",
-        choices=get_args(MissingMask),
-        help="what to do about a listed image without a mask: stop (error), leave the image out "
-        "(skip), or give it a mask of the background class (background); default: skip",
-    )
-    classes.add_argument(
-        "--missing_image",
-        choices=get_args(MissingImage),
-        help="what to do about a listed id without an image: stop (error), or leave it out "
-        "(skip); default: error",
-    )
-    classes.add_argument(
-        "--exif",
-        choices=get_args(Exif),
-        help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
-        "demands (auto), always (apply), or never (ignore); default: auto",
-    )
-
-
-def _add_folders(folders: argparse._ArgumentGroup) -> None:
-    folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
-    folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
-    folders.add_argument(
-        "--lists", help="folder of id lists, relative to ROOT; . is ROOT itself; default: detected"
-    )
-    folders.add_argument(
-        "--mask_name",
-        metavar="PATTERN",
-        help="how masks are named, {id} being the image's name without its ending, such as "
-        "'gt_{id}.png'; default: {id} with any ending",
-    )
-    folders.add_argument(
-        "--image_name",
-        metavar="PATTERN",
-        help="how images are named, if only a part of their name is in the mask's, such as "
-        "'image_{id}.jpg'; default: {id} with any ending",
-    )
-    folders.add_argument(
-        "--instance_masks", action="store_true", help="add the feature instance_mask"
-    )
-    folders.add_argument("--objects", action="store_true", help="add the feature objects (boxes)")
-    folders.add_argument(
-        "--splits",
-        help="ratios such as train=0.8,validation=0.2, or lists such as train=my_list; default: "
-        "the lists in ROOT",
-    )
-    folders.add_argument(
-        "--split_by",
-        choices=get_args(SplitBy),
-        help="assign images to ratios by a hash of their ids, or stratified: exact numbers, and "
-        "each class in each split where the data allow; default: hash",
-    )
-    folders.add_argument(
-        "--group_by",
-        metavar="RULE",
-        default="",
-        help="images that stay in one split, with ratios: those of one folder (folder), with the "
-        "same text before the first _ (prefix:_), or for which a regular expression finds the "
-        "same (regex:PATTERN)",
-    )
-    add_seed(folders)
-    folders.add_argument(
-        "--allow_overlap", action="store_true", help="allow an image to be in several splits"
+        "--data_dir", help="the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"
     )
 
 
@@ -133,43 +32,6 @@ def add_seed(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="seed for assigning ids to splits by ratio (0)"
     )
-
-
-def fields(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns what the user said, as arguments of `find_config_of`.
-
-    Raises:
-      ConfigError: if an option is not written as its help says.
-    """
-    said: dict[str, Any] = {
-        "background_first": args.background_first,
-        "instance_mask": args.instance_masks or None,
-        "objects": args.objects or None,
-        "overlap": args.allow_overlap,
-        "map_classes": args.map_classes,
-        "group_by": args.group_by,
-        "seed": args.seed,
-        "images": args.images,
-        "masks": args.masks,
-        "lists": args.lists,
-        "image_name": args.image_name,
-        "mask_name": args.mask_name,
-    }
-    for name in ("masks_by", "missing_mask", "missing_image", "exif", "split_by"):
-        if getattr(args, name) is not None:
-            said[name] = getattr(args, name)
-    if args.background:
-        said["background"] = args.background
-    if args.class_names:
-        said["class_names"] = [name.strip() for name in args.class_names.split(",")]
-    if args.values:
-        values = pairs("--values", args.values, _integer)
-        said["values"] = {_integer("--values", value): index for value, index in values.items()}
-    if args.void:
-        said["void"] = [_void(word) for word in args.void.split()]
-    if args.splits:
-        said["splits"] = pairs("--splits", args.splits, _source)
-    return said
 
 
 def pairs(option: str, text: str, convert: Callable[[str, str], T]) -> dict[str, T]:
@@ -195,13 +57,6 @@ def pairs(option: str, text: str, convert: Callable[[str, str], T]) -> dict[str,
     return {name: convert(option, value) for name, value in parts}
 
 
-def _integer(option: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConfigError(option, found=repr(text), expected="a whole number") from None
-
-
 def ratio(option: str, text: str) -> float:
     """Returns a ratio.
 
@@ -217,35 +72,3 @@ def ratio(option: str, text: str) -> float:
 def word(_: str, text: str) -> str:
     """Returns the text itself."""
     return text
-
-
-def _source(_: str, text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _void(word: str) -> int | str | tuple[int, ...]:
-    parts = word.split(",")
-    if len(parts) == 3 and all(part.isdigit() for part in parts):
-        return tuple(int(part) for part in parts)
-    return int(word) if word.lstrip("-").isdigit() else word
-
-
-def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Adds positional arguments that name built datasets, and `--data_dir`."""
-    for name in names:
-        parser.add_argument(
-            name,
-            metavar=name.upper(),
-            help="a built dataset: voc_seg_tfrecord/CONFIG, or the path of its version folder",
-        )
-    add_data_dir(parser)
-
-
-def add_data_dir(parser: argparse.ArgumentParser) -> None:
-    """Adds `--data_dir` of commands that read built datasets."""
-    parser.add_argument(
-        "--data_dir", help="the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"
-    )

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.audit import class_counts
 from voc_seg_tfrecord.build_from.describe import describe
 from voc_seg_tfrecord.build_from.run import check_free
 from voc_seg_tfrecord.build_from.tree import build_plan, find_config
-from voc_seg_tfrecord.commands import about_arguments, arguments, class_table, tile_arguments
+from voc_seg_tfrecord.commands import about_arguments, class_table, tile_arguments, tree_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, share_advice
 from voc_seg_tfrecord.masks.class_counts import missing
@@ -31,7 +31,7 @@ _SHOWN = 5  # problems that stop a build
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add(parser)
+    tree_arguments.add(parser)
     tile_arguments.add(parser)
     about_arguments.add(parser)
     parser.add_argument("--name", required=True, help="the dataset will be voc_seg_tfrecord/NAME")
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Shows the plan, builds the dataset, and says how to load it."""
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
-    fields = {"trust_images": args.trust_images, **arguments.fields(args)}
+    fields = {"trust_images": args.trust_images, **tree_arguments.fields(args)}
     fields |= tile_arguments.fields(args) | about_arguments.fields(args)
     with unpacked(args.root) as root:
         return _build(args, root, fields)

@@ -11,7 +11,7 @@ from etils import epath
 
 from voc_seg_tfrecord.build_from.describe import describe
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
-from voc_seg_tfrecord.commands import arguments, class_table
+from voc_seg_tfrecord.commands import class_table, tree_arguments
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError, share_advice
 from voc_seg_tfrecord.labels import VOID
@@ -33,7 +33,7 @@ _EFFECTS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add(parser)
+    tree_arguments.add(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
@@ -61,7 +61,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
 def _check(
     args: argparse.Namespace, root: epath.Path
 ) -> tuple[VocSegConfig | None, findings.Report]:
-    said = arguments.fields(args)
+    said = tree_arguments.fields(args)
     try:
         tree, config = find_config_of(root, name="check", **said)
         return config, check_tree(tree, config)

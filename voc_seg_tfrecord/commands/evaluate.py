@@ -5,7 +5,8 @@ over all pixels that are not void, IoU per class, and the mean over the classes 
 import argparse
 import json
 
-from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
+from voc_seg_tfrecord.audit.dataset import check_splits, open_built
+from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 

@@ -8,7 +8,8 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
+from voc_seg_tfrecord.audit.dataset import check_splits, open_built
+from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError, SourceError
 from voc_seg_tfrecord.facts import named_lists

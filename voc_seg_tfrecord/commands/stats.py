@@ -11,7 +11,8 @@ import dataclasses
 import json
 import sys
 
-from voc_seg_tfrecord.audit.dataset import check_splits, open_built, split_name
+from voc_seg_tfrecord.audit.dataset import check_splits, open_built
+from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"

@@ -4,7 +4,8 @@ values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with VOC's
 
 import argparse
 
-from voc_seg_tfrecord.audit.dataset import open_built, split_name
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 

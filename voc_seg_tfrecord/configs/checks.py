@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import re
 from typing import TYPE_CHECKING, Literal, get_args
@@ -16,6 +16,7 @@ from voc_seg_tfrecord.masks.decision import By
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.naming import Naming
 from voc_seg_tfrecord.trees.ratios import check_ratios
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.configs.config import VocSegConfig
@@ -56,8 +57,8 @@ def check(config: VocSegConfig) -> None:
     _check_background(config)
     for field, choices in _CHOICES.items():
         if getattr(config, field) not in choices:
-            known = ", ".join(choice for choice in choices if choice)
-            raise error(field, getattr(config, field), f"one of {known}")
+            known = [choice for choice in choices if choice]
+            raise error(field, getattr(config, field), f"one of {', '.join(known)}", known)
     _check_layout(config)
     _check_splits(config, config.splits or {})
     config.grouping  # noqa: B018 - it checks the rule
@@ -66,7 +67,7 @@ def check(config: VocSegConfig) -> None:
 
 def _check_release(config: VocSegConfig) -> None:
     if config.release and config.release not in RELEASES:
-        raise error("release", config.release, f"one of {', '.join(RELEASES)}")
+        raise error("release", config.release, f"one of {', '.join(RELEASES)}", RELEASES)
     if config.strict and not config.release:
         raise error("strict", True, "a release whose lists can be checked")
     if config.strict and config.splits is not None:
@@ -113,7 +114,7 @@ def _check_map(config: VocSegConfig) -> None:
 def _check_background(config: VocSegConfig) -> None:
     known = dict.fromkeys((*config.class_names, *config.built_class_names))
     if config.background and config.background not in known:
-        raise error("background", config.background, f"one of {_some(tuple(known))}")
+        raise error("background", config.background, f"one of {_some(tuple(known))}", known)
     fill = background_index(config.class_names, config.background)
     if config.class_map:
         fill = config.class_map.fill
@@ -166,14 +167,15 @@ def _check_tiles(config: VocSegConfig) -> None:
     config.tiling  # noqa: B018 - it checks the numbers
 
 
-def error(option: str, found: object, expected: str) -> ConfigError:
+def error(option: str, found: object, expected: str, known: Iterable[str] = ()) -> ConfigError:
     """Returns the error about an option.
 
-    Commands, JSON and Python all have the option, and not all of them a config's name.
+    Commands, JSON and Python all have the option, and not all of them a config's name. What is
+    like one of the known names is told to be.
     """
     return ConfigError(
         f"option {option}",
-        found=repr(found),
+        found=repr(found) + did_you_mean(str(found), known),
         expected=expected,
         remedy=f"change {option}",
     )

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 MAX_NAME_BYTES = 200
 """Bytes of a config's name: a folder has it, and file systems take 255."""
@@ -65,7 +66,7 @@ def check_known(fields: Mapping[str, object], known: Sequence[str]) -> None:
         if field not in known:
             raise ConfigError(
                 f"option {field}",
-                found="no such option",
+                found=f"no such option{did_you_mean(field, known)}",
                 expected=f"one of {', '.join(known)}",
                 remedy=f"leave {field} out, or correct its name",
             )

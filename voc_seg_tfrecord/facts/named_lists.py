@@ -7,6 +7,7 @@ import functools
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 _IN_2012 = "2007_"
 
@@ -57,7 +58,7 @@ def ids(name: str) -> tuple[str, ...]:
     if name not in named():
         raise ConfigError(
             f"list {name!r}",
-            found="no such list",
+            found=f"no such list{did_you_mean(name, named())}",
             expected=f"one of {', '.join(named())}",
         )
     entry = named()[name]

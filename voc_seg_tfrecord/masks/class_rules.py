@@ -10,6 +10,7 @@ import re
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import plain, unprintable
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 _REST = "*"
 _FORM = (
@@ -58,7 +59,8 @@ def _with_rest(
     for name in said:
         if name not in source_names:
             alike = [n for n in source_names if plain(n) == plain(name)]
-            hint = f", but {alike[0]!r} is one" if alike else ""
+            near = did_you_mean(name, source_names)
+            hint = f", but {alike[0]!r} is one" if alike else near
             shown = ", ".join(source_names[:12]) + (", ..." if len(source_names) > 12 else "")
             raise rule_error(f"{name!r}, which is no class{hint}", f"some of {shown}")
         if said.count(name) > 1:

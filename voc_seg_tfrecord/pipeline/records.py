@@ -13,6 +13,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import FILENAME, FILL
 from voc_seg_tfrecord.pipeline.contents import Example
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 # As TFDS reads: number of files in turn, records of each, bytes read at once.
 _CYCLE, _BLOCK, _BUFFER = 16, 16, 8 << 20
@@ -78,7 +79,8 @@ def parser(
     if unknown:
         raise ConfigError(
             builder.info.full_name,
-            found=f"no feature {', '.join(unknown)}",
+            found=f"no feature {', '.join(unknown)}"
+            + did_you_mean(unknown[0], builder.info.features),
             expected=f"some of {', '.join(sorted(builder.info.features))}",
         )
     wanted = tfds.features.FeaturesDict({name: builder.info.features[name] for name in names})

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.trees.layout import (
 )
 from voc_seg_tfrecord.trees.listing import Names, index_files
 from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 LIST_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
 """Names of text files that are lists of ids whatever they hold."""
@@ -121,7 +122,8 @@ class VocTree:
         """
         path = self.list_path(name)
         if not path.exists():
-            there = ", ".join(f"{n}.txt" for n in self.list_names())
+            names = self.list_names()
+            there = ", ".join(f"{n}.txt" for n in names) + did_you_mean(name, names)
             raise LayoutError(
                 path,
                 found="no such list" + (f", but {there}" if there else ""),

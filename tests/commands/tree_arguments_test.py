@@ -3,7 +3,7 @@ import argparse
 import pytest
 from support import exports
 
-from voc_seg_tfrecord.commands import arguments, cli
+from voc_seg_tfrecord.commands import arguments, cli, tree_arguments
 from voc_seg_tfrecord.errors import ConfigError
 
 # Calls that are wrong whatever the tree holds, and words of their message.
@@ -119,6 +119,6 @@ def test_a_name_that_is_given_twice_is_refused():
 
 def test_void_takes_values_names_and_colours():
     parser = argparse.ArgumentParser()
-    arguments.add(parser)
+    tree_arguments.add(parser)
     args = parser.parse_args(["ROOT", "--void", "255 ignore 224,224,192 -1"])
-    assert arguments.fields(args)["void"] == [255, "ignore", (224, 224, 192), -1]
+    assert tree_arguments.fields(args)["void"] == [255, "ignore", (224, 224, 192), -1]
