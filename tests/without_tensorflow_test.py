@@ -59,6 +59,7 @@ def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
         "preview {folder} --out {out}/sheet.png --split train[1:]",
         "export {folder} --layout voc --out {out}/tree",
         "export {folder} --layout deeplab --out {out}/records",
+        "export {folder} --layout parquet --out {out}/parquet",
         "evaluate {folder}@train --predictions {predictions}",
     ],
 )

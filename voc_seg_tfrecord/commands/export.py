@@ -1,4 +1,4 @@
-"""Writes a built dataset as plain TFRecords or as a VOC tree."""
+"""Writes a built dataset as plain TFRecords, as a VOC tree or as Parquet files."""
 
 import argparse
 from typing import get_args
@@ -8,7 +8,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.interop.export import LayoutName, export
 
-SUMMARY = "write a built dataset as plain TFRecords or as a VOC tree"
+SUMMARY = "write a built dataset as plain TFRecords, a VOC tree or Parquet files"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,21 +20,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=get_args(LayoutName),
         help="what to write. raw: TFRecords with pixels in image_raw and label_raw; deeplab: "
         "TFRecords with DeepLab's features, image/encoded and others; voc: a tree with "
-        "JPEGImages, SegmentationClass and ImageSets",
+        "JPEGImages, SegmentationClass and ImageSets; parquet: every feature as a column, as "
+        "Hugging Face's datasets.load_dataset(FOLDER) reads them",
     )
     parser.add_argument(
         "--out", required=True, metavar="FOLDER", help="folder to write; must be new or empty"
     )
-    parser.add_argument("--num_shards", type=int, default=1, help="TFRecord files per split (1)")
+    parser.add_argument(
+        "--num_shards",
+        type=int,
+        help="files per split, of raw, deeplab and parquet; default: 1, and of parquet as many as "
+        "have about 500 MB each",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Exports and says what was written."""
-    if args.num_shards < 1:
+    if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
     builder = open_built(args.dataset, args.data_dir)
-    counts = export(builder, args.out, layout=args.layout, num_shards=args.num_shards)
-    for split, count in counts.items():
+    written = export(builder, args.out, layout=args.layout, num_shards=args.num_shards)
+    for split, count in written.counts.items():
         print(f"{split}: {count} examples")
+    for note in written.notes:
+        print(f"note: {note}")
     print(f"written to {args.out}")
     return 0

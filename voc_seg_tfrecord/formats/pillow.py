@@ -13,7 +13,7 @@ import io
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.formats import webp
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, describe, kind_of
@@ -28,6 +28,8 @@ _FORMATS = {
     Kind.WEBP: "WEBP",
 }
 _ORIENTATION = 0x0112
+_TURNS = range(2, 9)  # orientations that are not upright
+_PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
 _PIECE = 1 << 22  # pixels that are copied at once
 # Memory of large images in blocks that the C library gives back to the system at once. Those of
 # Pillow's own size, 16 MB, it keeps for the thread that had them.
@@ -153,6 +155,24 @@ def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
     with _translated(file.where, error):
         width, height = _opened(file, error).size
         return height, width
+
+
+def is_turned(file: File) -> bool:
+    """Says whether readers that apply an orientation show an image otherwise than it is stored.
+
+    The orientation may stand in EXIF, in XMP, or in a text of a PNG. One that cannot be read
+    counts as well, because such readers fail on it.
+
+    Raises:
+      ImageError: if it is not an image.
+    """
+    image = _opened(file, ImageError)
+    if kind_of(file.data) is Kind.PNG and not any(kind in file.data for kind in _PNG_TEXTS):
+        return False  # Pillow decodes a PNG to see whether such a chunk follows the pixels
+    try:
+        return image.getexif().get(_ORIENTATION) in _TURNS
+    except Exception:  # whatever the damage leads Pillow to
+        return True
 
 
 def decode_sixteen_bits(

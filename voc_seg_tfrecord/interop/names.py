@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 import unicodedata
 
+from voc_seg_tfrecord.errors import RecordError
+
 MAX_BYTES = 240
 """Bytes of one part of a path, in UTF-8: file systems take 255, and an ending may be added."""
 
@@ -29,6 +31,21 @@ def fault(name: str) -> str:
     if longest > MAX_BYTES or len(name.encode()) > _MAX_PATH:
         return f"has {max(longest, len(name.encode()))} bytes"
     return ""
+
+
+def check(name: str, where: object) -> None:
+    """Checks that a name can be that of a file below a folder.
+
+    Raises:
+      RecordError: if it cannot.
+    """
+    if found := fault(name):
+        raise RecordError(
+            where,
+            found=f"the name {shown(name)}, which {found}",
+            expected="the name of a file below a folder",
+            remedy="build the dataset again with other names",
+        )
 
 
 def shown(name: str) -> str:
