@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from support import exports
 from support.building import build
@@ -7,7 +6,6 @@ from voc_seg_tfrecord import Builder, VocSegConfig, voc_palette
 from voc_seg_tfrecord.audit.dataset import open_built, palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.report.sheet import sheet
 
 SAID = {
     "description": "Cracks in walls.",
@@ -111,20 +109,6 @@ def test_a_release_and_a_tree_without_colours_have_vocs_palette(tmp_path, sample
         tmp_path / "export",
     )
     assert (palette(builder) == voc_palette()).all()
-
-
-def test_a_preview_is_drawn_in_the_given_colours():
-    example = {
-        "image": np.zeros((240, 240, 3), np.uint8),
-        "image/filename": b"a",
-        "segmentation_mask": np.ones((240, 240, 1), np.uint8),
-    }
-    colors = voc_palette().copy()
-    colors[1] = (1, 2, 3)
-    drawn = np.asarray(sheet([example], ["background", "crack"], 0, colors))
-    assert ((drawn == (1, 2, 3)).all(-1)).sum() >= 240 * 240
-    drawn = np.asarray(sheet([example], ["background", "crack"], 0, voc_palette()))
-    assert not (drawn == (1, 2, 3)).all(-1).any()
 
 
 def test_the_sample_does_not_cite_voc(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 import voc_seg_tfrecord
 
-HEAVY = ("tensorflow", "apache_beam", "scipy", "keras", "requests")
+HEAVY = ("tensorflow", "apache_beam", "scipy", "keras", "requests", "matplotlib")
 MODULES = {
     "arrays": "center_crop_or_pad",
     "leaks": "shared",
@@ -53,6 +53,11 @@ def test_a_fresh_process_can_import_every_public_module_from_the_package():
         "voc_seg_tfrecord.stats",
         "voc_seg_tfrecord.audit.verify",
     ]
+
+
+def test_preview_is_a_function_of_the_package_and_listed():
+    assert callable(voc_seg_tfrecord.preview)
+    assert "preview" in dir(voc_seg_tfrecord)
 
 
 @pytest.mark.parametrize(("module", "function"), MODULES.items())

@@ -57,6 +57,7 @@ def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
         "stats {folder}",
         "leaks {folder}@train {folder}@validation",
         "preview {folder} --out {out}/sheet.png --split train[1:]",
+        "preview {folder} --out {out}/sheet.jpg --by_class --seed 1",
         "export {folder} --layout voc --out {out}/tree",
         "export {folder} --layout deeplab --out {out}/records",
         "export {folder} --layout parquet --out {out}/parquet",

@@ -3,11 +3,11 @@
 Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecord')` and
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
 imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `splits`, `stats` and
-`verify` are imported when they are first asked for.
+`verify`, and the function `preview`, are imported when they are first asked for.
 """
 
 import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.build_from.memory import from_arrays
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
@@ -15,6 +15,9 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.report.figure import preview as preview
 
 __all__ = [
     "VOC_CLASSES",
@@ -37,13 +40,17 @@ _MODULES = {
     "stats": "stats",
     "verify": "audit.verify",
 }
+# Functions that import Matplotlib, and the modules that hold them.
+_FUNCTIONS = {"preview": "report.figure"}
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULES, *_FUNCTIONS})

@@ -1,19 +1,41 @@
+from etils import epath
+import numpy as np
 from PIL import Image
 import pytest
+from support import exports
+from support.building import build
+from support.paths import DUMMY_DATA
 
+from voc_seg_tfrecord import VocSegConfig, builder_from_tree, voc_palette
+from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.report.cell import PANEL
+from voc_seg_tfrecord.report.picture_file import save
 
 
 def preview(sample, out, *words):
     return cli.main(["preview", str(sample.data_dir), "--out", str(out), *words])
 
 
+def has(path, color):
+    with Image.open(path) as image:
+        return (np.asarray(image.convert("RGB")) == color).all(-1).sum()
+
+
 def test_the_number_of_examples_is_the_number_of_rows(sample, tmp_path, capsys):
-    assert preview(sample, tmp_path / "one.png", "--split", "train", "--num", "1") == 0
-    assert preview(sample, tmp_path / "two.png", "--split", "train", "--num", "2") == 0
+    assert preview(sample, tmp_path / "one.png", "--num", "1") == 0
+    assert preview(sample, tmp_path / "two.png", "--num", "2") == 0
     assert "2 examples of train" in capsys.readouterr().out
     with Image.open(tmp_path / "one.png") as one, Image.open(tmp_path / "two.png") as two:
         assert two.height > 1.5 * one.height
+
+
+def test_columns_stand_side_by_side(sample, tmp_path):
+    assert preview(sample, tmp_path / "a.png", "--columns", "3") == 0
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.width > 9 * PANEL
+        assert image.height < 2 * PANEL
 
 
 def test_a_slice_of_a_split_is_drawn(sample, tmp_path, capsys):
@@ -21,22 +43,107 @@ def test_a_slice_of_a_split_is_drawn(sample, tmp_path, capsys):
     assert "2 examples of train[1:3]" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [("--split", "trian"), ("--num", "0")])
+def test_train_is_drawn_although_it_is_not_the_first_split(sample, tmp_path, capsys):
+    assert next(iter(open_built(str(sample.data_dir)).info.splits)) == "test"
+    assert preview(sample, tmp_path / "a.png") == 0
+    assert capsys.readouterr().out == f"3 examples of train in {tmp_path / 'a.png'}\n"
+
+
+def test_ids_are_found_in_every_split(sample, tmp_path, capsys):
+    assert preview(sample, tmp_path / "a.png", "--ids", "2010_000004,2007_000001") == 0
+    assert "2 examples of train, test, validation" in capsys.readouterr().out
+    assert has(tmp_path / "a.png", voc_palette()[1]) > 1000  # the aeroplane
+
+
+def test_an_unknown_id_is_refused_with_the_nearest_ones(sample, tmp_path, capsys):
+    assert preview(sample, tmp_path / "a.png", "--ids", "2007_00001") == 2
+    error = capsys.readouterr().err
+    assert "id '2007_00001': no such example in train, test, validation; did you mean" in error
+    assert "2007_000001" in error
+
+
+def test_classes_without_an_example_are_named(sample, tmp_path, capsys):
+    assert preview(sample, tmp_path / "a.png", "--by_class") == 0
+    said = capsys.readouterr().out
+    assert "5 examples of train" in said
+    (absent,) = (line for line in said.splitlines() if line.startswith("in no example of train: "))
+    assert "boat" in absent
+    assert "dog" not in absent
+    assert "background" not in absent
+
+
+def test_a_datasets_own_colours_are_painted(tmp_path):
+    exports.cvat(tmp_path / "export")  # whose class file has these colours, not in this order
+    own = builder_from_tree(tmp_path / "export", name="own", data_dir=tmp_path / "data")
+    assert preview(own, tmp_path / "a.png") == 0
+    assert preview(own, tmp_path / "b.png", "--by_class") == 0
+    for name, color in exports.COLORS.items():
+        assert has(tmp_path / "a.png", color) > 1000, name
+        assert has(tmp_path / "b.png", color) > 1000, name
+    assert not has(tmp_path / "a.png", voc_palette()[1])
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.PNG", "a.jpg", "a.JPEG"])
+def test_the_file_is_what_its_ending_says(sample, tmp_path, name):
+    assert preview(sample, tmp_path / name, "--num", "1") == 0
+    with Image.open(tmp_path / name) as image:
+        assert image.format == ("PNG" if name.lower().endswith("png") else "JPEG")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--split", "trian"),
+        ("--num", "0"),
+        ("--num", "-1"),
+        ("--columns", "0"),
+        ("--seed", "-1"),
+        ("--ids", "2007_000001", "--by_class"),
+        ("--ids", "2007_000001", "--num", "3"),
+        ("--ids", ","),
+    ],
+    ids=" ".join,
+)
 def test_a_wrong_option_is_named_and_nothing_is_drawn(sample, tmp_path, capsys, words):
     assert preview(sample, tmp_path / "a.png", *words) == 2
-    assert words[0] in capsys.readouterr().err
+    assert words[0].strip("-") in capsys.readouterr().err
     assert not (tmp_path / "a.png").exists()
 
 
-@pytest.mark.parametrize("name", ["my sheet", "sheet.doc", "sheet.", ".png"])
-def test_a_file_without_an_images_ending_is_refused_before_anything_is_read(tmp_path, capsys, name):
+@pytest.mark.parametrize("name", ["my sheet", "sheet.doc", "sheet.", ".png", "a.webp", "a.pdf"])
+def test_a_file_that_is_neither_png_nor_jpeg_is_refused_before_anything_is_read(
+    tmp_path, capsys, name
+):
     words = ["preview", "voc_seg_tfrecord/not_there", "--out", str(tmp_path / name)]
     assert cli.main(words) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: --out {tmp_path / name}: ")
-    assert f"name a file such as '{name}.png'" in error
+    assert "expected: an ending of .png, .jpg, .jpeg" in error
 
 
 def test_a_file_that_cannot_be_written_is_a_wrong_call(sample, tmp_path, capsys):
     assert preview(sample, tmp_path / "nowhere" / "a.png") == 2
     assert "a.png: it cannot be written: No such file" in capsys.readouterr().err
+
+
+def test_a_sheet_too_high_for_jpeg_is_refused_and_leaves_no_file(tmp_path):
+    with pytest.raises(ConfigError, match=r"(?s)1 x 70000 pixels.*save it as \.png"):
+        save(Image.new("RGB", (1, 70000)), epath.Path(tmp_path / "a.jpg"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [(), ("--num", "1"), ("--ids", "2012_000006"), ("--seed", "1")])
+def test_images_without_masks_are_drawn_too(tmp_path, capsys, words):
+    config = VocSegConfig(name="part", release="2012_test", strict=False)
+    only_images = build(tmp_path / "data", config, DUMMY_DATA)
+    assert preview(only_images, tmp_path / "a.png", *words) == 0
+    assert "1 example of test in" in capsys.readouterr().out
+    with Image.open(tmp_path / "a.png") as image:
+        assert PANEL < image.width < 2 * PANEL
+
+
+def test_images_without_masks_have_no_classes_to_choose_by(tmp_path, capsys):
+    config = VocSegConfig(name="part", release="2012_test", strict=False)
+    only_images = build(tmp_path / "data", config, DUMMY_DATA)
+    assert preview(only_images, tmp_path / "a.png", "--by_class") == 2
+    assert "images without masks or labels" in capsys.readouterr().err

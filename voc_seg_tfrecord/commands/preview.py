@@ -4,12 +4,10 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit.dataset import background, open_built, palette
+from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.features import MASK
-from voc_seg_tfrecord.report.pick import read
-from voc_seg_tfrecord.report.sheet import check_ending, save, sheet
+from voc_seg_tfrecord.report.picture_file import check_ending, save
+from voc_seg_tfrecord.report.preview import Wanted, draw
 
 SUMMARY = "draw images, masks, overlays and a legend"
 
@@ -18,29 +16,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
     parser.add_argument(
-        "--out", required=True, metavar="FILE", help="image file to write, such as a.png"
+        "--out", required=True, metavar="FILE", help="image to write, such as a.png or a.jpg"
     )
-    parser.add_argument("--split", help="split or slice, such as train[20:26] (the first split)")
-    parser.add_argument("--num", type=int, default=6, help="number of examples (6)")
+    parser.add_argument(
+        "--split",
+        help="split or slice, such as train[20:26]; default: train, or the first split of a "
+        "dataset that has no train",
+    )
+    parser.add_argument(
+        "--num", type=int, help="number of examples (9); with --by_class, of each class (1)"
+    )
+    parser.add_argument(
+        "--by_class",
+        action="store_true",
+        help="show examples of each class under its name: of the first with the class, those in "
+        "which it covers the largest share",
+    )
+    parser.add_argument(
+        "--ids",
+        help="show these image ids in this order, separated by commas; they are looked for in "
+        "all splits, or in --split",
+    )
+    parser.add_argument(
+        "--columns",
+        type=int,
+        help="examples side by side; default: 1 for up to three examples, 2 for more, 3 if there "
+        "are no masks",
+    )
+    parser.add_argument(
+        "--seed", type=int, help="seed for examples at random; default: the first examples"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Draws and saves the sheet."""
     out = epath.Path(args.out).expanduser()
     check_ending(out)
-    builder = open_built(args.dataset, args.data_dir)
-    if MASK not in builder.info.features:
-        raise ConfigError(args.dataset, found="no masks", expected="a segmentation dataset")
-    split = args.split or next(iter(builder.info.splits))
-    try:
-        examples = read(builder, split, max(0, args.num))
-    except VocSegError:
-        raise
-    except ValueError as error:
-        raise ConfigError("--split", found=str(error), expected="a split of the dataset") from None
-    if not examples:
-        raise ConfigError("--num", found=str(args.num), expected="1 or more")
-    names = builder.info.features[MASK].names
-    save(sheet(examples, names, background(builder), palette(builder)), out)
-    print(f"{len(examples)} examples of {split} in {args.out}")
+    ids = None if args.ids is None else [w.strip() for w in args.ids.split(",") if w.strip()]
+    wanted = Wanted(args.num, args.split, ids, args.by_class, args.columns, args.seed)
+    drawn = draw(open_built(args.dataset, args.data_dir), wanted)
+    save(drawn.image, out)
+    print(f"{drawn.count} example{'s' * (drawn.count != 1)} of {drawn.split} in {args.out}")
+    if drawn.absent:
+        print(f"in no example of {drawn.split}: {', '.join(drawn.absent)}")
     return 0

@@ -1,126 +1,166 @@
-"""Draws examples of a built dataset: image, mask, overlay and a legend."""
+"""A contact sheet: examples of a built dataset in rows, under a legend of their colours."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+import itertools
 
-from etils import epath
 import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.report.overlay import class_colors, overlay
+from voc_seg_tfrecord.report import lettering
+from voc_seg_tfrecord.report.cell import Look, cell, width_of
+from voc_seg_tfrecord.report.example import Example
+from voc_seg_tfrecord.report.key import key
 
-_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".pdf")
-_CELL = 240  # pixels of an image's longer side
-_GAP = 8
-_TEXT = 16
-_PAPER = (32, 32, 32)
-_INK = (240, 240, 240)
+MAX_EXAMPLES = 600
+"""More do not fit on a sheet: it would take gigabytes."""
+
+_MARGIN, _BETWEEN = 20, 24  # around the sheet, and between examples
+_LINE, _TITLE, _HEADING = 30, 18, 15  # height of a line, and of the letters in it
+_ALIKE = 24  # colours that differ by less in each channel are hard to tell apart
+
+
+_Cell = tuple[int | None, Example]
+"""An example, and the class that begins with it, None if none does."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Examples that stand together on a sheet.
+
+    Attributes:
+      examples: in the order of the sheet, one or more.
+      value: class index of the group, None if the sheet is not divided by class.
+    """
+
+    examples: Sequence[Example]
+    value: int | None = None
 
 
 def sheet(
-    examples: Iterable[dict[str, Any]],
-    class_names: Sequence[str],
-    background: int | None,
-    colors: Sequence[Sequence[int]] | None = None,
+    title: str,
+    groups: Iterable[Group],
+    look: Look,
+    *,
+    columns: int | None = None,
+    note: str = "",
 ) -> Image.Image:
-    """Draws one row per example: image, mask, overlay and the names of its classes.
+    """Draws a sheet.
 
     Args:
-      examples: with `image`, uint8 `[H, W, 3]`; `segmentation_mask`, uint8 `[H, W, 1]`; and
-        `image/filename`.
-      class_names: in mask order.
-      background: index of the background class, None if there is none.
-      colors: a colour for each of the 256 mask values; VOC's by default.
+      title: the first line.
+      groups: the examples.
+      look: names and colours of the classes.
+      columns: how many examples stand side by side; by default 1 for up to three examples with
+        masks, 2 for more, and 3 for examples without masks.
+      note: a last line of the legend.
 
     Returns:
-      An RGB image. Masks and void have the given colours. If these are VOC's, background is
-      black, whichever class index it has.
+      An RGB image. Fields of the legend and masks have the exact colours of `look`.
+
+    Raises:
+      ConfigError: if there are no examples or too many, or less than one column.
     """
-    palette = class_colors(background, colors)
-    rows = [_row(example, class_names, palette, background) for example in examples]
-    width = max(row.width for row in rows)
-    paper = Image.new("RGB", (width, sum(row.height for row in rows)), _PAPER)
-    top = 0
-    for row in rows:
-        paper.paste(row, (0, top))
-        top += row.height
+    groups = list(groups)
+    examples = [example for group in groups for example in group.examples]
+    _check(len(examples), columns)
+    if columns is None:
+        columns = 3 if examples[0].mask is None else 1 if len(examples) <= 3 else 2
+    bands = _bands(groups, columns)
+    columns = max(map(len, bands))
+    width = columns * (width_of(examples[0]) + _BETWEEN) - _BETWEEN
+    parts = [
+        _line(title, _TITLE, width),
+        *_legend(examples, look, width, note),
+        *(_drawn(band, look, width) for band in bands),
+    ]
+    height = sum(part.height for part in parts) + 2 * _MARGIN
+    paper = Image.new("RGB", (width + 2 * _MARGIN, height), lettering.PAPER)
+    top = _MARGIN
+    for part in parts:
+        paper.paste(part, (_MARGIN, top))
+        top += part.height
     return paper
 
 
-def check_ending(out: epath.Path) -> None:
-    """Checks, before anything is drawn, that a sheet can be saved under this name.
-
-    Raises:
-      ConfigError: if the name's ending is not that of an image.
-    """
-    if out.suffix.lower() not in _ENDINGS:
+def _check(number: int, columns: int | None) -> None:
+    if not number:
+        raise ConfigError("num", found="no examples", expected="1 or more")
+    if number > MAX_EXAMPLES:
         raise ConfigError(
-            f"--out {out}",
-            found=f"the ending {out.suffix!r}" if out.suffix else "no ending",
-            expected=f"an image's: {', '.join(_ENDINGS)}",
-            remedy=f"name a file such as '{out.name}.png'",
+            "num",
+            found=f"{number} examples on one sheet",
+            expected=f"at most {MAX_EXAMPLES}",
+            remedy="draw several sheets, of slices such as train[:100]",
         )
+    if columns is not None and columns < 1:
+        raise ConfigError("columns", found=str(columns), expected="1 or more")
 
 
-def save(paper: Image.Image, out: epath.Path) -> None:
-    """Saves a sheet.
-
-    Raises:
-      ConfigError: if the file cannot be written.
-    """
-    try:
-        paper.save(out)
-    except (OSError, ValueError) as error:  # a ValueError if it is too large for the format
-        raise ConfigError(
-            f"--out {out}",
-            found=f"it cannot be written: {getattr(error, 'strerror', None) or error}",
-            expected="a file in a folder that exists and can be written",
-            remedy="name another file",
-        ) from None
-
-
-def _row(
-    example: dict[str, Any],
-    class_names: Sequence[str],
-    palette: np.ndarray,
-    background: int | None,
-) -> Image.Image:
-    mask = example[MASK][..., 0]
-    image = example[IMAGE]
-    together = overlay(image, mask, palette, background)
-    cells = [_fit(pixels) for pixels in (image, palette[mask], together)]
-    width = len(cells) * (_CELL + _GAP) + _GAP
-    legend = _legend(mask, class_names, palette)
-    height = _GAP + _TEXT + max(max(cell.height for cell in cells), len(legend) * _TEXT) + _GAP
-    row = Image.new("RGB", (width + 200, height), _PAPER)
-    pen = ImageDraw.Draw(row)
-    pen.text((_GAP, _GAP - 2), example[FILENAME].decode(), _INK)
-    for number, cell in enumerate(cells):
-        row.paste(cell, (_GAP + number * (_CELL + _GAP), _GAP + _TEXT))
-    for number, (color, text) in enumerate(legend):
-        top = _GAP + _TEXT + number * _TEXT
-        pen.rectangle((width, top + 2, width + 12, top + 12), color)
-        pen.text((width + 18, top), text, _INK)
-    return row
+def _line(text: str, size: int, width: int) -> Image.Image:
+    drawn = Image.new("RGB", (width, _LINE), lettering.PAPER)
+    text = lettering.fitted(text, size, width, bold=True)
+    lettering.write(drawn, (0, _LINE // 2), text, size, bold=True)
+    return drawn
 
 
 def _legend(
-    mask: np.ndarray, class_names: Sequence[str], palette: np.ndarray
-) -> list[tuple[tuple[int, int, int], str]]:
-    values, counts = np.unique(mask, return_counts=True)
-    lines = []
-    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-        name = "void" if value == VOID else class_names[value]
-        share = f"{100 * count / mask.size:.1f}%"
-        lines.append((tuple(palette[value].tolist()), f"{value} {name} {share}"))
-    return lines
+    examples: Sequence[Example], look: Look, width: int, note: str
+) -> Iterator[Image.Image]:
+    """Yields the key to all masks of the sheet, in mask order, and what to know of it."""
+    present = np.zeros(256, bool)
+    for example in examples:
+        if example.mask is not None:
+            present[np.unique(example.mask)] = True
+    values = np.flatnonzero(present).tolist()
+    entries = [(value, f"{value} {lettering.name_of(value, look.names)}") for value in values]
+    for text in (_alike(values, look), note):
+        entries += [(None, text)] if text else []
+    if drawn := key(entries, look.palette, width):
+        yield drawn
 
 
-def _fit(pixels: np.ndarray) -> Image.Image:
-    image = Image.fromarray(pixels.astype(np.uint8))
-    scale = _CELL / max(image.size)
-    size = [max(1, round(side * scale)) for side in image.size]
-    return image.resize(size, Image.Resampling.NEAREST)
+def _alike(values: Sequence[int], look: Look) -> str:
+    """Returns which classes have colours that are hard to tell apart; empty if none have."""
+    colors = look.palette.astype(int)
+    pairs = [
+        f"{lettering.name_of(a, look.names)} and {lettering.name_of(b, look.names)}"
+        for a, b in itertools.combinations([v for v in values if v != VOID], 2)
+        if abs(colors[a] - colors[b]).max() < _ALIKE
+    ]
+    more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+    return f"Nearly the same colour: {', '.join(pairs[:3])}{more}." if pairs else ""
+
+
+def _bands(groups: Sequence[Group], columns: int) -> list[list[_Cell]]:
+    """Returns what stands side by side. Groups of one example each share a row."""
+    cells = [
+        [
+            (None if number else group.value, example)
+            for number, example in enumerate(group.examples)
+        ]
+        for group in groups
+    ]
+    if all(len(group) == 1 for group in cells):
+        cells = [[group[0] for group in cells]]
+    return [
+        group[start : start + columns] for group in cells for start in range(0, len(group), columns)
+    ]
+
+
+def _drawn(band: Sequence[_Cell], look: Look, width: int) -> Image.Image:
+    """Draws examples side by side, each under the name of the class that begins with it."""
+    cells = [cell(example, look) for _, example in band]
+    begins = any(value is not None for value, _ in band)
+    top = _BETWEEN // 2 + (_LINE if begins else 0)
+    drawn = Image.new("RGB", (width, max(c.height for c in cells) + top), lettering.PAPER)
+    for number, (value, _) in enumerate(band):
+        left = number * (cells[0].width + _BETWEEN)
+        if value is not None:
+            ImageDraw.Draw(drawn).line((left, 8, left + cells[0].width, 8), lettering.PALE)
+            name = lettering.name_of(value, look.names)
+            drawn.paste(_line(name, _HEADING, cells[0].width), (left, 12))
+        drawn.paste(cells[number], (left, top))
+    return drawn
