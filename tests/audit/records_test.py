@@ -1,16 +1,21 @@
+import io
 import shutil
+import struct
+import zlib
 
 import numpy as np
+from PIL import Image
 import pytest
 from support import doctoring
 from support.building import build
+from support.png_writer import chunk
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import Builder, VocSegConfig
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.dataset import check_features, class_names, open_built
 from voc_seg_tfrecord.errors import ConfigError, RecordError
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
 
 
 @pytest.fixture
@@ -59,11 +64,19 @@ def test_a_dataset_of_other_features_is_refused(tmp_path):
             check_features(builder)
 
 
-def test_the_histogram_counts_every_value():
-    mask = np.random.default_rng(0).integers(0, 256, (31, 17), np.uint8)
-    counts = pillow.count_values(mask)
-    assert counts.dtype == np.int64
-    assert counts.tolist() == np.bincount(mask.ravel(), minlength=256).tolist()
+def test_a_stored_mask_with_bytes_behind_its_pixels_is_refused_although_pillow_reads_it():
+    header = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0))
+    packed = zlib.compress(b"\0\1\2\0\3\4") + b"junk"
+    data = header + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+    assert np.asarray(Image.open(io.BytesIO(data))).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(RecordError, match="behind their end") as caught:
+        records.pixels(File(data, "a mask"))
+    assert caught.value.kind == "damaged file"
+
+
+def test_a_stored_mask_that_is_no_png_is_refused():
+    with pytest.raises(RecordError, match="not a PNG"):
+        records.pixels(File(b"junk", "a mask"))
 
 
 def test_class_names_are_in_mask_order(tmp_path):

@@ -11,6 +11,7 @@ import pathlib
 import random
 import tempfile
 import unicodedata
+import zlib
 
 from etils import epath
 from fuzz import strict_png
@@ -20,7 +21,15 @@ from PIL import Image
 
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.formats import annotations, class_files, id_lists, images
+from voc_seg_tfrecord.formats import (
+    annotations,
+    class_files,
+    id_lists,
+    images,
+    png,
+    png_chunks,
+    png_pixels,
+)
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.interop.items import make_items
 from voc_seg_tfrecord.interop.scan import scan_records
@@ -94,6 +103,70 @@ def _pillow(data: bytes) -> np.ndarray | None:
         return np.asarray(Image.open(io.BytesIO(data)))
     except Exception:
         return None
+
+
+def stream(rng: random.Random) -> str:
+    """Compressed rows, damaged: accepted and inflated exactly as the standard library does it."""
+    width, height = rng.choice(((1, 1), (rng.randrange(1, 300), rng.randrange(1, 300))))
+    rows = _rows(rng, width, height)
+    level, window = rng.randrange(10), rng.choice((9, 12, 14, 15, 15, 15))
+    strategy = rng.choice((zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_RLE, zlib.Z_HUFFMAN_ONLY))
+    packer = zlib.compressobj(level, zlib.DEFLATED, window, 8, strategy)
+    whole = packed = packer.compress(rows) + packer.flush()
+    if rng.random() < 0.9:
+        packed = damaged(rng, packed)
+    if rng.random() < 0.7:
+        packed = _with_true_checksum(packed)
+    header = png.Header(width, height, 8, png.ColorType.GREY, False)
+    parts = np.sort(_generator(rng).integers(0, len(packed) + 1, 2)).tolist()
+    cuts = zip([0, *parts], [*parts, len(packed)], strict=True)
+    chunks = tuple(png_chunks.make(b"IDAT", packed[start:end]) for start, end in cuts)
+    expected = _inflated(packed, len(rows), width + 1)
+    try:
+        found = png_pixels.inflate(File(b"", "m.png"), header, chunks)
+    except VocSegError:
+        small = packed[:1] and packed[0] >> 4 < 7 and len(rows) > 1 << (packed[0] >> 4) + 8
+        if expected is not None and not (small and packed != whole):
+            return "WRONG refused"
+        return "refused"
+    return "equal" if found == expected else "WRONG rows"
+
+
+def _rows(rng: random.Random, width: int, height: int) -> bytes:
+    """Returns rows of runs, of noise, or of what repeats far away; each begins with a filter."""
+    generator = _generator(rng)
+    shape = (height, width + 1)
+    rows = generator.integers(0, rng.choice((2, 21, 256)), shape).astype(np.uint8)
+    if rng.random() < 0.6:
+        rows = np.repeat(rows, rng.choice((2, 7, 50)), 1)[:, : width + 1]
+    if rng.random() < 0.3:
+        rows = rows[generator.integers(0, height, height)]
+    rows[:, 0] = 0
+    return rows.tobytes()
+
+
+def _with_true_checksum(packed: bytes) -> bytes:
+    """Returns a stream whose checksum fits what it holds, if that can be inflated at all."""
+    inflater = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+    try:
+        rows = inflater.decompress(packed[2:], 1 << 20)
+    except zlib.error:
+        return packed
+    if not inflater.eof:
+        return packed
+    end = len(packed) - len(inflater.unused_data)
+    return packed[:end] + zlib.adler32(rows).to_bytes(4, "big") + packed[end + 4 :]
+
+
+def _inflated(packed: bytes, size: int, stride: int) -> bytes | None:
+    """Returns what the standard library inflates, None if it is not what a PNG must hold."""
+    inflater = zlib.decompressobj(wbits=0)
+    try:
+        found = inflater.decompress(packed, 1 << 20)
+    except zlib.error:
+        return None
+    complete = inflater.eof and not inflater.unused_data and len(found) == size
+    return found if complete and max(found[::stride]) < 5 else None
 
 
 def image(form: str) -> Callable[[random.Random], str]:
@@ -280,6 +353,7 @@ def _generator(rng: random.Random) -> np.random.Generator:
 
 KINDS: dict[str, Callable[[random.Random], str]] = {
     "masks": mask,
+    "streams": stream,
     "jpeg": image("JPEG"),
     "png": image("PNG"),
     "other": image("other"),

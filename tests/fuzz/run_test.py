@@ -9,6 +9,7 @@ from support.paths import REPOSITORY
 
 KINDS = [
     "masks",
+    "streams",
     "jpeg",
     "png",
     "other",

@@ -10,6 +10,7 @@ from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 
@@ -41,6 +42,20 @@ def test_a_palette_mask_gives_indices_and_colours():
     assert samples.kind == "palette"
     assert (samples.values == values).all()
     assert (samples.palette == voc_palette()).all()
+
+
+@pytest.mark.parametrize("colors", [1, 5, 255])
+def test_a_short_palette_is_as_long_as_in_the_file(colors):
+    data = write_png(RNG.integers(0, colors, (5, 7)), palette=voc_palette()[:colors])
+    assert (read(data).palette == voc_palette()[:colors]).all()
+    assert (read(data).palette == pillow.decode(File(data, "m.png"), MaskError).palette()).all()
+
+
+def test_an_unfiltered_mask_of_8_bits_is_inflated_once(monkeypatch):
+    values = RNG.integers(0, 256, (5, 7))
+    monkeypatch.setattr(pillow, "decode", None)
+    for data in (write_png(values, color=0), write_png(values, palette=voc_palette())):
+        assert (read(data).values == values).all()
 
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF"])

@@ -6,8 +6,8 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.features import MASK
-from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.masks.class_counts import ClassCounts
 
 
@@ -26,4 +26,4 @@ def count(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
 
 
 def _histogram(record: Record) -> np.ndarray:
-    return pillow.count_values(records.pixels(File(record.bytes(MASK), f"{record.id}, {MASK}")))
+    return count_values(records.pixels(File(record.bytes(MASK), f"{record.id}, {MASK}")))

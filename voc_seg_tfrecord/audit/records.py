@@ -8,9 +8,9 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.errors import RecordError
+from voc_seg_tfrecord.errors import MaskError, RecordError
 from voc_seg_tfrecord.features import FILENAME, HEIGHT, WIDTH
-from voc_seg_tfrecord.formats import images, pillow, png
+from voc_seg_tfrecord.formats import images, png, png_chunks, png_values
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.interop import shards
@@ -108,17 +108,26 @@ def pixels(file: File) -> np.ndarray:
 
     Raises:
       RecordError: if it is not an 8-bit greyscale PNG, the only kind that all decoders read
-        to the same values.
+        to the same values, or is damaged.
     """
-    header = png.read_header(file)
-    if (header.depth, header.color) != (8, png.ColorType.GREY):
+    try:
+        header = png.read_header(file)
+        if header.color is png.ColorType.GREY and png_values.holds(header):
+            return png_values.read(file, header, png_chunks.read(file, header))
+    except MaskError as error:
         raise RecordError(
-            file.where,
-            found=header.describe(),
-            expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
-            remedy="build the dataset again with this package",
-        )
-    return pillow.decode(file, RecordError).values()
+            error.where,
+            found=error.found,
+            expected=error.expected,
+            remedy="build the dataset again, or copy it again from where it is complete",
+            kind=error.kind,
+        ) from None
+    raise RecordError(
+        file.where,
+        found=header.describe(),
+        expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
+        remedy="build the dataset again with this package",
+    )
 
 
 def image_size(file: File) -> tuple[int, int]:

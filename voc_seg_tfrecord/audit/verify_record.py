@@ -24,6 +24,7 @@ from voc_seg_tfrecord.features import (
 )
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.labels import VOID
 
 
@@ -106,7 +107,7 @@ def _inner_problems(
             yield f"{name}: height and width {array.shape}, the image has {size}"
     if MASK not in arrays:
         return
-    counts = pillow.count_values(arrays[MASK])
+    counts = count_values(arrays[MASK])
     values = [int(value) for value in np.flatnonzero(counts) if value != VOID]
     if wrong := [value for value in values if value >= len(class_names)]:
         yield f"{MASK}: values {wrong}, there are {len(class_names)} classes"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord.errors import ImageError, MaskError
+from voc_seg_tfrecord.errors import ImageError
 from voc_seg_tfrecord.examples.grid import Tile, Tiling
 from voc_seg_tfrecord.features import (
     FILENAME,
@@ -22,8 +22,9 @@ from voc_seg_tfrecord.features import (
     TILE_Y,
     WIDTH,
 )
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import pillow, png_values
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.formats.images import StoredImage, as_stored
 from voc_seg_tfrecord.labels import VOID
@@ -66,7 +67,7 @@ def cut(
         return
     pixels = _pixels(image, where)
     masks = {
-        name: pillow.decode(File(others[name], f"{where}, {name}"), MaskError).values()
+        name: png_values.decode(File(others[name], f"{where}, {name}"))
         for name in MASKS
         if name in others
     }
@@ -112,5 +113,5 @@ def _encoded(pixels: np.ndarray, tiling: Tiling) -> bytes:
 
 
 def _labels(mask: np.ndarray, background: int | None) -> list[int]:
-    present = np.flatnonzero(pillow.count_values(mask)[:VOID])
+    present = np.flatnonzero(count_values(mask)[:VOID])
     return [int(value) for value in present if value != background]

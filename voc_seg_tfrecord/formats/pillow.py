@@ -58,11 +58,6 @@ class Still:
         """Width in pixels."""
         return self._image.width
 
-    def histogram(self) -> list[int]:
-        """Returns how many pixels of an 8-bit greyscale image have each value: 256 counts."""
-        with _translated(self._where, self._error):
-            return self._image.histogram()
-
     def values(self) -> np.ndarray:
         """Returns the samples, with no meaning given to them.
 
@@ -235,7 +230,7 @@ def encode_jpeg(pixels: np.ndarray, quality: int) -> bytes:
 def count_values(pixels: np.ndarray) -> np.ndarray:
     """Returns how many pixels, uint8 `[H, W]`, have each value, int64 `[256]`.
 
-    Several times as fast as `np.bincount`.
+    Faster than `np.bincount`; `histogram.count_values` is faster still where masks have runs.
     """
     return np.array(Image.fromarray(pixels).histogram(), np.int64)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import histogram
 
 _PIXELS = 1 << 20  # worked on at a time
 _COLORS = 1 << 24
@@ -17,7 +17,7 @@ _COLORS = 1 << 24
 def count_values(values: np.ndarray) -> dict[int, int]:
     """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
     if values.dtype == np.uint8:
-        counts = pillow.count_values(values).tolist()
+        counts = histogram.count_values(values).tolist()
         return {value: count for value, count in enumerate(counts) if count}
     found: dict[int, int] = {}
     for rows in _pieces(values):

@@ -11,8 +11,9 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import pillow, png, png_chunks, png_index, png_pixels
+from voc_seg_tfrecord.formats import pillow, png, png_chunks, png_index, png_values
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
 from voc_seg_tfrecord.labels import VOID, voc_palette
@@ -74,7 +75,7 @@ def read_mask(
         _check_size((header.height, header.width), size, file)
         if official:
             _check_official(header, file)
-    if header and header.depth == 8 and _is_index(header.color, rule):
+    if header and png_values.holds(header) and _is_index(header.color, rule):
         return _read_eight_bits(file, header, rule)
     samples = read_samples(file)
     _check_size(samples.values.shape[:2], size, file)
@@ -122,19 +123,11 @@ def _is_index(color: png.ColorType, rule: MaskRule) -> bool:
 
 def _read_eight_bits(file: File, header: png.Header, rule: MaskRule) -> IndexMask:
     chunks = png_chunks.read(file, header)
-    rows = png_pixels.inflate(file, header, chunks)
-    grey = png_index.grey_index_png(file, header, chunks)
-    if png_pixels.are_samples(rows, header) and png_index.is_bare(grey, chunks):
-        values = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
-        counts = pillow.count_values(values)
-        counts[0] -= header.height  # the filter in front of each row
-        values = values[:, 1:]
-    else:
-        values = pillow.decode(File(grey, file.where), MaskError).values()
-        counts = pillow.count_values(values)
-    histogram = counts.tolist()
+    values = png_values.read(file, header, chunks)
+    histogram = count_values(values).tolist()
     check_values({v: n for v, n in enumerate(histogram) if n}, rule, file.where)
     if all(rule.values[value] == value for value, count in enumerate(histogram) if count):
+        grey = png_index.grey_index_png(file, header, chunks)
         return IndexMask(grey, header.height, header.width, tuple(histogram))
     return _index_mask(map_values(values, rule.values))
 
@@ -162,5 +155,5 @@ def _check_official(header: png.Header, file: File) -> None:
 
 
 def _index_mask(indices: np.ndarray) -> IndexMask:
-    counts = pillow.count_values(indices)
+    counts = count_values(indices)
     return IndexMask(pillow.encode_png(indices), *indices.shape, tuple(counts.tolist()))

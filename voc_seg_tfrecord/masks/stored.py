@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import kinds, pillow, png, png_chunks, png_pixels
+from voc_seg_tfrecord.formats import kinds, pillow, png, png_chunks, png_pixels, png_values
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
@@ -50,6 +50,8 @@ def read_samples(file: File) -> Samples:
     if kind is Kind.PNG or kind not in _KINDS:
         header = png.read_header(file)  # of another kind it says what the file is
         chunks = png_chunks.read(file, header)
+        if png_values.holds(header):
+            return _eight_bits(file, header, chunks)
         png_pixels.inflate(file, header, chunks)
         depth = header.depth
         if depth == 16 and header.color in (png.ColorType.GREY_ALPHA, png.ColorType.RGBA):
@@ -85,6 +87,14 @@ def size_of(file: File) -> tuple[int, int]:
         return header.height, header.width
     height, width = read_samples(file).values.shape[:2]
     return height, width
+
+
+def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
+    values = png_values.read(file, header, chunks)
+    palettes = [chunk.content for chunk in chunks if chunk.kind == b"PLTE"]
+    if not palettes:
+        return Samples("grey", values)
+    return Samples("palette", values, np.frombuffer(palettes[0], np.uint8).reshape(-1, 3))
 
 
 def _sixteen_bits_with_alpha(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:

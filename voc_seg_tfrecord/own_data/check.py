@@ -12,11 +12,12 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.errors import SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.features import MASK
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import png_values
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.class_counts import ClassCounts, missing
 from voc_seg_tfrecord.masks.rule import index_rule
@@ -160,14 +161,14 @@ def _read_one(spec: ExampleSpec, item: tuple[str, Pair], *, blank: bool = False)
         if blank and raw.mask is not None:
             raw = dataclasses.replace(raw, mask=_blank(raw.mask))
         example = make_example(raw, spec)
-        mask = pillow.decode(File(example[MASK], str(pair.mask)), MaskError).values()
+        mask = png_values.decode(File(example[MASK], str(pair.mask)))
     except VocSegError as error:
         return [finding_of(error)], None, digest
     # A check goes on, whatever a file does to a decoder.
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, digest
-    histogram = None if blank else np.bincount(mask.ravel(), minlength=256)
+    histogram = None if blank else count_values(mask)
     return [], histogram, digest
 
 

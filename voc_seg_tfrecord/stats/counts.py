@@ -10,8 +10,8 @@ from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.dataset import check_features, class_names
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.features import INSTANCES, MASK
-from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.stats.figures import Stats
 
@@ -58,7 +58,7 @@ def _count(record: Record) -> _Counts:
     objects = None
     if INSTANCES in record.features:
         objects = count_objects(mask, _pixels(record, INSTANCES))
-    return _Counts(record.id, mask.shape, pillow.count_values(mask), objects)
+    return _Counts(record.id, mask.shape, count_values(mask), objects)
 
 
 def _pixels(record: Record, name: str) -> np.ndarray:

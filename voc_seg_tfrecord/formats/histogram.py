@@ -1,0 +1,34 @@
+"""How many pixels of an array have each value.
+
+Masks are mostly runs of one value. To add up the lengths of the runs takes a fifth of the time of
+adding one per pixel, which waits for the sum before it at each pixel of a run.
+"""
+
+import numpy as np
+
+from voc_seg_tfrecord.formats import pillow
+
+_PIXELS = 1 << 20  # looked at together, so that large masks take no memory to speak of
+_SHORT = 16  # mean length of runs, in pixels, below which there is nothing to gain
+
+
+def count_values(pixels: np.ndarray) -> np.ndarray:
+    """Returns how many pixels, uint8 `[H, W]`, have each value, int64 `[256]`."""
+    counts = np.zeros(256, np.int64)
+    step = max(1, _PIXELS // max(1, pixels.shape[1]))
+    for top in range(0, len(pixels), step):
+        counts += _counts(pixels[top : top + step].ravel())
+    return counts
+
+
+def _counts(values: np.ndarray) -> np.ndarray:
+    """Returns the counts of values uint8 `[N]`."""
+    if not values.size:
+        return np.zeros(256, np.int64)
+    ends = values[1:] != values[:-1]
+    if np.count_nonzero(ends) * _SHORT > values.size:
+        return pillow.count_values(values[None])
+    last = np.append(np.flatnonzero(ends), values.size - 1)
+    # The sums are exact: floats hold all integers below 2 to the power of 53.
+    sums = np.bincount(values[last], np.diff(last, prepend=-1), minlength=256)
+    return sums.astype(np.int64)
