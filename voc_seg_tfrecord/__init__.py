@@ -15,6 +15,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+from voc_seg_tfrecord.wording import versions
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.report.figure import preview as preview
@@ -43,8 +44,12 @@ _MODULES = {
 # Functions that import Matplotlib, and the modules that hold them.
 _FUNCTIONS = {"preview": "report.figure"}
 
+__version__: str  # read when it is first asked for
+
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return versions.package()
     if name in _FUNCTIONS:
         return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
     if name in _MODULES:
@@ -53,4 +58,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_FUNCTIONS})
+    return sorted({*globals(), *_MODULES, *_FUNCTIONS, "__version__"})

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """Lets `python -m voc_seg_tfrecord` be the command line."""
 
 import sys

@@ -2,6 +2,7 @@ import argparse
 import importlib
 import pathlib
 import re
+import shlex
 
 import pytest
 
@@ -10,14 +11,19 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError, MaskError
 
 SHARED = {
-    "about_arguments",
-    "class_table",
     "__init__",
+    "about_arguments",
     "arguments",
+    "class_table",
+    "cli",
+    "completion",
+    "one_bar",
+    "parser",
+    "quiet",
+    "screen",
+    "table",
     "tile_arguments",
     "tree_arguments",
-    "cli",
-    "quiet",
 }  # modules that are not commands
 
 
@@ -42,7 +48,7 @@ def test_the_help_page_lists_the_commands_in_their_order(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main(["--help"])
     assert caught.value.code == 0
-    listed = re.findall(r"^    (\w+)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
+    listed = re.findall(r"^    (\w+)  ", capsys.readouterr().out, re.MULTILINE)
     assert listed == [name.rstrip("_") for name in cli.COMMANDS]
 
 
@@ -87,3 +93,36 @@ def test_an_error_is_printed_and_its_kind_decides_the_status(error, status, monk
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: somewhere: this\n  expected: that")
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_the_help_of_every_command_ends_with_an_example_that_parses(name, capsys):
+    words = shlex.split(module(name).EXAMPLE)
+    assert words[:2] == ["voc-seg-tfrecord", name.rstrip("_")]
+    assert cli.make_parser().parse_args(words[1:]).run is module(name).run
+    with pytest.raises(SystemExit) as caught:
+        cli.main([words[1], "--help"])
+    assert caught.value.code == 0
+    assert f"example: {module(name).EXAMPLE}" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("chekc", "'check'"),
+        ("stats x --jsno", "'--json'"),
+        ("check x --clas_names=a", "'--class_names'"),
+        ("export x --out y --layout vco", "'voc'"),
+    ],
+)
+def test_a_word_that_is_misspelt_is_corrected(words, meant, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words.split())
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
+
+
+def test_an_unknown_option_is_told_with_the_usage_of_its_command(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["stats", "x", "--nothing"])
+    assert "usage: voc-seg-tfrecord stats" in capsys.readouterr().err

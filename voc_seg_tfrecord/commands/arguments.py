@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
+from voc_seg_tfrecord.commands import completion
 from voc_seg_tfrecord.errors import ConfigError
 
 T = TypeVar("T")
@@ -12,12 +13,29 @@ T = TypeVar("T")
 def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
     """Adds positional arguments that name built datasets, and `--data_dir`."""
     for name in names:
-        parser.add_argument(
+        argument = parser.add_argument(
             name,
             metavar=name.upper(),
-            help="a built dataset: voc_seg_tfrecord/CONFIG, or the path of its version folder",
+            help="a built dataset: CONFIG, CONFIG:VERSION, voc_seg_tfrecord/CONFIG, or the path of "
+            "its version folder",
         )
+        complete_by(argument, completion.datasets)
     add_data_dir(parser)
+
+
+def complete_by(argument: argparse.Action, completer: Callable[..., list[str]]) -> None:
+    """Lets a function say what the shell offers for an argument; see `completion`."""
+    argument.completer = completer  # type: ignore[attr-defined]  # argcomplete's own way
+
+
+def add_json(parser: argparse._ActionsContainer) -> None:
+    """Adds `--json`, for commands that report."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print the report as one JSON document; messages, progress and errors go to standard "
+        "error",
+    )
 
 
 def add_data_dir(parser: argparse.ArgumentParser) -> None:

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 
 SUMMARY = "build a dataset from your own tree; class names and lists are found for you"
+EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
 
 _SHOWN = 5  # problems that stop a build
 

@@ -5,13 +5,13 @@ would stop.
 """
 
 import argparse
-import json
 
 from etils import epath
 
 from voc_seg_tfrecord.build_from.describe import describe
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
-from voc_seg_tfrecord.commands import class_table, tree_arguments
+from voc_seg_tfrecord.commands import arguments, class_table, tree_arguments
+from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError, share_advice
 from voc_seg_tfrecord.labels import VOID
@@ -21,6 +21,7 @@ from voc_seg_tfrecord.own_data.check import MISSING_CLASS, check_tree
 from voc_seg_tfrecord.own_data.unpacked import unpacked
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
+EXAMPLE = "voc-seg-tfrecord check /data/cracks"
 
 _SHOWN = 3  # findings of a kind
 
@@ -34,7 +35,7 @@ _EFFECTS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     tree_arguments.add(parser)
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,7 +48,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     config, report = _check(args, root)
     summary = findings.summary(report)
     if args.json:
-        print(json.dumps(summary, indent=2))
+        write_json(summary)
         return 0 if report.ok else 1
     if report.plan:
         print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")

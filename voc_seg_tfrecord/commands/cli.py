@@ -1,30 +1,39 @@
+# PYTHON_ARGCOMPLETE_OK
 """The command line `voc-seg-tfrecord`: what `tfds build` does not do."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import importlib
+import os
 import sys
+from types import ModuleType
+from typing import NoReturn
 
 from absl import logging
 
 from voc_seg_tfrecord import staging, storage
+from voc_seg_tfrecord.commands import completion
+from voc_seg_tfrecord.commands.parser import Parser
 from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
+from voc_seg_tfrecord.commands.screen import literal, screened
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.wording import versions
 
-COMMANDS = (
-    "check",
-    "build",
-    "verify",
-    "stats",
-    "leaks",
-    "preview",
-    "evaluate",
-    "submission",
-    "export",
-    "import_",
-)
-"""Modules of `voc_seg_tfrecord.commands`, in the order in which the help page lists them:
-from a folder to a dataset, then what can be done with a dataset."""
+PROGRAM = "voc-seg-tfrecord"
+
+_DESCRIPTION = """\
+Pascal-VOC-layout segmentation data in TensorFlow Datasets.
+Adds to `tfds build` and does not replace it. The commands, in the usual order of their use:"""
+
+GROUPS = {
+    "make a dataset": ("check", "build", "import_"),
+    "look at it": ("list_", "verify", "stats", "leaks", "preview"),
+    "score predictions": ("evaluate", "submission"),
+    "give it to others": ("export",),
+}
+"""Modules of `voc_seg_tfrecord.commands`, as the help page groups them and in its order."""
+
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 _WRONG_DATA, _WRONG_CALL = 1, 2
 _INTERRUPTED, _TERMINATED = 130, 143  # 128 and the signal's number, as shells say it
@@ -43,12 +52,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Start-up messages of TensorFlow and TFDS would hide the answer.
     quiet_tensorflow()
     logging.set_verbosity(logging.ERROR)
+    parser = make_parser()
+    if "_ARGCOMPLETE" in os.environ:
+        completion.complete(parser)  # prints what may follow, and ends the process
     try:
-        args = _parser().parse_args(argv)  # exits with 2 if an argument is wrong
-        with staging.terminable(), storage.told("a file of this command"):
+        args = parser.parse_args(argv)  # exits with 2 if an argument is wrong
+        as_json = getattr(args, "json", False)
+        files = storage.told("a file of this command")
+        with screened(as_json=as_json), staging.terminable(), files:
             return args.run(args)
     except VocSegError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(literal(f"error: {error}"), file=sys.stderr)
         return _WRONG_CALL if isinstance(error, ConfigError) else _WRONG_DATA
     except KeyboardInterrupt:
         print("\nstopped by Ctrl-C; nothing unfinished is left", file=sys.stderr)
@@ -58,21 +72,43 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _TERMINATED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="voc-seg-tfrecord",
-        description="Pascal-VOC-layout segmentation data in TensorFlow Datasets. "
-        "Adds to `tfds build` and does not replace it.",
+def make_parser() -> Parser:
+    """Returns the parser of the whole command line."""
+    modules = {
+        name: importlib.import_module(f"voc_seg_tfrecord.commands.{name}") for name in COMMANDS
+    }
+    parser = Parser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} [-h] [--version] COMMAND ...",
+        description=_DESCRIPTION + "".join(_group(title, modules) for title in GROUPS),
+        epilog=f"{PROGRAM} COMMAND --help shows the options of a command, and an example.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        module = importlib.import_module(f"voc_seg_tfrecord.commands.{name}")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="print the versions of what is installed"
+    )
+    commands = parser.add_subparsers(
+        metavar="COMMAND", required=True, help=argparse.SUPPRESS, prog=PROGRAM
+    )
+    for name, module in modules.items():
         command = commands.add_parser(
-            name.rstrip("_"), help=module.SUMMARY, description=module.__doc__
+            name.rstrip("_"), description=module.__doc__, epilog=f"example: {module.EXAMPLE}"
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser
+
+
+def _group(title: str, modules: Mapping[str, ModuleType]) -> str:
+    lines = (f"    {name.rstrip('_'):12}{modules[name].SUMMARY}\n" for name in GROUPS[title])
+    return f"\n\n  {title}:\n{''.join(lines)}".rstrip("\n")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        for name, version in versions.everything().items():
+            print(name, version)
+        parser.exit()
 
 
 if __name__ == "__main__":

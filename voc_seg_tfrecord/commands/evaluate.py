@@ -3,21 +3,23 @@ over all pixels that are not void, IoU per class, and the mean over the classes 
 """
 
 import argparse
-import json
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built
 from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands import arguments, completion
+from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "score predictions: IoU per class, mIoU, accuracies"
+EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    parser.add_argument(
+    argument = parser.add_argument(
         "dataset", metavar="DATASET@SPLIT", help="a built dataset and a split, or SPLIT+SPLIT"
     )
+    arguments.complete_by(argument, completion.datasets)
     arguments.add_data_dir(parser)
     parser.add_argument(
         "--predictions",
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--confusion", metavar="FILE", help="draw the confusion matrix: .png, .pdf or .svg"
     )
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if args.confusion:
         chart.save_confusion(result, args.confusion)
     if args.json:
-        print(json.dumps(result.as_dict() | {"trimap": args.trimap}, indent=2))
+        write_json(result.as_dict() | {"trimap": args.trimap})
     else:
         _print(result, args)
     return 0

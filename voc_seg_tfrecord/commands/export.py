@@ -9,6 +9,7 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.interop.export import LayoutName, export
 
 SUMMARY = "write a built dataset as plain TFRecords, a VOC tree or Parquet files"
+EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

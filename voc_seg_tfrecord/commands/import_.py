@@ -19,6 +19,7 @@ from voc_seg_tfrecord.interop.items import make_items
 from voc_seg_tfrecord.interop.scan import scan_records
 
 SUMMARY = "build a dataset from hand-written TFRecords"
+EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"
 
 _SHOWN = 3  # records of a file
 

@@ -10,12 +10,13 @@ from etils import epath
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built
 from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands import arguments, completion
 from voc_seg_tfrecord.errors import ConfigError, SourceError
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.official import sbd
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
+EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
 
 _SBD_LISTS = {f"sbd_{name}": name for name in sbd.LISTS}
 _SHOWN = 5
@@ -24,10 +25,12 @@ _SHOWN = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     lists = ", ".join([*named_lists.named(), *_SBD_LISTS])
-    parser.add_argument(
+    a = parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
-    parser.add_argument("b", metavar="B", help="the other side, named in the same way")
+    b = parser.add_argument("b", metavar="B", help="the other side, named in the same way")
+    for side in (a, b):
+        arguments.complete_by(side, completion.sides)
     arguments.add_dataset(parser)
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"

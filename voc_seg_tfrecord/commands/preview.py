@@ -10,6 +10,7 @@ from voc_seg_tfrecord.report.picture_file import check_ending, save
 from voc_seg_tfrecord.report.preview import Wanted, draw
 
 SUMMARY = "draw images, masks, overlays and a legend"
+EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,14 +8,15 @@ if a figure differs from the published one.
 import argparse
 import csv
 import dataclasses
-import json
 import sys
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built
 from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands.screen import write_json
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
+EXAMPLE = "voc-seg-tfrecord stats 2012@train+validation"
 
 _COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse_log")
 
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print everything as JSON")
+    arguments.add_json(form)
     form.add_argument("--csv", action="store_true", help="print one row per split and class as CSV")
 
 
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         found["+".join(found)] = stats.total(found)
     compared = {split: published.compare(of_split) for split, of_split in found.items()}
     if args.json:
-        print(json.dumps(_as_json(builder, found, compared), indent=2))
+        write_json(_as_json(builder, found, compared))
     elif args.csv:
         _print_csv(found)
     else:

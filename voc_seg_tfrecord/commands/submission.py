@@ -6,21 +6,23 @@ import argparse
 
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands import arguments, completion
 from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "pack predictions for VOC's evaluation server"
+EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --out results.tgz"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    parser.add_argument(
+    argument = parser.add_argument(
         "dataset",
         nargs="?",
         metavar="DATASET@SPLIT",
         help="the built test images, such as voc_seg_tfrecord/2012_test@test; without them the "
         "sizes of the predictions are not checked",
     )
+    arguments.complete_by(argument, completion.datasets)
     arguments.add_data_dir(parser)
     parser.add_argument(
         "--predictions",

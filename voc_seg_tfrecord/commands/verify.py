@@ -10,11 +10,13 @@ import json
 
 from voc_seg_tfrecord.audit.dataset import class_map, has_only_images, open_built
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.features import TILE_IMAGE_ID
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
+EXAMPLE = "voc-seg-tfrecord verify cracks --source /data/cracks"
 
 _SHOWN = 10
 
@@ -32,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="config that the dataset was built with; needed only if its metadata does not hold it",
     )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     builder = open_built(args.dataset, args.data_dir)
     report = verify.verify(builder, args.source, config=_config(args.config), progress=True)
     if args.json:
-        print(json.dumps(_as_json(builder, report, args.source), indent=2))
+        write_json(_as_json(builder, report, args.source))
     else:
         _print(builder, report, args.source)
     return 1 if report.faults else 0

@@ -1,0 +1,113 @@
+import json
+import shutil
+import sys
+
+import pytest
+
+from voc_seg_tfrecord.audit.listing import listed
+from voc_seg_tfrecord.commands import cli, list_
+
+
+@pytest.fixture
+def data_dir(sample, tmp_path):
+    folder = tmp_path / "data"
+    shutil.copytree(sample.data_dir, folder / "voc_seg_tfrecord" / "sample" / "1.0.0")
+    return folder
+
+
+def version(data_dir):
+    return data_dir / "voc_seg_tfrecord" / "sample" / "1.0.0"
+
+
+def list_all(data_dir, *words):
+    return cli.main(["list", "--data_dir", str(data_dir), *words])
+
+
+def test_a_dataset_is_listed_with_examples_size_and_date(data_dir, capsys):
+    assert list_all(data_dir) == 0
+    header, row = capsys.readouterr().out.splitlines()[1:]
+    assert header.split()[:2] == ["dataset", "version"]
+    name, number, date, size, examples, state = row.split()
+    assert (name, number, state) == ("voc_seg_tfrecord/sample", "1.0.0", "complete")
+    assert examples == "test=1,train=3,validation=2"
+    assert size.endswith("kB")
+    assert date.startswith("20")
+
+
+def test_json_holds_the_same(data_dir, capsys):
+    assert list_all(data_dir, "--json") == 0
+    (one,) = json.loads(capsys.readouterr().out)["datasets"]
+    assert one["splits"] == {"test": 1, "train": 3, "validation": 2}
+    assert one["complete"]
+    assert one["bytes"] == sum(path.stat().st_size for path in version(data_dir).iterdir())
+
+
+@pytest.mark.parametrize("name", ["nowhere", "empty"])
+def test_a_folder_without_datasets_says_so(tmp_path, capsys, name):
+    (tmp_path / "empty").mkdir()
+    assert list_all(tmp_path / name) == 0
+    assert "no dataset of voc_seg_tfrecord is built here" in capsys.readouterr().out
+
+
+def test_other_datasets_and_loose_files_are_passed_over(data_dir, capsys):
+    shutil.copytree(version(data_dir), data_dir / "mnist" / "3.0.1")
+    (data_dir / "voc_seg_tfrecord" / "notes.txt").write_text("")
+    (data_dir / "voc_seg_tfrecord" / ".config").mkdir()
+    assert list_all(data_dir) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def break_info(folder):
+    (folder / "SHA256SUMS").unlink()
+    (folder / "dataset_info.json").write_text("{")
+
+
+BROKEN = {
+    "no dataset_info.json": lambda folder: (folder / "dataset_info.json").unlink(),
+    "damaged dataset: a damaged dataset_info.json": break_info,
+    "damaged dataset: a file with the sha256": lambda folder: (folder / "features.json").write_text(
+        "{}"
+    ),
+    "1 of 3 files of records missing or empty: voc_seg_tfrecord-test.tfrecord": lambda folder: next(
+        folder.glob("*-test.*")
+    ).unlink(),
+    "1 of 3 files of records missing or empty: voc_seg_tfrecord-train.tfrecord": lambda folder: (
+        next(folder.glob("*-train.*")).write_bytes(b"")
+    ),
+    "not finished": lambda folder: folder.rename(
+        folder.with_name("incomplete.AB12CD_incomplete.0123456789ab_1.0.0")
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", BROKEN)
+def test_what_is_broken_is_listed_with_its_problem(data_dir, capsys, problem):
+    BROKEN[problem](version(data_dir))
+    assert list_all(data_dir) == 1
+    assert problem in capsys.readouterr().out
+    assert list_all(data_dir, "--json") == 1
+    (one,) = json.loads(capsys.readouterr().out)["datasets"]
+    assert not one["complete"]
+
+
+def test_versions_are_in_the_order_of_their_numbers(data_dir):
+    for number in ("10.0.0", "2.0.0"):
+        shutil.copytree(version(data_dir), version(data_dir).with_name(number))
+    assert [one.version for one in listed(data_dir)] == ["1.0.0", "2.0.0", "10.0.0"]
+
+
+@pytest.mark.parametrize("place", ["file", "s3://no-such-bucket-of-this-test"])
+def test_what_is_no_folder_is_a_wrong_call(tmp_path, capsys, place, monkeypatch):
+    monkeypatch.setitem(sys.modules, "s3fs", None)  # no question goes over a network
+    (tmp_path / "file").write_text("")
+    assert list_all(place if "//" in place else tmp_path / place) == 2
+    captured = capsys.readouterr()
+    assert "a folder that cannot be read" in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0, "0B"), (999, "999B"), (1000, "1.0kB"), (2_500_000_000, "2.5GB")]
+)
+def test_sizes_are_one_word(number, shown):
+    assert list_.size(number) == shown

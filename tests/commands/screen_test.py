@@ -1,0 +1,91 @@
+import io
+import json
+import sys
+
+import pytest
+
+from voc_seg_tfrecord.commands import cli, screen, table
+from voc_seg_tfrecord.errors import MaskError
+
+EVIL = "a\x1b]0;owned\x07\x9b31m[red]b[/]"
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+def drawn(monkeypatch, rows, columns=("class", "pixels"), width=80, **environment):
+    for name, value in {"COLUMNS": str(width), "TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with screen.screened():
+        table.show(columns, rows)
+    return sys.stdout.getvalue()
+
+
+def test_control_characters_are_shown_and_not_sent(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    with screen.screened():
+        print(EVIL)
+    assert sys.stdout.getvalue() == "a\\x1b]0;owned\\x07\\x9b31m[red]b[/]\n"
+
+
+def test_a_name_in_a_drawn_table_is_neither_markup_nor_a_sequence(monkeypatch):
+    shown = drawn(monkeypatch, [(EVIL, 1), (":smile:", 2)], NO_COLOR="1")
+    assert "a\\x1b]0;owned\\x07\\x9b31m[red]b[/]" in shown
+    assert ":smile:" in shown
+    assert "\x1b]0" not in shown
+
+
+def test_control_characters_in_an_error_are_shown(monkeypatch, capsys):
+    def run(args):
+        raise MaskError(args.root, found=EVIL)
+
+    monkeypatch.setattr("voc_seg_tfrecord.commands.check.run", run)
+    assert cli.main(["check", "x"]) == 1
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_narrow_terminal_loses_no_letter(monkeypatch):
+    name = "abcdefghijklmnopqrstuvwxyz" * 3
+    shown = drawn(monkeypatch, [(name, 123456789)], width=40, NO_COLOR="1")
+    assert max(map(len, shown.splitlines())) <= 40
+    assert name in "".join(line.split()[0] for line in shown.splitlines() if line.strip())
+    assert "123456789" in shown
+
+
+def test_a_pipe_gets_complete_columns_without_colours_and_lines(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with screen.screened():
+        table.show(("class", "pixels"), [("x" * 200, 5), ("b", 1234)])
+    assert capsys.readouterr().out.splitlines() == [
+        f"  {'class':200}  pixels",
+        f"  {'x' * 200}       5",
+        f"  {'b':200}    1234",
+    ]
+
+
+def test_what_an_encoding_lacks_is_shown_as_a_code(monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    with screen.screened():
+        print("Strasse, Straße, \udcff")
+    assert raw.getvalue() == b"Strasse, Stra\\xdfe, \\udcff\n"
+
+
+def test_with_json_the_document_is_alone_on_standard_output(capsys):
+    with screen.screened(as_json=True):
+        print("a message of somebody else")
+        screen.write_json({"name": "Straße\x1b"})
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"name": "Straße\x1b"}
+    assert captured.err == "a message of somebody else\n"
+
+
+def test_what_json_cannot_hold_is_not_written():
+    with screen.screened(as_json=True), pytest.raises(ValueError, match="JSON"):
+        screen.write_json({"value": float("nan")})

@@ -1,0 +1,67 @@
+from importlib import metadata
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+
+from support.paths import REPOSITORY
+
+import voc_seg_tfrecord
+from voc_seg_tfrecord.wording import versions
+
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+
+
+def run(code, folder):
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, env=environment, cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_the_version_is_the_project_s():
+    assert voc_seg_tfrecord.__version__ == PROJECT["version"]
+    assert "__version__" in dir(voc_seg_tfrecord)
+
+
+def test_a_checkout_says_its_own_version_though_another_one_is_installed(tmp_path):
+    shutil.copytree(REPOSITORY / "voc_seg_tfrecord", tmp_path / "voc_seg_tfrecord")
+    text = (REPOSITORY / "pyproject.toml").read_text()
+    old = f'version = "{PROJECT["version"]}"'
+    (tmp_path / "pyproject.toml").write_text(text.replace(old, 'version = "99.1"'))
+    code = "from voc_seg_tfrecord.wording import versions; print(versions.package())"
+    assert run(code, tmp_path) == "99.1"
+
+
+def test_a_stranger_s_project_file_beside_an_installed_package_is_not_read(monkeypatch, tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "other"\nversion = "7"\n')
+    monkeypatch.setattr(versions, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(metadata, "version", lambda _: "5.4")
+    assert versions.package() == "5.4"
+
+
+def test_what_is_not_installed_is_told_and_nothing_raises(monkeypatch, tmp_path):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(versions, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(metadata, "version", missing)
+    found = versions.everything()
+    assert found["voc_seg_tfrecord"] == "unknown"
+    assert found["tensorflow"] == "not installed"
+
+
+def test_the_command_line_prints_versions_without_loading_tensorflow():
+    code = (
+        "import sys\nfrom voc_seg_tfrecord.commands import cli\n"
+        "try: cli.main(['--version'])\n"
+        "except SystemExit as done: print(done.code, 'tensorflow' in sys.modules)\n"
+    )
+    first, *others, last = run(code, REPOSITORY).splitlines()
+    assert first == f"voc_seg_tfrecord {PROJECT['version']}"
+    assert [line.split()[0] for line in others] == [
+        *("tensorflow-datasets", "tensorflow", "numpy", "pillow", "python")
+    ]
+    assert last == "0 False"

@@ -1,0 +1,69 @@
+"""Lists the datasets that are built: examples, size, when they were built, and what is broken.
+
+Every config and version of voc_seg_tfrecord in the data_dir is shown. Records are not read; verify
+does that. Exits with 1 if a dataset is broken or not finished.
+"""
+
+import argparse
+import dataclasses
+
+from voc_seg_tfrecord.audit.listing import Listed, listed
+from voc_seg_tfrecord.audit.lookup import data_dirs
+from voc_seg_tfrecord.commands import arguments, table
+from voc_seg_tfrecord.commands.screen import write_json
+
+SUMMARY = "list the datasets that are built, with examples, size and date"
+EXAMPLE = "voc-seg-tfrecord list --data_dir /data/tensorflow_datasets"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    arguments.add_data_dir(parser)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Lists."""
+    found = {str(folder): listed(folder) for folder in data_dirs(args.data_dir)}
+    every = [one for datasets in found.values() for one in datasets]
+    if args.json:
+        write_json({"data_dirs": list(found), "datasets": [_as_dict(one) for one in every]})
+    else:
+        for folder, datasets in found.items():
+            _print(folder, datasets)
+    return 0 if all(one.complete for one in every) else 1
+
+
+def _as_dict(one: Listed) -> dict:
+    built = one.built and one.built.isoformat(timespec="seconds")
+    return dataclasses.asdict(one) | {"built": built, "complete": one.complete}
+
+
+def _print(folder: str, datasets: list[Listed]) -> None:
+    if not datasets:
+        print(f"{folder}: no dataset of voc_seg_tfrecord is built here")
+        return
+    print(f"{folder}:")
+    columns = ("dataset", "version", "built (UTC)", "size", "examples", "state")
+    rows = [
+        (
+            one.name,
+            one.version or "-",
+            f"{one.built:%Y-%m-%dT%H:%M}" if one.built else "-",
+            size(one.bytes),
+            ",".join(f"{split}={count}" for split, count in one.splits.items()) or "-",
+            one.problem or "complete",
+        )
+        for one in datasets
+    ]
+    table.show(columns, rows, right=("size",))
+
+
+def size(number: int) -> str:
+    """Returns a number of bytes as people read it, such as `12.3kB`, in one word."""
+    shown = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if shown < 1000:
+            return f"{shown:.0f}{unit}" if unit == "B" else f"{shown:.1f}{unit}"
+        shown /= 1000
+    return f"{shown:.1f}TB"
