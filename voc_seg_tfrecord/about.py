@@ -5,6 +5,7 @@ import json
 import re
 
 from etils import epath
+import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
@@ -41,6 +42,18 @@ def about(config: VocSegConfig, of_releases: str, bibliography: str) -> About:
         citation if config.citation is None else config.citation,
         homepage if config.homepage is None else config.homepage,
         config.license,
+    )
+
+
+def of_built(info: tfds.core.DatasetInfo) -> About:
+    """Returns what a built dataset says of itself."""
+    said = info.as_proto
+    return About(
+        info.description.strip(),
+        info.citation.strip() or None,
+        # In place of an address that nobody gave, `info.homepage` is a page that does not exist.
+        said.location.urls[0] if said.location.urls else None,
+        said.redistribution_info.license.strip() or None,
     )
 
 

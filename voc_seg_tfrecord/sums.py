@@ -15,11 +15,16 @@ NAME = "SHA256SUMS"
 """The name of the file."""
 
 _ENDINGS = (".json", ".txt")  # info, features, metadata and class names
+_WRITTEN_LATER = ("croissant.json",)  # by `report --card`, again and again
 
 
 def write(folder: epath.Path) -> None:
     """Writes the digests of a dataset's small files."""
-    paths = (path for path in folder.iterdir() if path.name.endswith(_ENDINGS))
+    paths = (
+        path
+        for path in folder.iterdir()
+        if path.name.endswith(_ENDINGS) and path.name not in _WRITTEN_LATER
+    )
     lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(paths)]
     (folder / NAME).write_text("".join(lines))
 

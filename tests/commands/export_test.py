@@ -1,6 +1,12 @@
+import errno
+import json
+
 import pytest
+from support.building import examples
+import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.report import publish
 
 
 def export(sample, out, *words):
@@ -30,4 +36,62 @@ def test_a_folder_that_is_not_empty_is_a_wrong_call(sample, tmp_path, capsys):
 def test_each_split_has_the_number_of_shards_asked_for(sample, tmp_path):
     assert export(sample, tmp_path / "x", "--layout", "raw", "--num_shards", "2") == 0
     assert len(list((tmp_path / "x").glob("train-*-of-00002.tfrecord"))) == 2
-    assert len(list((tmp_path / "x").iterdir())) == 6
+    assert len(list((tmp_path / "x").glob("*.tfrecord"))) == 6
+
+
+@pytest.mark.parametrize("layout", ["raw", "deeplab", "voc", "parquet"])
+def test_every_export_has_a_card_and_a_croissant_file(sample, tmp_path, layout):
+    assert export(sample, tmp_path / "x", "--layout", layout, "--published", "2024-05-31") == 0
+    assert (tmp_path / "x" / "README.md").read_text().startswith("---\npretty_name: ")
+    said = json.loads((tmp_path / "x" / "croissant.json").read_text())
+    assert said["datePublished"] == "2024-05-31"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_day_that_is_none_is_a_wrong_call(sample, tmp_path, capsys):
+    with pytest.raises(SystemExit) as caught:
+        export(sample, tmp_path / "x", "--layout", "raw", "--published", "yesterday")
+    assert caught.value.code == 2
+    assert "'yesterday' is no day such as 2024-05-31" in capsys.readouterr().err
+
+
+def test_an_export_whose_card_cannot_be_written_is_not_there_at_all(
+    sample, tmp_path, monkeypatch, capsys
+):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(publish.card, "write", fail)
+    assert export(sample, tmp_path / "x", "--layout", "voc") == 1
+    assert "No space left" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tree_with_its_card_is_checked_built_and_verified_like_any_other(
+    sample, tmp_path, capsys
+):
+    tree = str(tmp_path / "tree")
+    assert export(sample, tree, "--layout", "voc") == 0
+    assert cli.main(["check", tree]) == 0
+    place = ["--data_dir", str(tmp_path / "data")]
+    extra = ["--instance_masks", "--name", "again"]
+    assert cli.main(["build", tree, *extra, *place]) == 0
+    assert cli.main(["verify", "voc_seg_tfrecord/again", "--source", tree, *place]) == 0
+    again = tfds.builder("voc_seg_tfrecord/again", data_dir=tmp_path / "data")
+    for split in sample.info.splits:
+        first, second = examples(sample, split), examples(again, split)
+        assert first.keys() == second.keys()
+        for name in first:
+            for feature in ("image", "segmentation_mask", "instance_mask", "labels"):
+                assert (first[name][feature] == second[name][feature]).all()
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("layout", ["raw", "deeplab"])
+def test_records_with_their_card_are_imported_by_their_folder(sample, tmp_path, layout, capsys):
+    folder = str(tmp_path / "x")
+    assert export(sample, folder, "--layout", layout) == 0
+    place = ["--data_dir", str(tmp_path / "data")]
+    words = ["import", folder, "--name", "again", "--class_names", "voc", *place]
+    assert cli.main(words) == 0
+    assert "train: 3 examples" in capsys.readouterr().out

@@ -113,7 +113,7 @@ def test_the_command_exports(sample, tmp_path, capsys):
     words = ["export", str(sample.data_dir), "--layout", "deeplab", "--out", str(tmp_path / "x")]
     assert cli.main(words) == 0
     assert "train: 3 examples" in capsys.readouterr().out
-    assert len(list((tmp_path / "x").iterdir())) == 3
+    assert len(list((tmp_path / "x").glob("*.tfrecord"))) == 3
 
 
 def with_names(tmp_path, *filenames):

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from support import doctoring, exports, handwritten, hugging_face, tiled
 from support.painting import assert_same
+from support.published import ODD_NAMES
 from support.small_tree import SIZES, write_small_tree
-import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
@@ -20,36 +20,14 @@ from voc_seg_tfrecord.interop.export import export
 
 
 def assert_equal(builder, folder):
-    """Asserts that `datasets` loads what TFDS loads: each feature, in the same order.
-
-    By default TensorFlow decodes JPEGs with a less exact transform, in TFDS too. Here it has to
-    take the exact one, which all other decoders take.
-    """
+    """Asserts that `datasets` loads what TFDS loads: each feature, in the same order."""
     loaded = hugging_face.load(folder)
     assert set(loaded) == set(builder.info.splits)
-    decoders = {"image": tfds.decode.SkipDecoding()}
     for split in loaded:
-        ours = list(builder.as_dataset(split=split, decoders=decoders).as_numpy_iterator())
+        ours = list(hugging_face.as_tfds_decodes(builder, split))
         assert len(ours) == len(loaded[split]) > 0
         for one, row in zip(ours, loaded[split], strict=True):
-            other = hugging_face.as_tfds(row, loaded[split].features)
-            one["image"] = decoded(one["image"])
-            assert_same(flat(one), flat(other))
-
-
-def decoded(data):
-    if data.startswith(b"\xff\xd8"):
-        return tf.io.decode_jpeg(data, channels=3, dct_method="INTEGER_ACCURATE").numpy()
-    return tf.io.decode_image(data, channels=3).numpy()
-
-
-def flat(example):
-    """Returns an example with `objects/label` and so on in place of dictionaries."""
-    found = {}
-    for name, value in example.items():
-        for key, part in value.items() if isinstance(value, dict) else [("", value)]:
-            found[f"{name}/{key}" if key else name] = np.asarray(part)
-    return {name: part.reshape(-1, 4) if "bbox" in name else part for name, part in found.items()}
+            assert_same(one, hugging_face.as_tfds(row, loaded[split].features))
 
 
 def exported(builder, folder, **more):
@@ -93,9 +71,6 @@ def test_the_names_of_classes_are_in_the_files_for_readers_of_parquet_alone(samp
     assert features["objects"].feature["pose"].names[0] == "frontal"
     assert isinstance(features["image"], datasets.Image)
     assert isinstance(features["segmentation_mask"], datasets.Image)
-
-
-ODD_NAMES = ["no", "off", "null", "~", "a: b", "- c", "---", "<script>", "Bäume", "木", "🌳", "1"]
 
 
 def test_each_of_254_classes_keeps_its_number_whatever_its_name_is(tmp_path):

@@ -1,6 +1,7 @@
 """Writes a built dataset as plain TFRecords, as a VOC tree or as Parquet files."""
 
 import argparse
+import datetime
 from typing import get_args
 
 from voc_seg_tfrecord.audit.dataset import open_built
@@ -33,14 +34,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="files per split, of raw, deeplab and parquet; default: 1, and of parquet as many as "
         "have about 500 MB each",
     )
+    add_published(parser)
+
+
+def add_published(parser: argparse.ArgumentParser) -> None:
+    """Adds `--published` to a command that writes a Croissant file."""
+    parser.add_argument(
+        "--published",
+        metavar="DATE",
+        type=_date,
+        help="day of publication for croissant.json, such as 2024-05-31; default: that of the "
+        "release, and of own data none",
+    )
+
+
+def _date(text: str) -> str:
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2024-05-31") from None
 
 
 def run(args: argparse.Namespace) -> int:
     """Exports and says what was written."""
+    from voc_seg_tfrecord.report import publish
+
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
     builder = open_built(args.dataset, args.data_dir)
-    written = export(builder, args.out, layout=args.layout, num_shards=args.num_shards)
+    written = export(
+        builder,
+        args.out,
+        layout=args.layout,
+        num_shards=args.num_shards,
+        finish=lambda folder: publish.beside_export(
+            builder, folder, args.layout, published=args.published, progress=True
+        ),
+    )
     for split, count in written.counts.items():
         print(f"{split}: {count} examples")
     for note in written.notes:

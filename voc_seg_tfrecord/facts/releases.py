@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 import dataclasses
+import datetime
+import re
 
 from voc_seg_tfrecord.facts import pascal_context
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
@@ -72,6 +74,15 @@ class Release:
         """The splits that the archives hold, and the list that each is read from."""
         held = {split for archive in self.archives for split in archive.splits}
         return {split: name for split, name in VOC_SPLITS.items() if split in held}
+
+    @property
+    def published(self) -> str:
+        """The date in the names of all archives, such as 2012-05-11; empty if one has none."""
+        found = [re.search(r"\d\d-\w{3}-\d{4}", archive.filename) for archive in self.archives]
+        if not found or None in found:
+            return ""
+        dates = [datetime.datetime.strptime(date[0], "%d-%b-%Y").date() for date in found]
+        return max(dates).isoformat()
 
 
 def _archive(

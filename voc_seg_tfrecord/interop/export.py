@@ -46,7 +46,7 @@ def export(
     *,
     layout: LayoutName,
     num_shards: int | None = None,
-    finish: Callable[[epath.Path, Exported], None] | None = None,
+    finish: Callable[[epath.Path], None] | None = None,
 ) -> Exported:
     """Writes a built dataset in another layout, and nothing outside its folder.
 
@@ -85,11 +85,10 @@ def export(
         if layout == "voc":
             classes = builder.info.features[MASK].names
             (incomplete / "class_names.txt").write_text("".join(f"{name}\n" for name in classes))
-        splits = builder.info.splits.items()
-        exported = Exported({name: split.num_examples for name, split in splits}, tuple(notes))
         if finish is not None:
-            finish(incomplete, exported)
-    return exported
+            finish(incomplete)
+    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    return Exported(counts, tuple(notes))
 
 
 def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: LayoutName) -> None:

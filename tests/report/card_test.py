@@ -1,0 +1,157 @@
+import json
+import re
+
+from etils import epath
+from markdown_it import MarkdownIt
+import numpy as np
+import pytest
+from support.building import build, examples
+from support.paths import DUMMY_DATA
+from support.published import ODD_NAMES, odd_names
+import tensorflow_datasets as tfds
+import yaml
+
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.audit import verify
+from voc_seg_tfrecord.build_from.memory import from_arrays
+from voc_seg_tfrecord.report import card, publish
+from voc_seg_tfrecord.report.summary import summarize
+
+PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
+
+
+def read(text):
+    """Returns the front matter and the body of a card."""
+    _, matter, body = re.split(r"^---$", text, maxsplit=2, flags=re.M)
+    return yaml.safe_load(matter), body
+
+
+def written(builder, layout="tfds"):
+    return card.write(builder, summarize(builder), layout)
+
+
+def cells(body, heading):
+    """Returns the rows of the table below a heading."""
+    section = body.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    tokens = [t for t in PARSER.parse(section) if t.type in ("inline", "tr_open")]
+    rows = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif rows:
+            rows[-1].append("".join(child.content for child in token.children))
+    return rows[1:]
+
+
+def test_the_front_matter_is_in_the_terms_of_hugging_face(sample):
+    matter, _ = read(written(sample, "parquet"))
+    assert matter == {
+        "pretty_name": "sample",
+        "task_categories": ["image-segmentation", "object-detection"],
+        "task_ids": ["semantic-segmentation", "instance-segmentation"],
+        "size_categories": ["n<1K"],
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": split, "path": f"data/{split}-*"} for split in sample.info.splits
+                ],
+            }
+        ],
+    }
+    assert "configs" not in read(written(sample, "voc"))[0]
+
+
+def test_shares_and_images_of_classes_are_those_of_the_masks(sample):
+    rows = cells(read(written(sample))[1], "Classes")
+    masks = [
+        example["segmentation_mask"]
+        for split in sample.info.splits
+        for example in examples(sample, split).values()
+    ]
+    values = np.concatenate([mask.ravel() for mask in masks])
+    valid = values[values != 255]
+    for index, name in enumerate(sample.info.features["segmentation_mask"].names):
+        share = f"{(valid == index).mean():.3%}"
+        images = sum(index in mask for mask in masks)
+        assert rows[index][:4] == [str(index), name, share, str(images)]
+    assert f"is {(values == 255).mean():.3%} of all pixels" in written(sample)
+
+
+def test_splits_and_the_fingerprint_are_those_that_verify_finds(sample):
+    text = written(sample)
+    assert cells(read(text)[1], "Splits") == [["test", "1"], ["train", "3"], ["validation", "2"]]
+    assert f"\n{verify.verify(sample).fingerprint}\n" in text
+
+
+def test_names_of_classes_show_as_they_are_whatever_they_mean_in_markdown(tmp_path):
+    built = odd_names(tmp_path)
+    names = built.info.features["segmentation_mask"].names
+    assert len(names) == len(ODD_NAMES)
+    text = written(built)
+    rows = cells(read(text)[1], "Classes")
+    assert [row[1] for row in rows] == [" ".join(name.split()) for name in names]
+    assert not any(token.type == "html_block" for token in PARSER.parse(text))
+
+
+def test_own_data_say_nothing_of_voc_and_only_what_their_owner_said(tmp_path):
+    built = odd_names(tmp_path / "one")
+    text = written(built)
+    assert not re.search("pascal|everingham|citation|licence", text, re.IGNORECASE)
+    assert "license" not in read(text)[0]
+    config = VocSegConfig(
+        name="mine",
+        description="Walls.\n\nSee https://example.org/walls.",
+        citation="@misc{walls, title={Walls}}",
+        homepage="https://example.org",
+        license="CC BY 4.0",
+        class_names=[f"class {n}" for n in range(21)],
+        splits={"train": "train"},
+    )
+    tree = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+    text = written(build(tmp_path / "two", config, tree))
+    assert "\n## Citation\n\n```bibtex\n@misc{walls, title={Walls}}\n```\n" in text
+    assert "\n## Licence\n\nCC BY 4.0\n" in text
+    assert read(text)[0]["license"] == "cc-by-4.0"
+    assert "Page: <https://example.org>" in text
+    assert "catalog" not in text
+
+
+def test_a_release_carries_its_own_citation(tmp_path):
+    config = VocSegConfig(name="part", release="2012", strict=False)
+    text = written(build(tmp_path, config, DUMMY_DATA))
+    assert "Everingham" in text
+    assert read(text)[0]["pretty_name"] == "Pascal VOC segmentation, part"
+
+
+@pytest.mark.parametrize("layout", ["tfds", "parquet", "voc", "raw", "deeplab"])
+def test_a_card_is_the_same_wherever_the_dataset_lies(tmp_path, layout):
+    first, second = (odd_names(tmp_path / place) for place in ("here", "there"))
+    again = tfds.builder_from_directory(second.data_dir)
+    assert written(first, layout) == written(again, layout)
+    assert str(tmp_path) not in written(first, layout)
+
+
+def test_images_with_one_label_each_have_a_card_too(tmp_path):
+    images = [np.zeros((5, 6, 3), np.uint8)] * 3
+    built = from_arrays(
+        images, labels=[1, 0, 1], name="x", class_names=["a", "no"], data_dir=tmp_path
+    )
+    matter, body = read(written(built, "raw"))
+    assert matter["task_categories"] == ["image-classification"]
+    assert cells(body, "Classes") == [["0", "a", "1"], ["1", "no", "2"]]
+    assert "Masks" not in body
+
+
+def test_the_config_on_the_card_is_the_one_that_built_it(tmp_path):
+    built = odd_names(tmp_path)
+    (said,) = re.findall(r"```json\n(.*)\n```", written(built))
+    assert json.loads(said)["name"] == "x"
+
+
+def test_a_card_beside_the_dataset_leaves_it_as_it_is(tmp_path):
+    built = odd_names(tmp_path)
+    for _ in range(2):
+        publish.of_built(built, epath.Path(built.data_dir))
+    report = verify.verify(tfds.builder_from_directory(built.data_dir))
+    assert not report.splits["train"].faults
