@@ -8,6 +8,8 @@ import sys
 
 
 class _Finder:
+    find_distributions = machinery.PathFinder.find_distributions  # what is installed stays so
+
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name.partition(".")[0] in ("tensorflow", "keras"):

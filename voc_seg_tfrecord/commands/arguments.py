@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+import datetime
 from typing import TypeVar
 
 from voc_seg_tfrecord.commands import completion
@@ -90,3 +91,21 @@ def ratio(option: str, text: str) -> float:
 def word(_: str, text: str) -> str:
     """Returns the text itself."""
     return text
+
+
+def add_published(parser: argparse.ArgumentParser) -> None:
+    """Adds `--published` to a command that writes a Croissant file."""
+    parser.add_argument(
+        "--published",
+        metavar="DATE",
+        type=_date,
+        help="day of publication for croissant.json, such as 2024-05-31; default: that of the "
+        "release, and of own data none",
+    )
+
+
+def _date(text: str) -> str:
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2024-05-31") from None

@@ -1,7 +1,9 @@
-"""Writes a built dataset as plain TFRecords, as a VOC tree or as Parquet files."""
+"""Writes a built dataset as plain TFRecords, as a VOC tree or as Parquet files.
+
+A card (README.md) and a Croissant file (croissant.json) lie beside each of them.
+"""
 
 import argparse
-import datetime
 from typing import get_args
 
 from voc_seg_tfrecord.audit.dataset import open_built
@@ -34,25 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="files per split, of raw, deeplab and parquet; default: 1, and of parquet as many as "
         "have about 500 MB each",
     )
-    add_published(parser)
-
-
-def add_published(parser: argparse.ArgumentParser) -> None:
-    """Adds `--published` to a command that writes a Croissant file."""
-    parser.add_argument(
-        "--published",
-        metavar="DATE",
-        type=_date,
-        help="day of publication for croissant.json, such as 2024-05-31; default: that of the "
-        "release, and of own data none",
-    )
-
-
-def _date(text: str) -> str:
-    try:
-        return datetime.date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2024-05-31") from None
+    arguments.add_published(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ card of that release.
 """
 
 from collections.abc import Mapping, Sequence
-import importlib.metadata
 import json
 import pathlib
 from typing import Any
@@ -18,6 +17,7 @@ from voc_seg_tfrecord.features import INSTANCES, LABEL, MASK, OBJECTS
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.report import front_matter, markdown
 from voc_seg_tfrecord.report.summary import Summary
+from voc_seg_tfrecord.wording import versions
 
 NAME = "README.md"
 """The name of the file, by which Hugging Face and others find it."""
@@ -64,7 +64,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         has_labels=LABEL in builder.info.features,
         layout=layout,
         fingerprint=summary.fingerprint,
-        writer=importlib.metadata.version("voc_seg_tfrecord"),
+        writer=versions.package(),
         void=VOID,
     )
     return f"{front_matter.write(_fields(builder, summary, layout))}\n{body.strip()}\n"
