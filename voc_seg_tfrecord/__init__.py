@@ -7,7 +7,7 @@ imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `split
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voc_seg_tfrecord.build_from.memory import from_arrays
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
@@ -16,9 +16,6 @@ from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.wording import versions
-
-if TYPE_CHECKING:
-    from voc_seg_tfrecord.report.figure import preview as preview
 
 __all__ = [
     "VOC_CLASSES",
@@ -32,6 +29,16 @@ __all__ = [
 ]
 
 # Imported late, as some of them import TensorFlow. Not in `__all__`: `import *` would load them.
+if TYPE_CHECKING:
+    from voc_seg_tfrecord import arrays as arrays
+    from voc_seg_tfrecord import evaluation as evaluation
+    from voc_seg_tfrecord import pipeline as pipeline
+    from voc_seg_tfrecord import splits as splits
+    from voc_seg_tfrecord import stats as stats
+    from voc_seg_tfrecord.audit import leaks as leaks
+    from voc_seg_tfrecord.audit import verify as verify
+    from voc_seg_tfrecord.report.figure import preview as preview
+
 _MODULES = {
     "arrays": "arrays",
     "evaluation": "evaluation",
@@ -46,15 +53,16 @@ _FUNCTIONS = {"preview": "report.figure"}
 
 __version__: str  # read when it is first asked for
 
+if not TYPE_CHECKING:  # a type checker would believe that every name is given out
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return versions.package()
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name):
+        if name == "__version__":
+            return versions.package()
+        if name in _FUNCTIONS:
+            return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """The exceptions of this package: one small tree, one shape of message."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -19,9 +19,9 @@ class VocSegError(ValueError):
 
     def __init__(
         self, where: object, *, found: str, expected: str = "", remedy: str = "", kind: str = ""
-    ):
-        self.kind = kind or self.KIND
-        self.where = str(where)
+    ) -> None:
+        self.kind: str = kind or self.KIND
+        self.where: str = str(where)
         self.found = found
         self.expected = expected
         self.remedy = remedy
@@ -37,7 +37,7 @@ class VocSegError(ValueError):
         fields = ("where", "found", "expected", "remedy", "kind")
         return {"type": type(self).__name__, **{name: getattr(self, name) for name in fields}}
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         # Process pools pickle exceptions; keyword-only arguments need help.
         return from_json, (self.to_json(),)
 
@@ -111,8 +111,8 @@ class SplitError(VocSegError):
 
     SHOWN = 5
 
-    def __init__(self, split: str, problems: Sequence[VocSegError], examined: int):
-        self.problems = tuple(problems)
+    def __init__(self, split: str, problems: Sequence[VocSegError], examined: int) -> None:
+        self.problems: tuple[VocSegError, ...] = tuple(problems)
         self.split = split
         self.examined = examined
         lines = [f"{len(problems)} of {examined} examples cannot be used"]

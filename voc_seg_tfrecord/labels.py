@@ -5,6 +5,7 @@ import functools
 import unicodedata
 
 import numpy as np
+import numpy.typing as npt
 
 VOID = 255
 """Mask value of pixels that losses and metrics must ignore (VOC's object borders)."""
@@ -42,7 +43,7 @@ _BACKGROUND_WORDS = ("background", "bg")
 
 
 @functools.cache
-def voc_palette() -> np.ndarray:
+def voc_palette() -> npt.NDArray[np.uint8]:
     """Returns VOC's palette, uint8 `[256, 3]` RGB; row 255 is void's (224, 224, 192).
 
     Bit k of red, green and blue, from the top, is bit 3k, 3k + 1 and 3k + 2 of the index.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import dataclasses
 from typing import Any
 
-from etils import epath
 import numpy as np
+import numpy.typing as npt
 
 from voc_seg_tfrecord import features
 from voc_seg_tfrecord.audit import records
@@ -18,6 +18,7 @@ from voc_seg_tfrecord.facts.named_lists import NamedList, identify, ids, named
 from voc_seg_tfrecord.facts.wanted import Wanted, check_held, wanted_ids
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING, image_id
 from voc_seg_tfrecord.official.sbd import read_ids
+from voc_seg_tfrecord.storage import PathLike
 
 __all__ = [
     "LABELS",
@@ -38,7 +39,7 @@ LABELS = features.OF_THE_LABELS
 """The features that the unlabelled part of a dataset must not show."""
 
 
-def val_outside_sbd_train(sbd: epath.PathLike) -> tuple[str, ...]:
+def val_outside_sbd_train(sbd: PathLike) -> tuple[str, ...]:
     """Returns VOC2012 val without SBD train: the 904 ids that a model trained on SBD may see.
 
     Args:
@@ -130,7 +131,7 @@ def load(builder: Any, split: str, wanted: Wanted, *, partial: bool = False, **r
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Part(Sequence):
+class Part(Sequence[dict[str, Any]]):
     """Some examples of a data source, in its order. It is a data source itself.
 
     Attributes:
@@ -140,7 +141,7 @@ class Part(Sequence):
     """
 
     source: Any
-    indices: np.ndarray
+    indices: npt.NDArray[np.int64]
     labelled: bool = True
 
     def __len__(self) -> int:

@@ -3,10 +3,15 @@
 from collections.abc import Iterator
 import contextlib
 import errno
+import os
 import re
 import sys
+from typing import TypeAlias
 
 from voc_seg_tfrecord.errors import StorageError, VocSegError
+
+PathLike: TypeAlias = str | os.PathLike[str]
+"""A path on this machine, or an `epath.Path` or address of an object store."""
 
 _SPACE = "free space on the disk, or name a folder on another one"
 _FILES = "raise the limit of open files (ulimit -n)"

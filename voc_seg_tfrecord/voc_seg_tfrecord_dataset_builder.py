@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import re
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from etils import epath
 import numpy as np
@@ -40,6 +40,13 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     _checksums_path = tables.folder("checksums") / "checksums.tsv"
     _beam_folder: epath.Path | None = None  # set while a build under Beam runs
     _place: str = ""  # of the dataset, set while it is built beside it
+
+    if TYPE_CHECKING:  # TFDS says no more than that it is a config
+
+        @property
+        def builder_config(self) -> configs.VocSegConfig:
+            """What the dataset is made from."""
+            ...
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
@@ -12,10 +11,11 @@ from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.features import LABEL, LABELS, MASK, SEGMENTATION, TILE_IMAGE_ID
 from voc_seg_tfrecord.labels import background_index, voc_palette
+from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 
-def open_built(name: str, data_dir: epath.PathLike | None = None) -> tfds.core.DatasetBuilder:
+def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.DatasetBuilder:
     """Opens a built dataset. Its config and its source are not needed.
 
     Args:

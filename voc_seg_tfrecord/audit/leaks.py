@@ -16,6 +16,7 @@ from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.features import FILENAME, IMAGE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
+from voc_seg_tfrecord.storage import PathLike
 
 TRAIN, EVALUATION = "train", "evaluation"
 
@@ -85,7 +86,7 @@ def named_list(name: str) -> Side:
     return Side(name, named_lists.named()[name].role, dict.fromkeys(named_lists.ids(name), ""))
 
 
-def list_file(path: epath.PathLike, name: str = "", role: str = "") -> Side:
+def list_file(path: PathLike, name: str = "", role: str = "") -> Side:
     """Returns the side of a text file with one id per line.
 
     Args:

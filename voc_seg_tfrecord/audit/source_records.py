@@ -16,6 +16,7 @@ from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.official.archives import Verified
+from voc_seg_tfrecord.storage import PathLike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +77,7 @@ class _OnlyFolder:
 
 def find(
     builder: tfds.core.DatasetBuilder,
-    folder: epath.PathLike,
+    folder: PathLike,
     config: VocSegConfig | None = None,
     *,
     progress: bool = False,

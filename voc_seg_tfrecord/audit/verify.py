@@ -4,7 +4,6 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 
-from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import (
@@ -27,6 +26,7 @@ from voc_seg_tfrecord.audit.tile_sources import TileOriginals
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.features import IMAGE_AND_SIZE, SEGMENTATION
+from voc_seg_tfrecord.storage import PathLike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Report:
 
 def verify(
     builder: tfds.core.DatasetBuilder,
-    source: epath.PathLike | None = None,
+    source: PathLike | None = None,
     *,
     config: VocSegConfig | None = None,
     progress: bool = False,

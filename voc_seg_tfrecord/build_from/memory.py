@@ -6,9 +6,7 @@ import itertools
 import pathlib
 from typing import Any
 
-from etils import epath
 import numpy as np
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -19,7 +17,9 @@ from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MISSING = object()
 
@@ -63,9 +63,9 @@ def from_arrays(
     class_names: Sequence[str],
     splits: Mapping[str, float] | None = None,
     seed: int = 0,
-    data_dir: epath.PathLike | None = None,
+    data_dir: PathLike | None = None,
     **options: Any,
-) -> tfds.core.DatasetBuilder:
+) -> Builder:
     """Builds a dataset from arrays.
 
     With one split each array is written as soon as it is drawn, so an iterator may hold more

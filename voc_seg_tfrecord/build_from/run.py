@@ -9,17 +9,19 @@ from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.labels import VOC_CLASSES
+from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 
 def build_source(
     source: Source,
     config: VocSegConfig,
     *,
-    data_dir: epath.PathLike | None = None,
+    data_dir: PathLike | None = None,
     file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
-) -> tfds.core.DatasetBuilder:
+) -> Builder:
     """Builds a config from a source.
 
     Args:
@@ -37,8 +39,6 @@ def build_source(
       ConfigError: if `data_dir` cannot be written, or a dataset is there and may not be replaced.
       VocSegError: if something is wrong; then nothing was built.
     """
-    from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
-
     mode = tfds.download.GenerateMode
     file_format = check_free(config, data_dir, file_format, overwrite=overwrite)
     builder = Builder(data_dir=data_dir, config=config)
@@ -56,7 +56,7 @@ def build_source(
 
 def check_free(
     config: VocSegConfig,
-    data_dir: epath.PathLike | None,
+    data_dir: PathLike | None,
     file_format: str | None,
     *,
     overwrite: bool,
@@ -69,8 +69,6 @@ def check_free(
     Raises:
       ConfigError: if a dataset is there and may not be replaced, or has another file format.
     """
-    from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
-
     builder = Builder(data_dir=data_dir, config=config)
     if builder.data_path.exists() and not overwrite:
         raise ConfigError(

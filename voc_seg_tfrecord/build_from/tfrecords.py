@@ -5,7 +5,6 @@ import tempfile
 from typing import Any
 
 from etils import epath
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -16,11 +15,13 @@ from voc_seg_tfrecord.interop.items import RecordItem, make_items
 from voc_seg_tfrecord.interop.scan import Scan, scan_records
 from voc_seg_tfrecord.masks import luminance
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 
 def import_records(
-    files: Sequence[epath.PathLike],
+    files: Sequence[PathLike],
     *,
     name: str,
     class_names: Sequence[str] = (),
@@ -29,9 +30,9 @@ def import_records(
     shape: Sequence[int] = (),
     repair: bool = False,
     seed: int = 0,
-    data_dir: epath.PathLike | None = None,
+    data_dir: PathLike | None = None,
     **options: Any,
-) -> tfds.core.DatasetBuilder:
+) -> Builder:
     """Builds a dataset from TFRecords that other code wrote.
 
     Args:

@@ -5,7 +5,6 @@ import dataclasses
 from typing import Any
 
 from etils import epath
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import sources
 from voc_seg_tfrecord.build_from.describe import describe
@@ -20,23 +19,25 @@ from voc_seg_tfrecord.own_data.official_lists import official_note
 from voc_seg_tfrecord.own_data.plan import Plan, find_class_file, make_plan, open_tree
 from voc_seg_tfrecord.own_data.seen_values import seen_values
 from voc_seg_tfrecord.own_data.unpacked import unpacked
+from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error about a tree without class names."""
 
 
 def builder_from_tree(
-    root: epath.PathLike,
+    root: PathLike,
     *,
     name: str,
-    data_dir: epath.PathLike | None = None,
+    data_dir: PathLike | None = None,
     file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
     verbose: bool = True,
     **options: Any,
-) -> tfds.core.DatasetBuilder:
+) -> Builder:
     """Builds a dataset from a folder in the VOC layout, exported by any tool.
 
     Args:
@@ -69,7 +70,7 @@ def builder_from_tree(
         )
 
 
-def build_plan(plan: Plan, config: VocSegConfig, **options: Any) -> tfds.core.DatasetBuilder:
+def build_plan(plan: Plan, config: VocSegConfig, **options: Any) -> Builder:
     """Builds what `find_config` returned; nothing is decided a second time.
 
     Args:
@@ -86,7 +87,7 @@ def build_plan(plan: Plan, config: VocSegConfig, **options: Any) -> tfds.core.Da
     return build_source(sources.own_source(plan, config), config, **options)
 
 
-def find_config(root: epath.PathLike, *, name: str, **options: Any) -> tuple[VocSegConfig, Plan]:
+def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegConfig, Plan]:
     """Finds out all about a tree that its config has to say.
 
     Args:
@@ -109,7 +110,7 @@ def find_config(root: epath.PathLike, *, name: str, **options: Any) -> tuple[Voc
 
 
 def find_config_of(
-    root: epath.PathLike,
+    root: PathLike,
     *,
     name: str,
     class_names: Sequence[str] | None = None,

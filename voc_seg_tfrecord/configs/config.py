@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import json
+from typing import Self
 
 import tensorflow_datasets as tfds
 
@@ -142,13 +143,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
     # either, because `tfds build --config` wants all configs of one class.
     packaged_tree: dataclasses.InitVar[str] = ""
 
-    def __new__(cls, *_: object, **fields: object):
+    def __new__(cls, *_: object, **fields: object) -> Self:
         """Refuses unknown fields, which JSON may bring, by an error of this package."""
         known = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
         field_types.check_known(fields, known)
         return super().__new__(cls)
 
-    def __post_init__(self, packaged_tree: str):
+    def __post_init__(self, packaged_tree: str) -> None:
         field_types.check(self)
         if packaged_tree not in ("", SAMPLE_TREE):
             raise checks.error("packaged_tree", packaged_tree, f"{SAMPLE_TREE}, or nothing")

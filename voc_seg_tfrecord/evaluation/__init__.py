@@ -7,6 +7,8 @@ Enter at `evaluate` for a folder of predictions, at `Confusion` for arrays, and 
 import everything but `commands`. As users import this room by name, it gives out its names.
 """
 
+from typing import TYPE_CHECKING
+
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.folder import evaluate
 from voc_seg_tfrecord.evaluation.result import Result
@@ -14,9 +16,13 @@ from voc_seg_tfrecord.evaluation.result import Result
 __all__ = ["Confusion", "Result", "evaluate", "keras_metric"]
 
 
-def __getattr__(name: str) -> object:
-    if name == "keras_metric":  # Keras takes seconds to import
-        from voc_seg_tfrecord.evaluation.keras_miou import keras_metric
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.evaluation.keras_miou import keras_metric
+else:
 
-        return keras_metric
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name):
+        if name == "keras_metric":  # Keras takes seconds to import
+            from voc_seg_tfrecord.evaluation.keras_miou import keras_metric
+
+            return keras_metric
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,11 +5,12 @@ import numpy as np
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.evaluation.result import Result
+from voc_seg_tfrecord.storage import PathLike
 
 SUFFIXES = (".png", ".pdf", ".svg")
 
 
-def save_confusion(result: Result, path: epath.PathLike) -> None:
+def save_confusion(result: Result, path: PathLike) -> None:
     """Draws which share of each class's pixels was predicted as which class.
 
     Args:
@@ -52,7 +53,7 @@ def save_confusion(result: Result, path: epath.PathLike) -> None:
     figure.savefig(str(epath.Path(path).expanduser()), dpi=150)
 
 
-def check_path(path: epath.PathLike) -> None:
+def check_path(path: PathLike) -> None:
     """Checks that a picture can be drawn and written; see `save_confusion`."""
     path = epath.Path(path).expanduser()
     if path.suffix.lower() not in SUFFIXES:

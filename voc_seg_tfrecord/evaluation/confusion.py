@@ -1,8 +1,10 @@
 """The one confusion matrix over all pixels, from which every score follows."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from voc_seg_tfrecord.errors import ConfigError, MaskError
 from voc_seg_tfrecord.evaluation import boundary
@@ -33,19 +35,26 @@ class Confusion:
       trimap: if given, only pixels at most so many pixels away from a void pixel count.
     """
 
-    def __init__(self, class_names: Sequence[str], *, trimap: int | None = None):
+    def __init__(self, class_names: Sequence[str], *, trimap: int | None = None) -> None:
         if not 0 < len(class_names) <= VOID:
             raise ConfigError(
                 "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"
             )
         if trimap is not None and trimap < 1:
             raise ConfigError("trimap", found=str(trimap), expected="1 pixel or more")
-        self.class_names = tuple(class_names)
+        self.class_names: tuple[str, ...] = tuple(class_names)
         self.trimap = trimap
-        self.images = 0
-        self.matrix = np.zeros((len(class_names), len(class_names)), np.int64)
+        self.images: int = 0
+        self.matrix: npt.NDArray[np.int64] = np.zeros(
+            (len(class_names), len(class_names)), np.int64
+        )
 
-    def update(self, masks: np.ndarray, predictions: np.ndarray, where: object = "") -> None:
+    def update(
+        self,
+        masks: npt.NDArray[np.integer[Any]],
+        predictions: npt.NDArray[np.integer[Any]],
+        where: object = "",
+    ) -> None:
         """Adds one image or a batch.
 
         Args:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 import functools
 
-from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, records
@@ -18,6 +17,7 @@ from voc_seg_tfrecord.evaluation.tiles import count_images, scored
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK, MASKS
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.storage import PathLike
 
 _Scored = tuple[str, str, fingerprint.Digests, Confusion | VocSegError]
 """Ids of record and prediction, digests, and what was counted or went wrong."""
@@ -26,7 +26,7 @@ _Scored = tuple[str, str, fingerprint.Digests, Confusion | VocSegError]
 def evaluate(
     builder: tfds.core.DatasetBuilder,
     splits: str | Sequence[str],
-    predictions: epath.PathLike,
+    predictions: PathLike,
     *,
     trimap: int | None = None,
     progress: bool = False,

@@ -23,11 +23,11 @@ class VocMeanIoU(keras.metrics.Metric):
       dtype: ignored; counts are int64 and the result is float64.
     """
 
-    def __init__(self, num_classes: int, name: str = "miou", dtype: Any = None):
+    def __init__(self, num_classes: int, name: str = "miou", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
         if not 0 < num_classes <= VOID:
             raise ConfigError("num_classes", found=str(num_classes), expected=f"1 to {VOID}")
-        self.num_classes = num_classes
+        self.num_classes: int = num_classes
         cells = num_classes * num_classes
         self.matrix = self.add_variable((cells,), "zeros", dtype="int64", name="matrix")
         self.wrong = self.add_variable((), "zeros", dtype="int64", name="wrong")

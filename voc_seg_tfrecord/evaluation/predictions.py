@@ -7,6 +7,7 @@ from voc_seg_tfrecord.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.masks.stored import Samples, read_samples
+from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.trees.listing import index_files
 
 SUFFIXES = (".png", ".npy")
@@ -22,7 +23,7 @@ class Predictions:
       ConfigError: if there is no such folder, or it holds no prediction, or two for one id.
     """
 
-    def __init__(self, folder: epath.PathLike):
+    def __init__(self, folder: PathLike) -> None:
         self.folder = epath.Path(folder).expanduser()
         if not self.folder.is_dir():
             raise ConfigError(
@@ -40,7 +41,7 @@ class Predictions:
                 expected="one prediction per image",
                 remedy="take one of the two out of the folder",
             )
-        self.names = pngs | arrays
+        self.names: dict[str, epath.Path] = pngs | arrays
         if not self.names:
             raise ConfigError(
                 self.folder,

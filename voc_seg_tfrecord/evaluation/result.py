@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -21,18 +22,18 @@ class Result:
     """
 
     class_names: tuple[str, ...]
-    matrix: np.ndarray
+    matrix: npt.NDArray[np.int64]
     images: int = 0
     fingerprint: str = ""
     dataset: str = ""
 
     @property
-    def iou(self) -> np.ndarray:
+    def iou(self) -> npt.NDArray[np.float64]:
         """Intersection over union of each class, float64 `[C]`, 0 to 1; NaN where absent."""
         return _ratio(self.matrix.diagonal(), _union(self.matrix))
 
     @property
-    def present(self) -> np.ndarray:
+    def present(self) -> npt.NDArray[np.bool_]:
         """Which classes occur in a mask or in a prediction, bool `[C]`."""
         return _union(self.matrix) > 0
 
@@ -52,7 +53,7 @@ class Result:
         return _mean(self.iou[self.present])
 
     @property
-    def accuracy(self) -> np.ndarray:
+    def accuracy(self) -> npt.NDArray[np.float64]:
         """The share of each class's pixels that were found, float64 `[C]`; NaN without any."""
         return _ratio(self.matrix.diagonal(), self.matrix.sum(1))
 

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.formats import pillow, png_index
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.storage import PathLike
 
 COMPETITIONS = (5, 6)
 """VOC2012's segmentation competitions: 5 for what was trained on the release's own train and val
@@ -38,7 +39,7 @@ Sizes = Mapping[str, tuple[int, ...]]
 
 
 def submission(
-    predictions: epath.PathLike, out: epath.PathLike, *, sizes: Sizes | None = None, comp: int = 6
+    predictions: PathLike, out: PathLike, *, sizes: Sizes | None = None, comp: int = 6
 ) -> int:
     """Writes `results/VOC2012/Segmentation/comp6_test_cls/ID.png` for all images of the test.
 
@@ -101,7 +102,7 @@ def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
     return dict(records.scan(builder, split, size))
 
 
-def check_out(path: epath.PathLike) -> epath.Path:
+def check_out(path: PathLike) -> epath.Path:
     """Returns the path of an archive to write; raises a ConfigError if it cannot be one."""
     path = epath.Path(path).expanduser()
     if not path.name.endswith(ENDINGS):

@@ -79,7 +79,7 @@ class Tiling:
     format: TileFormat = "png"
     quality: int = QUALITY
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_number("tile", self.size, 1, None, "a number of pixels, 1 or more")
         expected = f"0 to {self.size - 1}, less than the tile's {self.size} pixels"
         _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.interop import (
     voc_tree,
 )
 from voc_seg_tfrecord.interop.files import Record, parse
+from voc_seg_tfrecord.storage import PathLike
 
 LayoutName = Literal["raw", "deeplab", "voc", "parquet"]
 
@@ -42,7 +43,7 @@ class Exported:
 
 def export(
     builder: tfds.core.DatasetBuilder,
-    out: epath.PathLike,
+    out: PathLike,
     *,
     layout: LayoutName,
     num_shards: int | None = None,

@@ -35,7 +35,7 @@ class RecordLayout:
     label: str = ""
     size: tuple[int, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "size", tuple(self.size))  # plain data brings a list
 
     @property

@@ -8,19 +8,19 @@ import tensorflow as tf
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import FILL, LABELS, OBJECTS
 from voc_seg_tfrecord.pipeline import contents
-from voc_seg_tfrecord.pipeline.contents import Example
+from voc_seg_tfrecord.pipeline.contents import Example, Examples
 
 ABSENT_LABEL = -1
 """Pads `labels` in a batch."""
 
 
 def padded_batch(
-    dataset: tf.data.Dataset,
+    dataset: Examples,
     batch_size: int,
     *,
     multiple: int = 1,
     drop_remainder: bool = False,
-) -> tf.data.Dataset:
+) -> Examples:
     """Batches decoded images and masks of any size, padded at the bottom and the right.
 
     Args:
@@ -57,7 +57,7 @@ def padded_batch(
     return batches.map(lambda batch: _rounded_up(batch, multiple))
 
 
-def group_by_size(dataset: tf.data.Dataset, batch_size: int, *, step: int = 64) -> tf.data.Dataset:
+def group_by_size(dataset: Examples, batch_size: int, *, step: int = 64) -> Examples:
     """Groups examples of about the same size, so that batches need little padding.
 
     Uses only `image/height` and `image/width`. Call it before decoding, while examples are

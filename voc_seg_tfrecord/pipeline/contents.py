@@ -1,7 +1,7 @@
 """What an example holds: which images and masks, decoded or not, and their size."""
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tensorflow as tf
 
@@ -10,6 +10,13 @@ from voc_seg_tfrecord.features import FILL, HEIGHT, WIDTH
 
 Example: TypeAlias = dict[str, Any]
 """Feature names and tensors."""
+
+if TYPE_CHECKING:
+    Examples: TypeAlias = tf.data.Dataset[Example]
+    ExamplePairs: TypeAlias = tf.data.Dataset[tuple[Example, Example]]
+else:  # the class takes no parameter when it runs
+    Examples: TypeAlias = tf.data.Dataset
+    ExamplePairs: TypeAlias = tf.data.Dataset
 
 
 def is_encoded(image: tf.Tensor) -> bool:

@@ -9,7 +9,7 @@ from voc_seg_tfrecord.facts.wanted import Wanted
 from voc_seg_tfrecord.features import SEGMENTATION
 from voc_seg_tfrecord.pipeline import randomness, records
 from voc_seg_tfrecord.pipeline.balance import Balance, By, balanced
-from voc_seg_tfrecord.pipeline.contents import Example
+from voc_seg_tfrecord.pipeline.contents import Example, Examples
 from voc_seg_tfrecord.pipeline.selection import Selection, select
 
 
@@ -25,7 +25,7 @@ def read(
     partial: bool = False,
     balance: By | None = None,
     balance_threshold: float = 1,
-) -> tf.data.Dataset:
+) -> Examples:
     """Reads examples without decoding them, each with its seed.
 
     Args:

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.pipeline import geometry, randomness, reading, records, scaling
 from voc_seg_tfrecord.pipeline.balance import By, balanced
 from voc_seg_tfrecord.pipeline.batching import padded_batch
-from voc_seg_tfrecord.pipeline.contents import Example
+from voc_seg_tfrecord.pipeline.contents import Example, Examples
 from voc_seg_tfrecord.pipeline.decoding import decode
 from voc_seg_tfrecord.pipeline.geometry import Size
 from voc_seg_tfrecord.pipeline.selection import select
@@ -44,7 +44,7 @@ def training_batches(
     balance_threshold: float = 1,
     class_crop: float = 0,
     cat_max_ratio: float = 1,
-) -> tf.data.Dataset:
+) -> Examples:
     """Shuffles, scales, crops and flips at random, and gives full batches only.
 
     An epoch is `num_examples // batch_size` batches, which is what Keras's `steps_per_epoch`
@@ -132,7 +132,7 @@ def cropped_batches(
     features: Sequence[str],
     seed: int,
     **crop: Any,
-) -> tf.data.Dataset:
+) -> Examples:
     """Makes full batches of random crops of a stream of records.
 
     Args:
@@ -164,7 +164,7 @@ def evaluation_batches(
     multiple: int = 1,
     features: Sequence[str] | None = None,
     partial: bool = False,
-) -> tf.data.Dataset:
+) -> Examples:
     """Batches every example once, in the records' order, with nothing random.
 
     Args:
@@ -212,7 +212,7 @@ def evaluation_batches(
     return examples.batch(batch_size).prefetch(AHEAD)
 
 
-def _mapped(stream: tf.data.Dataset, prepare: Callable[..., Example]) -> tf.data.Dataset:
+def _mapped(stream: tf.data.Dataset, prepare: Callable[..., Example]) -> Examples:
     # Not converted, so that an error about an argument stays what it is.
     prepare = tf.autograph.experimental.do_not_convert(prepare)
     return stream.map(prepare, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)

@@ -9,6 +9,7 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.facts.wanted import Wanted
 from voc_seg_tfrecord.features import OF_THE_LABELS, SEGMENTATION
 from voc_seg_tfrecord.pipeline import reading, scaling
+from voc_seg_tfrecord.pipeline.contents import ExamplePairs
 from voc_seg_tfrecord.pipeline.geometry import Size
 from voc_seg_tfrecord.pipeline.recipes import AHEAD, cropped_batches
 from voc_seg_tfrecord.pipeline.selection import Selection, divide
@@ -31,7 +32,7 @@ def labelled_unlabelled_batches(
     first_epoch: int = 0,
     features: Sequence[str] = SEGMENTATION,
     partial: bool = False,
-) -> tf.data.Dataset:
+) -> ExamplePairs:
     """Draws a labelled and an unlabelled batch at a time, each as `training_batches` does.
 
     An epoch is one pass over the unlabelled part: `unlabelled // (ratio * batch_size)` pairs

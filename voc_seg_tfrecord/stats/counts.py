@@ -4,6 +4,7 @@ from collections.abc import Iterable
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import records
@@ -65,7 +66,7 @@ def _pixels(record: Record, name: str) -> np.ndarray:
     return records.pixels(File(record.bytes(name), f"{record.id}, {name}"))
 
 
-def count_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
+def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int64]:
     """Counts the objects of each class.
 
     Args:

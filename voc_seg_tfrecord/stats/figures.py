@@ -5,6 +5,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
@@ -28,12 +29,12 @@ class Stats:
 
     class_names: tuple[str, ...]
     ids: tuple[str, ...]
-    pixels: np.ndarray
-    images: np.ndarray
-    image_pixels: np.ndarray
-    objects: np.ndarray | None
+    pixels: npt.NDArray[np.int64]
+    images: npt.NDArray[np.int64]
+    image_pixels: npt.NDArray[np.int64]
+    objects: npt.NDArray[np.int64] | None
     void: int
-    sizes: np.ndarray
+    sizes: npt.NDArray[np.int64]
 
     def __add__(self, other: "Stats") -> "Stats":
         both = self.objects is not None and other.objects is not None
@@ -49,7 +50,7 @@ class Stats:
         )
 
     @property
-    def share(self) -> np.ndarray:
+    def share(self) -> npt.NDArray[np.float64]:
         """Each class's share of the pixels that are not void, float64 `[C]`."""
         return self.pixels / max(1, self.pixels.sum())
 
@@ -63,7 +64,7 @@ class Stats:
         """The sha256 of the sorted ids, one per line, LF after each."""
         return id_list_sha256(self.ids)
 
-    def median_frequency_weights(self) -> np.ndarray:
+    def median_frequency_weights(self) -> npt.NDArray[np.float32]:
         """Returns median(f) / f for each class, float32 `[C]`; 0 for a class that never occurs.
 
         f is the number of the class's pixels, divided by the number of all pixels without void in
@@ -80,7 +81,7 @@ class Stats:
             weights[present] = np.median(frequency) / frequency
         return weights
 
-    def inverse_log_weights(self, offset: float = 1.02) -> np.ndarray:
+    def inverse_log_weights(self, offset: float = 1.02) -> npt.NDArray[np.float32]:
         """Returns the weight 1 / ln(offset + share) of each class, float32 `[C]`.
 
         References:

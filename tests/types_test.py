@@ -1,0 +1,115 @@
+"""What type checkers see of the package that is installed, with the interpreter of the tests."""
+
+import ast
+import inspect
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from support.paths import REPOSITORY
+
+import voc_seg_tfrecord
+
+CLIENTS = [REPOSITORY / "tests" / "support" / f"{n}typed_client.py" for n in ("", "mis")]
+MODULES = ("arrays", "evaluation", "leaks", "pipeline", "splits", "stats", "verify")
+
+# TFDS has no types, so pyright's rule for complete types does not know the bases of these two.
+OF_TFDS = ("Builder", "VocSegConfig")
+
+
+def run(folder, *command):
+    """Runs a checker of this environment in a folder that holds no package; returns its output."""
+    name, *arguments = command
+    program = shutil.which(name, path=pathlib.Path(sys.executable).parent) or shutil.which(name)
+    assert program, f"{name} is not installed; install '.[test]'"
+    return subprocess.run(
+        [program, *arguments], cwd=folder, capture_output=True, text=True, env=os.environ
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """What each checker says of each client: the numbers of the lines and the messages."""
+    folder = tmp_path_factory.mktemp("clients")
+    for client in CLIENTS:
+        shutil.copy(client, folder)
+    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    names = [client.name for client in CLIENTS]
+    python = sys.executable
+    mypy = run(folder, "mypy", "--strict", "--python-executable", python, "-O", "json", *names)
+    pyright = run(folder, "basedpyright", "--pythonpath", python, "--outputjson", *names)
+    found = {"mypy": {n: [] for n in names}, "pyright": {n: [] for n in names}}
+    for error in map(json.loads, mypy.splitlines()):
+        found["mypy"][error["file"]].append((error["line"], error["message"]))
+    for error in json.loads(pyright)["generalDiagnostics"]:
+        name = pathlib.Path(error["file"]).name
+        found["pyright"][name].append((error["range"]["start"]["line"] + 1, error["message"]))
+    return found
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_a_client_that_uses_every_public_name_has_no_error(checker, reported):
+    assert reported[checker]["typed_client.py"] == []
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_every_mistake_of_a_client_is_reported_and_nothing_else(checker, reported):
+    mark = re.compile(rf"# wrong(?: to {checker})?: ")
+    lines = CLIENTS[1].read_text().splitlines()
+    wrong = {number for number, line in enumerate(lines, start=1) if mark.search(line)}
+    assert {line for line, _ in reported[checker]["mistyped_client.py"]} == wrong
+
+
+def public(module):
+    """Returns the names that a module gives to users."""
+    own = [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
+    ]
+    return getattr(module, "__all__", own)
+
+
+def test_the_client_uses_every_public_name():
+    used = {ast.unparse(n) for n in ast.walk(ast.parse(CLIENTS[0].read_text()))}
+    for name in MODULES:
+        for member in public(getattr(voc_seg_tfrecord, name)):
+            assert f"{name}.{member}" in used
+    assert set(voc_seg_tfrecord.__all__) <= used
+    assert set(voc_seg_tfrecord._MODULES) == set(MODULES)
+
+
+def test_the_types_of_all_public_names_are_complete(tmp_path):
+    command = ("--verifytypes", "voc_seg_tfrecord", "--ignoreexternal", "--outputjson")
+    printed = run(tmp_path, "basedpyright", *command, "--pythonpath", sys.executable)
+    result = json.loads(printed)["typeCompleteness"]
+    package = pathlib.Path(voc_seg_tfrecord.__file__).parent
+    assert pathlib.Path(result["packageRootDirectory"]) == package  # what the tests import
+    symbols = {symbol["name"]: symbol["diagnostics"] for symbol in result["symbols"]}
+    given = names_given_out()
+    assert given <= set(symbols)
+    unknown = [
+        (name, problem["message"])
+        for name in symbols
+        if any(name == public or name.startswith(f"{public}.") for public in given)
+        for problem in symbols[name]
+        if not any(c in f"{name} {problem['message']}" for c in OF_TFDS)
+    ]
+    assert unknown == []
+
+
+def names_given_out():
+    """Returns the full names of what users import, and of the same where it is written."""
+    names = set()
+    for module in (voc_seg_tfrecord, *(getattr(voc_seg_tfrecord, name) for name in MODULES)):
+        for name in public(module):
+            value = getattr(module, name)
+            names.add(f"{module.__name__}.{name}")
+            if inspect.isclass(value) or inspect.isfunction(value):
+                names.add(f"{value.__module__}.{value.__qualname__}")
+    return names
