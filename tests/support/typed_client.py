@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import pathlib
 from typing import Any, assert_type
 
+from matplotlib.figure import Figure
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +24,7 @@ from voc_seg_tfrecord import (
     from_arrays,
     leaks,
     pipeline,
+    preview,
     splits,
     stats,
     verify,
@@ -107,6 +109,9 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     assert_type((both.share, both.void_share), tuple[npt.NDArray[np.float64], float])
     assert_type(both.median_frequency_weights(), npt.NDArray[np.float32])
     assert_type(stats.count_objects(np.zeros((8, 8)), np.zeros((8, 8))), npt.NDArray[np.int64])
+
+    assert_type(preview(builder, num=9, split="train"), Figure)
+    assert_type(preview("voc_seg_tfrecord/sample", by_class=True, data_dir=root), Figure)
 
     report = verify.verify(builder, root)
     assert_type(report, verify.Report)

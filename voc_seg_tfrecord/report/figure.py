@@ -4,13 +4,13 @@ from collections.abc import Sequence
 import io
 import os
 
-from etils import epath
 from matplotlib.figure import Figure
 import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.report.preview import Wanted, draw
+from voc_seg_tfrecord.storage import PathLike
 
 _DPI = 100
 
@@ -28,7 +28,7 @@ class SheetFigure(Figure):
 
 
 def preview(
-    dataset: tfds.core.DatasetBuilder | epath.PathLike,
+    dataset: tfds.core.DatasetBuilder | PathLike,
     num: int | None = None,
     *,
     split: str | None = None,
@@ -36,7 +36,7 @@ def preview(
     by_class: bool = False,
     columns: int | None = None,
     seed: int | None = None,
-    data_dir: epath.PathLike | None = None,
+    data_dir: PathLike | None = None,
 ) -> Figure:
     """Shows examples of a built dataset: images, masks, overlays and a legend.
 
