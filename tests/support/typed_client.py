@@ -45,6 +45,7 @@ def build(root: pathlib.Path) -> Builder:
     except VocSegError as error:
         assert_type((error.where, error.found, error.kind), tuple[str, str, str])
     assert_type(built, Builder)
+    assert_type(voc_seg_tfrecord.__version__, str)
     assert_type(voc_palette(), npt.NDArray[np.uint8])
     void: list[int] = [VOID]
     assert_type(void, list[int])
