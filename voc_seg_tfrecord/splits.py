@@ -19,6 +19,7 @@ from voc_seg_tfrecord.facts.wanted import Wanted, check_held, wanted_ids
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING, image_id
 from voc_seg_tfrecord.official.sbd import read_ids
 from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.wording import brief
 
 __all__ = [
     "LABELS",
@@ -143,6 +144,10 @@ class Part(Sequence[dict[str, Any]]):
     source: Any
     indices: npt.NDArray[np.int64]
     labelled: bool = True
+
+    def __repr__(self) -> str:
+        total = f"{len(self):,} of {brief.counted(len(self.source), 'example')}"
+        return brief.line(self, total, "" if self.labelled else "without labels")
 
     def __len__(self) -> int:
         return len(self.indices)

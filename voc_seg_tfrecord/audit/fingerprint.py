@@ -12,6 +12,7 @@ import struct
 import numpy as np
 
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.wording import brief
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +48,16 @@ class Fingerprint:
     images: str
     masks: str
     instances: str
+
+    def __repr__(self) -> str:
+        fields = ("ids", "images", "masks", "instances")
+        hashes = (f"{n} {getattr(self, n)[:12]}" for n in fields if getattr(self, n))
+        return brief.line(self, brief.counted(self.examples, "example"), *hashes)
+
+    def _repr_html_(self) -> str:
+        fields = ("examples", "ids", "images", "masks", "instances")
+        rows = ((name, getattr(self, name) or "-") for name in fields)
+        return brief.table("fingerprint of a split", ("", "sha256"), rows)
 
 
 def image_digest(image_id: str, data: bytes) -> bytes:

@@ -17,6 +17,7 @@ from voc_seg_tfrecord.features import FILENAME, IMAGE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.wording import brief
 
 TRAIN, EVALUATION = "train", "evaluation"
 
@@ -38,6 +39,9 @@ class Side:
     name: str
     role: str
     images: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return brief.line(self, self.name, brief.counted(len(self.images), "image"), self.role)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +65,22 @@ class Shared:
     images: tuple[tuple[str, str], ...]
     unlike: tuple[str, ...]
     examples: int
+
+    def __repr__(self) -> str:
+        return brief.line(
+            self,
+            f"{self.first.name} and {self.second.name} share "
+            + brief.counted(self.examples, "example"),
+            "a leak" if self.is_leak else "",
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("ids in common", len(self.ids), brief.several(self.ids)),
+            ("images in common", len(self.images), brief.several(b for _, b in self.images)),
+            ("same id, other bytes", len(self.unlike), brief.several(self.unlike)),
+        ]
+        return brief.table(repr(self), ("", "count", "such as"), rows)
 
     @property
     def is_leak(self) -> bool:

@@ -27,6 +27,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.features import IMAGE_AND_SIZE, SEGMENTATION
 from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.wording import brief
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +59,14 @@ class SplitReport:
     facts: str
     known: Mapping[str, str]
 
+    def __repr__(self) -> str:
+        return brief.line(
+            self,
+            brief.counted(self.fingerprint.examples, "example"),
+            brief.counted(len(self.faults), "fault"),
+            self.facts,
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class Report:
@@ -73,6 +82,24 @@ class Report:
     splits: Mapping[str, SplitReport]
     fingerprint: str
     archives: tuple[Mapping[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        faults = brief.counted(len(self.faults), "fault")
+        splits = (f"{n} {s.fingerprint.examples:,}" for n, s in self.splits.items())
+        return brief.line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                name,
+                split.fingerprint.examples,
+                len(split.faults),
+                "; ".join(map(str, split.faults[:3])),
+            )
+            for name, split in self.splits.items()
+        )
+        title = f"fingerprint {self.fingerprint}"
+        return brief.table(title, ("split", "examples", "faults", "first faults"), rows)
 
     @property
     def faults(self) -> list[Fault]:

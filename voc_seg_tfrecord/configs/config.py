@@ -8,7 +8,7 @@ from typing import Self
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.configs import checks, field_types
+from voc_seg_tfrecord.configs import checks, field_types, told
 from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.examples.grid import QUALITY, TileFormat, Tiling
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
@@ -248,14 +248,15 @@ class VocSegConfig(tfds.core.BuilderConfig):
             class_map=self.class_map,
         )
 
+    def __repr__(self) -> str:
+        return told.line(self)
+
+    def _repr_html_(self) -> str:
+        return told.table(self)
+
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""
-        # What a release has by default differs from what own data has.
-        default = type(self)(name=self.name, release=self.release)
-        names = [field.name for field in dataclasses.fields(self)]
-        changed = {n: getattr(self, n) for n in names if getattr(self, n) != getattr(default, n)}
-        release = {"release": self.release} if self.release else {}
-        return json.dumps({"name": self.name, **release, **changed})
+        return json.dumps(told.fields(self))
 
 
 BUILDER_CONFIGS = [

@@ -10,6 +10,7 @@ from voc_seg_tfrecord.errors import ConfigError, MaskError
 from voc_seg_tfrecord.evaluation import boundary
 from voc_seg_tfrecord.evaluation.result import Result
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.wording import brief
 
 
 class Confusion:
@@ -48,6 +49,18 @@ class Confusion:
         self.matrix: npt.NDArray[np.int64] = np.zeros(
             (len(class_names), len(class_names)), np.int64
         )
+
+    def __repr__(self) -> str:
+        return brief.line(
+            self,
+            brief.counted(self.images, "image"),
+            f"{len(self.class_names)} classes ({brief.several(self.class_names)})",
+            brief.counted(int(self.matrix.sum()), "pixel"),
+            f"trimap {self.trimap}" if self.trimap else "",
+        )
+
+    def _repr_html_(self) -> str:
+        return self.result()._repr_html_()
 
     def update(
         self,

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from voc_seg_tfrecord.wording import brief
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
@@ -26,6 +28,22 @@ class Result:
     images: int = 0
     fingerprint: str = ""
     dataset: str = ""
+
+    def __repr__(self) -> str:
+        return brief.line(
+            self,
+            f"mIoU {self.miou:.4f} over {brief.counted(int(self.present.sum()), 'class')}",
+            brief.counted(self.images, "image"),
+            self.dataset,
+        )
+
+    def _repr_html_(self) -> str:
+        columns = (self.class_names, self.iou, self.accuracy, self.matrix.sum(1))
+        rows = (
+            (name, float(iou), float(accuracy), int(pixels))
+            for name, iou, accuracy, pixels in zip(*columns, strict=True)
+        )
+        return brief.table(repr(self), ("class", "IoU", "accuracy", "pixels"), rows)
 
     @property
     def iou(self) -> npt.NDArray[np.float64]:

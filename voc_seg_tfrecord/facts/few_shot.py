@@ -6,6 +6,7 @@ import hashlib
 
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.facts import tables
+from voc_seg_tfrecord.wording import brief
 
 FOLDS = 4
 _CLASSES = 5  # of each fold
@@ -35,6 +36,15 @@ class Fold:
     classes: tuple[int, ...]
     train: Pairs
     evaluation: Pairs
+
+    def __repr__(self) -> str:
+        return brief.line(
+            self,
+            f"fold {self.number} of PASCAL-5i",
+            f"classes {self.classes[0]} to {self.classes[-1]}",
+            f"{len(self.train):,} pairs to train on",
+            f"{len(self.evaluation):,} to evaluate on",
+        )
 
     @property
     def train_ids(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import functools
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.wording import brief
 from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 _IN_2012 = "2007_"
@@ -33,6 +34,13 @@ class NamedList:
     sha256: str
     made_from: str
     source: str
+
+    def __repr__(self) -> str:
+        ids = brief.counted(self.examples, "id")
+        return brief.line(self, self.name, f"{ids} of {self.images}", self.role)
+
+    def _repr_html_(self) -> str:
+        return brief.table(self.name, ("", ""), dataclasses.asdict(self).items())
 
 
 @functools.cache

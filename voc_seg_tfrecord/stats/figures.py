@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.wording import brief
 
 _PERCENTILES = (0, 25, 50, 75, 100)
 
@@ -35,6 +36,24 @@ class Stats:
     objects: npt.NDArray[np.int64] | None
     void: int
     sizes: npt.NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return brief.line(
+            self,
+            brief.counted(len(self.ids), "image"),
+            f"{len(self.class_names)} classes ({brief.several(self.class_names)})",
+            f"{self.void_share:.1%} void",
+        )
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (name, int(pixels), f"{share:.3%}", int(images))
+            for name, pixels, share, images in zip(
+                self.class_names, self.pixels, self.share, self.images, strict=True
+            )
+        )
+        void = ("void", self.void, f"{self.void_share:.3%} of all", "")
+        return brief.table(repr(self), ("class", "pixels", "share", "images"), (*rows, void))
 
     def __add__(self, other: "Stats") -> "Stats":
         both = self.objects is not None and other.objects is not None

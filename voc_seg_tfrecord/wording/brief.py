@@ -9,13 +9,15 @@ _LONGEST = 150
 def line(kind: object, *parts: str) -> str:
     """Returns `<Stats: 3 images, 21 classes>`: the type of an object and what it holds."""
     text = ", ".join(part for part in parts if part)
+    text = text.encode("unicode_escape" if not text.isprintable() else "utf-8").decode()
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     return f"<{type(kind).__name__}: {text}>"
 
 
 def counted(number: int, name: str) -> str:
     """Returns `1 image` or `2 images`, with commas in long numbers."""
-    return f"{number:,} {name}{'' if number == 1 else 's'}"
+    ending = "es" if name.endswith("s") else "s"
+    return f"{number:,} {name}{'' if number == 1 else ending}"
 
 
 def several(names: Iterable[str], shown: int = 3) -> str:
