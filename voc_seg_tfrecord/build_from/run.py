@@ -14,23 +14,27 @@ from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 
 def build_source(
-    source: Source,
+    source: Source | None,
     config: VocSegConfig,
     *,
     data_dir: PathLike | None = None,
     file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
+    manual_dir: PathLike | None = None,
+    download_dir: PathLike | None = None,
 ) -> Builder:
     """Builds a config from a source.
 
     Args:
-      source: the items of each split.
+      source: the items of each split; None for what the config names, as `tfds build` does it.
       config: the config.
       data_dir: where to write; TFDS's default if not given.
       file_format: `tfrecord` by default, or another of TFDS's.
       num_shards: number of shards per split; TFDS chooses by default.
       overwrite: whether to replace a dataset that exists.
+      manual_dir: the folder with a release's tree or archive, if there is no source.
+      download_dir: where downloads are kept; TFDS's default, below `data_dir`, if not given.
 
     Returns:
       The builder, its dataset built.
@@ -46,7 +50,9 @@ def build_source(
     builder.source = source
     builder.download_and_prepare(
         file_format=file_format,
+        download_dir=download_dir and epath.Path(download_dir).expanduser(),
         download_config=tfds.download.DownloadConfig(
+            manual_dir=manual_dir and epath.Path(manual_dir).expanduser(),
             num_shards=num_shards,
             download_mode=mode.REUSE_CACHE_IF_EXISTS if overwrite else mode.REUSE_DATASET_IF_EXISTS,
         ),
@@ -75,7 +81,8 @@ def check_free(
             builder.data_path,
             found="a dataset that exists already",
             expected="a name that is not in use",
-            remedy="replace the dataset with overwrite (--overwrite), or choose another name",
+            remedy="replace the dataset with overwrite (--overwrite), or choose another name or "
+            "another data_dir",
         )
     return _new_format(builder, file_format)
 

@@ -94,7 +94,8 @@ def _print_findings(summary: dict) -> None:
 
 def _print_classes(report: findings.Report) -> None:
     total = ClassCounts(report.images, report.pixels)
-    print("", *class_table.lines(report.class_names, total, report.by_split), sep="\n")
+    print()
+    class_table.show(report.class_names, total, report.by_split)
 
 
 def _verdict(report: findings.Report) -> str:

@@ -10,10 +10,11 @@ from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.decision import By
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments about a tree to a command."""
+def add(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Adds the arguments about a tree to a command, which may be called without a tree."""
     parser.add_argument(
         "root",
+        nargs="?" if optional else None,
         metavar="ROOT",
         help="the folder that your labelling tool exported, or its .zip or .tar",
     )
