@@ -1,53 +1,40 @@
-"""Draws docs/images/examples.png: three examples of dummy_data, each with its mask.
+"""Draws the pictures of the README and of docs: sheets of the sample, as `preview` draws them.
 
-Run it as `python docs/make_pictures.py [FILE]`.
+Run it as `python docs/make_pictures.py [FOLDER]`; docs/images is the default.
 """
 
+from collections.abc import Iterator
 import pathlib
 import sys
+import tempfile
 
-import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
+import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
+import voc_seg_tfrecord
+from voc_seg_tfrecord.report.preview import Wanted, draw
 
-HERE = pathlib.Path(__file__).parent
-TREE = HERE.parent / "dummy_data" / "VOCdevkit" / "VOC2012"
-IDS = ("2007_000001", "2008_000002", "2012_000006")
-SIDE, GAP, TEXT = 240, 16, 22  # in pixels: a cell's side, the space between, a line of text
-PAPER, INK = (255, 255, 255), (40, 40, 40)
-
-
-def draw() -> Image.Image:
-    """Returns the three images in one row, their masks below, and what the colours mean."""
-    cells = [_cell(image_id) for image_id in IDS]
-    width = sum(cell.width + GAP for cell in cells) + GAP
-    sheet = Image.new("RGB", (width, max(cell.height for cell in cells) + 2 * GAP), PAPER)
-    left = GAP
-    for cell in cells:
-        sheet.paste(cell, (left, GAP))
-        left += cell.width + GAP
-    return sheet
+IMAGES = pathlib.Path(__file__).parent / "images"
+SHEETS = {
+    "examples.png": Wanted(ids=["2007_000001", "2008_000002"]),
+    "by_class.png": Wanted(by_class=True),
+}
 
 
-def _cell(image_id: str) -> Image.Image:
-    image = Image.open(TREE / "JPEGImages" / f"{image_id}.jpg").convert("RGB")
-    mask = Image.open(TREE / "SegmentationClass" / f"{image_id}.png")
-    scale = SIDE / image.height
-    size = (round(image.width * scale), SIDE)
-    legend = np.unique(np.asarray(mask)).tolist()
-    cell = Image.new("RGB", (size[0], 2 * SIDE + GAP + 5 * TEXT), PAPER)
-    cell.paste(image.resize(size, Image.Resampling.BICUBIC), (0, 0))
-    cell.paste(mask.convert("RGB").resize(size, Image.Resampling.NEAREST), (0, SIDE + GAP // 2))
-    pen = ImageDraw.Draw(cell)
-    for line, value in enumerate(legend):
-        top = 2 * SIDE + GAP + line * TEXT
-        name = "void" if value == VOID else VOC_CLASSES[value]
-        pen.rectangle((0, top, 14, top + 14), tuple(voc_palette()[value].tolist()))
-        pen.text((22, top - 1), f"{value}  {name}", INK, ImageFont.load_default(15))
-    return cell
+def pictures(sample: tfds.core.DatasetBuilder) -> Iterator[tuple[str, Image.Image]]:
+    """Yields the name of each file and its picture.
+
+    Args:
+      sample: the builder of the sample, built.
+    """
+    for name, wanted in SHEETS.items():
+        yield name, draw(sample, wanted).image
 
 
 if __name__ == "__main__":
-    path = sys.argv[1] if len(sys.argv) > 1 else HERE / "images" / "examples.png"
-    draw().quantize(128).save(path, optimize=True)
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
+    with tempfile.TemporaryDirectory() as data_dir:
+        builder = voc_seg_tfrecord.Builder(data_dir=data_dir, config="sample")
+        builder.download_and_prepare()
+        for name, picture in pictures(builder):
+            picture.save(folder / name, optimize=True)

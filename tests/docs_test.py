@@ -3,6 +3,7 @@ import pathlib
 import re
 import shutil
 
+import matplotlib as mpl
 import pytest
 from support import pages, pages_data
 from support.paths import REPOSITORY
@@ -33,6 +34,7 @@ def world(tmp_path, monkeypatch):
     pages_data.write(world.data)
     monkeypatch.chdir(world.folder)
     monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(world.data_dir))
+    mpl.use("template")  # shows nothing, and does not warn of it
     return world
 
 

@@ -59,7 +59,9 @@ def test_a_seed_reaches_every_example_of_a_slice_and_no_other(many):
 
 def test_ids_come_in_the_order_asked_and_more_than_once_if_asked(many):
     wanted = ["image_7", "image_0", "image_7"]
-    assert [e.id for e in pick.named(many, ["train"], wanted)] == wanted
+    found, splits = pick.named(many, ["train"], wanted)
+    assert [e.id for e in found] == wanted
+    assert splits == ["train"]
 
 
 def test_an_unknown_id_is_refused_with_the_nearest(many):

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = Wanted(args.num, args.split, ids, args.by_class, args.columns, args.seed)
     drawn = draw(open_built(args.dataset, args.data_dir), wanted)
     save(drawn.image, out)
-    print(f"{drawn.count} example{'s' * (drawn.count != 1)} of {drawn.split} in {args.out}")
+    print(f"{drawn.content} in {args.out}")
     if drawn.absent:
         print(f"in no example of {drawn.split}: {', '.join(drawn.absent)}")
     return 0

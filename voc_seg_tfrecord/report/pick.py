@@ -47,7 +47,7 @@ def some(
 
 def named(
     builder: tfds.core.DatasetBuilder, splits: Sequence[str], ids: Sequence[str]
-) -> list[Example]:
+) -> tuple[list[Example], list[str]]:
     """Reads the examples of these ids, in this order.
 
     Args:
@@ -55,11 +55,15 @@ def named(
       splits: where to look, the first split first.
       ids: image ids.
 
+    Returns:
+      The examples, and the splits that they are in.
+
     Raises:
       ConfigError: naming an id that is in none of the splits, and ids that are spelled alike.
       RecordError: if they cannot be read.
     """
     known: set[str] = set()
+    of_splits: list[str] = []
     found: dict[str, Example] = {}
     for split in splits:
         count(builder, split)
@@ -67,6 +71,7 @@ def named(
             known.add(record.id)
             if record.id in ids and record.id not in found:
                 found[record.id] = decoded(record)
+                of_splits += [] if split in of_splits else [split]
         if len(found) == len(set(ids)):
             break
     for wanted in ids:
@@ -77,7 +82,7 @@ def named(
                 f"{did_you_mean(wanted, sorted(known))}",
                 expected="an image id, which is the name of its file without the ending",
             )
-    return [found[wanted] for wanted in ids]
+    return [found[wanted] for wanted in ids], of_splits
 
 
 def by_class(

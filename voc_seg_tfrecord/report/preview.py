@@ -1,6 +1,6 @@
 """Examples of a built dataset on one sheet, by its name or its builder."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 import dataclasses
 
 from PIL import Image
@@ -66,13 +66,13 @@ class Preview:
 
     Attributes:
       image: the sheet, RGB.
-      count: how many examples it shows.
-      split: where they are from.
+      content: what it shows, such as `9 examples of train`.
+      split: where the examples are from.
       absent: names of the classes that `by_class` found in no example of the split.
     """
 
     image: Image.Image
-    count: int
+    content: str
     split: str
     absent: tuple[str, ...]
 
@@ -85,26 +85,48 @@ def draw(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> Preview:
       RecordError: if the examples cannot be read.
     """
     names = pick.class_names_of(builder)
-    splits = [wanted.split] if wanted.split else [pick.default_split(builder)]
-    absent: tuple[str, ...] = ()
-    if wanted.ids is not None:
-        splits = splits if wanted.split else _train_first(builder.info.splits)
-        groups = [Group(pick.named(builder, splits, wanted.ids))]
-    elif wanted.by_class:
-        found = pick.by_class(builder, splits[0], wanted.num or _NUM_OF_CLASS, wanted.seed)
-        groups = [Group(examples, value) for value, examples in found.items() if examples]
-        missing = set(range(len(names))) - {group.value for group in groups}
-        absent = tuple(names[v] for v in sorted(missing) if v != background(builder))
-    else:
-        groups = [Group(pick.some(builder, splits[0], wanted.num or _NUM, wanted.seed))]
-    count = sum(len(group.examples) for group in groups)
+    groups, splits = _chosen(builder, wanted)
     split = ", ".join(splits)
-    look = Look(names, class_colors(background(builder), palette(builder)), background(builder))
-    title = f"{builder.info.full_name}, {split}: {count} example{'s' * (count != 1)}"
-    note = f"In no example of {split}: {', '.join(absent)}." if absent else ""
-    drawn = sheet(title, groups, look, columns=wanted.columns, note=note)
-    return Preview(drawn, count, split, absent)
+    if not groups:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no example of any class in {split}" if wanted.by_class else f"{split} is empty",
+            expected="at least one example",
+            remedy="choose another split",
+        )
+    absent: tuple[str, ...] = ()
+    if wanted.by_class:
+        shown = {background(builder), *(group.value for group in groups)}
+        absent = tuple(name for value, name in enumerate(names) if value not in shown)
+        content = f"examples of {_number(len(groups), 'class', 'classes')} of {split}"
+    else:
+        content = f"{_number(len(groups[0].examples), 'example', 'examples')} of {split}"
+    drawn = sheet(
+        f"{builder.info.full_name}: {content}",
+        groups,
+        Look(names, class_colors(background(builder), palette(builder)), background(builder)),
+        columns=wanted.columns,
+        note=f"In no example of {split}: {', '.join(absent)}." if absent else "",
+    )
+    return Preview(drawn, content, split, absent)
 
 
-def _train_first(splits: Iterable[str]) -> list[str]:
-    return sorted(splits, key=lambda split: split != "train")
+def _chosen(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> tuple[list[Group], list[str]]:
+    """Returns the examples, in groups that are not empty, and the splits that they are from."""
+    if wanted.ids is not None:
+        splits = [wanted.split] if wanted.split else builder.info.splits
+        examples, found = pick.named(
+            builder, sorted(splits, key=lambda split: split != "train"), wanted.ids
+        )
+        return [Group(examples)], found
+    split = wanted.split or pick.default_split(builder)
+    if wanted.by_class:
+        of_class = pick.by_class(builder, split, wanted.num or _NUM_OF_CLASS, wanted.seed)
+        groups = [Group(examples, value) for value, examples in of_class.items()]
+    else:
+        groups = [Group(pick.some(builder, split, wanted.num or _NUM, wanted.seed))]
+    return [group for group in groups if group.examples], [split]
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

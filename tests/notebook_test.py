@@ -1,0 +1,84 @@
+import base64
+import importlib.util
+import io
+import os
+import re
+
+import nbformat
+import numpy as np
+from PIL import Image
+import pytest
+from support.paths import REPOSITORY
+
+NOTEBOOK = REPOSITORY / "examples" / "tour.ipynb"
+SHEET, LOSS, SCORE, PREDICTIONS = 5, 7, 9, 11  # the cells that show something
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("notebook", REPOSITORY / "docs/run_notebook.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+@pytest.fixture(scope="module")
+def ran(script, tmp_path_factory):
+    """The notebook, run in a kernel that imports this checkout."""
+    with pytest.MonkeyPatch.context() as patch:
+        path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
+        patch.setenv("PYTHONPATH", path)
+        patch.setenv("HOME", "/nowhere")
+        yield script.run(tmp_path_factory.mktemp("kernel"))
+
+
+@pytest.fixture(scope="module")
+def committed():
+    return nbformat.read(NOTEBOOK, as_version=4)
+
+
+def text(notebook, cell):
+    return "".join(out.text for out in notebook.cells[cell].outputs)
+
+
+def picture(notebook, cell):
+    (data,) = (o.data["image/png"] for o in notebook.cells[cell].outputs if "data" in o)
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
+
+
+def test_it_runs_from_the_sample_to_a_picture_of_the_predictions(ran):
+    losses = [float(loss) for loss in text(ran, LOSS).split()[1:]]
+    assert losses[-1] < losses[0] / 4
+    assert float(re.search(r"mIoU: ([\d.]+)", text(ran, SCORE))[1]) > 0.5
+    assert picture(ran, PREDICTIONS).shape[0] > 300
+
+
+def test_the_committed_notebook_has_these_cells_and_shows_the_same_kinds_of_things(ran, committed):
+    assert [c.source for c in committed.cells] == [c.source for c in ran.cells]
+    for old, new in zip(committed.cells, ran.cells, strict=True):
+        kinds = [[o.output_type for o in c.get("outputs", [])] for c in (old, new)]
+        assert kinds[0] == kinds[1]
+
+
+def test_the_committed_sheet_is_what_preview_draws_today(ran, committed):
+    assert (picture(committed, SHEET) == picture(ran, SHEET)).all()
+
+
+def test_a_cell_shows_one_picture_and_none_twice(ran):
+    shown = [o for cell in ran.cells for o in cell.get("outputs", []) if "data" in o]
+    assert sum("image/png" in o.data for o in shown) == 2
+
+
+def test_the_committed_notebook_is_small_and_names_no_folder_of_a_machine():
+    assert NOTEBOOK.stat().st_size < 300_000
+    plain = re.sub(r'"image/png": "[^"]*"', "", NOTEBOOK.read_text())
+    assert "/tmp" not in plain
+    assert "/home" not in plain
+    assert "/work" not in plain
+
+
+def test_its_links_lead_to_files(committed):
+    prose = "".join(c.source for c in committed.cells if c.cell_type == "markdown")
+    links = re.findall(r"\]\(([^)]+)\)", prose)
+    assert len(links) > 3
+    assert all((NOTEBOOK.parent / link).resolve().exists() for link in links)

@@ -1,0 +1,42 @@
+import importlib.metadata
+import importlib.util
+import re
+
+import numpy as np
+from PIL import Image
+import pytest
+from support.paths import REPOSITORY
+
+IMAGES = REPOSITORY / "docs" / "images"
+# These two draw the letters.
+DRAWS = ("pillow", "matplotlib")
+
+
+def pinned(package):
+    text = (REPOSITORY / "constraints.txt").read_text()
+    return re.search(rf"^{package}==(\S+)$", text, re.M | re.I)[1]
+
+
+@pytest.fixture(scope="module")
+def drawn(sample):
+    spec = importlib.util.spec_from_file_location("pictures", REPOSITORY / "docs/make_pictures.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return dict(script.pictures(sample))
+
+
+def test_every_picture_of_the_docs_comes_out_of_the_script_and_is_shown(drawn):
+    assert {path.name for path in IMAGES.iterdir()} == set(drawn)
+    pages = [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]
+    text = "".join(page.read_text() for page in pages)
+    assert all(f"images/{name})" in text for name in drawn)
+
+
+def test_the_script_draws_the_committed_pictures_to_the_pixel(drawn):
+    for package in DRAWS:
+        if importlib.metadata.version(package) != pinned(package):
+            pytest.skip(f"another version of {package} draws letters a little differently")
+    for name, picture in drawn.items():
+        with Image.open(IMAGES / name) as committed:
+            assert committed.size == picture.size
+            assert (np.asarray(committed.convert("RGB")) == np.asarray(picture)).all(), name
