@@ -5,11 +5,12 @@ import pytest
 
 import voc_seg_tfrecord
 
-HEAVY = ("tensorflow", "apache_beam", "scipy", "keras", "requests", "matplotlib")
+HEAVY = ("tensorflow", "apache_beam", "scipy", "keras", "requests", "matplotlib", "jinja2")
 MODULES = {
     "arrays": "center_crop_or_pad",
     "leaks": "shared",
     "pipeline": "training_batches",
+    "report": "write",
     "splits": "only",
     "stats": "compute",
     "verify": "verify",
@@ -49,6 +50,7 @@ def test_a_fresh_process_can_import_every_public_module_from_the_package():
         "voc_seg_tfrecord.arrays",
         "voc_seg_tfrecord.audit.leaks",
         "voc_seg_tfrecord.pipeline",
+        "voc_seg_tfrecord.report",
         "voc_seg_tfrecord.splits",
         "voc_seg_tfrecord.stats",
         "voc_seg_tfrecord.audit.verify",

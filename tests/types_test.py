@@ -16,7 +16,7 @@ from support.paths import REPOSITORY
 import voc_seg_tfrecord
 
 CLIENTS = [REPOSITORY / "tests" / "support" / f"{n}typed_client.py" for n in ("", "mis")]
-MODULES = ("arrays", "evaluation", "leaks", "pipeline", "splits", "stats", "verify")
+MODULES = ("arrays", "evaluation", "leaks", "pipeline", "report", "splits", "stats", "verify")
 
 # What pyright's rule for complete types does not know of other packages: TFDS has no types, so it
 # misses the bases of two classes, and Matplotlib's figure. The client says what `preview` returns.

@@ -58,6 +58,7 @@ def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
         "leaks {folder}@train {folder}@validation",
         "preview {folder} --out {out}/sheet.png --split train[1:]",
         "preview {folder} --out {out}/sheet.jpg --by_class --seed 1",
+        "report {folder} --out {out}/report.html",
         "export {folder} --layout voc --out {out}/tree",
         "export {folder} --layout deeplab --out {out}/records",
         "export {folder} --layout parquet --out {out}/parquet",

@@ -2,8 +2,8 @@
 
 Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecord')` and
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
-imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `splits`, `stats` and
-`verify`, and the function `preview`, are imported when they are first asked for.
+imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `report`, `splits`,
+`stats` and `verify`, and the function `preview`, are imported when they are first asked for.
 """
 
 import importlib
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord import arrays as arrays
     from voc_seg_tfrecord import evaluation as evaluation
     from voc_seg_tfrecord import pipeline as pipeline
+    from voc_seg_tfrecord import report as report
     from voc_seg_tfrecord import splits as splits
     from voc_seg_tfrecord import stats as stats
     from voc_seg_tfrecord.audit import leaks as leaks
@@ -44,6 +45,7 @@ _MODULES = {
     "evaluation": "evaluation",
     "leaks": "audit.leaks",
     "pipeline": "pipeline",
+    "report": "report",
     "splits": "splits",
     "stats": "stats",
     "verify": "audit.verify",

@@ -25,6 +25,7 @@ from voc_seg_tfrecord import (
     leaks,
     pipeline,
     preview,
+    report,
     splits,
     stats,
     verify,
@@ -102,6 +103,8 @@ def select(builder: Builder, root: pathlib.Path) -> None:
 
 
 def examine(builder: Builder, root: pathlib.Path) -> None:
+    report.write(builder, "report.html", splits=["train"], num=6, seed=1)
+    report.write("voc_seg_tfrecord/2012", pathlib.Path("report.html"), data_dir="/data")
     computed = stats.compute(builder, ["train"], progress=True)
     assert_type(computed, dict[str, stats.Stats])
     both = stats.total(computed) + computed["train"]
@@ -114,11 +117,11 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     assert_type(preview(builder, num=9, split="train"), Figure)
     assert_type(preview("voc_seg_tfrecord/sample", by_class=True, data_dir=root), Figure)
 
-    report = verify.verify(builder, root)
-    assert_type(report, verify.Report)
-    faults: list[verify.Fault] = report.faults
+    verified = verify.verify(builder, root)
+    assert_type(verified, verify.Report)
+    faults: list[verify.Fault] = verified.faults
     assert_type([fault.found for fault in faults], list[str])
-    assert_type(report.splits, Mapping[str, verify.SplitReport])
+    assert_type(verified.splits, Mapping[str, verify.SplitReport])
 
     sides = leaks.dataset(builder, ["train", "validation"])
     sides = [

@@ -65,7 +65,7 @@ def examine(
                 arrays[name] = records.pixels(File(record.bytes(name), name))
             except VocSegError as error:
                 problems.append(str(error))
-    problems += _inner_problems(record, arrays, class_names, background)
+    problems += inner_problems(record, arrays, class_names, background)
     problems += verify_tiles.problems(record, tiling)
     if source is not None and not source.agrees(split, record):
         problems += _outer_problems(record, arrays, source, split)
@@ -88,13 +88,20 @@ def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.D
     )
 
 
-def _inner_problems(
+def inner_problems(
     record: Record,
     arrays: Mapping[str, np.ndarray],
     class_names: tuple[str, ...],
     background: int | None,
 ) -> Iterator[str]:
-    """Yields what is inconsistent within a record."""
+    """Yields what is inconsistent within a record.
+
+    Args:
+      record: the record.
+      arrays: its masks by the name of their feature, uint8 `[H, W]`.
+      class_names: the dataset's classes, in mask order.
+      background: the index of background, which `labels` leaves out; None if there is none.
+    """
     try:
         size = records.image_size(File(record.bytes(IMAGE), IMAGE))
     except VocSegError as error:

@@ -40,26 +40,35 @@ def compute(
     check_features(builder)
     names = class_names(builder)
     return {
-        split: _gather(names, records.scan(builder, split, _count, progress=progress))
+        split: _gather(names, records.scan(builder, split, _count_record, progress=progress))
         for split in splits or builder.info.splits
     }
 
 
 @dataclasses.dataclass(frozen=True)
-class _Counts:
+class Counts:
+    """What one record adds to the statistics.
+
+    Attributes:
+      id: the image id.
+      size: height and width.
+      pixels: pixels of each mask value, int64 `[256]`.
+      objects: objects of each class, int64 `[256]`; None without an instance mask.
+    """
+
     id: str
     size: tuple[int, ...]
     pixels: np.ndarray
     objects: np.ndarray | None
 
 
-def _count(record: Record) -> _Counts:
-    """Counts one record's pixels and objects per mask value, int64 `[256]` each."""
+def _count_record(record: Record) -> Counts:
+    """Counts one record's pixels and objects."""
     mask = _pixels(record, MASK)
     objects = None
     if INSTANCES in record.features:
         objects = count_objects(mask, _pixels(record, INSTANCES))
-    return _Counts(record.id, mask.shape, count_values(mask), objects)
+    return Counts(record.id, mask.shape, count_values(mask), objects)
 
 
 def _pixels(record: Record, name: str) -> np.ndarray:
@@ -77,39 +86,68 @@ def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int
       Objects per mask value, int64 `[256]`. An object has the class that most of its pixels
       have, void left out; an object whose pixels are all void is not counted.
     """
+    return np.bincount(find_objects(mask, instances)[:, 1], minlength=256)
+
+
+def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
+    """Finds the objects that `count_objects` counts.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`.
+      instances: object numbers, uint8 `[H, W]`.
+
+    Returns:
+      Number, class and pixels without void of each object, int64 `[N, 3]`, ascending by number.
+    """
     # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
     pairs = (instances.astype(np.uint16) << 8 | mask).ravel()
     starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
     lengths = np.diff(np.append(starts, len(pairs)))
     table = np.bincount(pairs[starts], weights=lengths, minlength=1 << 16).reshape(256, 256)
-    table = table[1:VOID, :VOID]
-    return np.bincount(table[table.any(1)].argmax(1), minlength=256)
+    table = table[1:VOID, :VOID].astype(np.int64)
+    rows = np.flatnonzero(table.any(1))
+    return np.stack([rows + 1, table[rows].argmax(1), table[rows].sum(1)], axis=1)
 
 
-def _gather(class_names: tuple[str, ...], counted: Iterable[_Counts]) -> Stats:
-    ids: list[str] = []
-    sizes: list[tuple[int, ...]] = []
-    pixels, images, image_pixels, objects = np.zeros((4, 256), np.int64)
-    all_have_objects = True
+def _gather(class_names: tuple[str, ...], counted: Iterable[Counts]) -> Stats:
+    tally = Tally()
     for counts in counted:
-        ids.append(counts.id)
-        sizes.append(counts.size)
+        tally.add(counts)
+    return tally.stats(class_names)
+
+
+class Tally:
+    """Adds up what records hold."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._sizes: list[tuple[int, ...]] = []
+        self._pixels, self._images, self._image_pixels, self._objects = np.zeros((4, 256), np.int64)
+        self._all_have_objects = True
+
+    def add(self, counts: Counts) -> None:
+        """Adds one record."""
+        self._ids.append(counts.id)
+        self._sizes.append(counts.size)
         present = counts.pixels > 0
-        pixels += counts.pixels
-        images += present
-        image_pixels += present * counts.pixels[:VOID].sum()
+        self._pixels += counts.pixels
+        self._images += present
+        self._image_pixels += present * counts.pixels[:VOID].sum()
         if counts.objects is None:
-            all_have_objects = False
+            self._all_have_objects = False
         else:
-            objects += counts.objects
-    classes = len(class_names)
-    return Stats(
-        class_names,
-        tuple(ids),
-        pixels[:classes],
-        images[:classes],
-        image_pixels[:classes],
-        objects[:classes] if all_have_objects and ids else None,
-        int(pixels[VOID]),
-        np.array(sizes, np.int64).reshape(-1, 2),
-    )
+            self._objects += counts.objects
+
+    def stats(self, class_names: tuple[str, ...]) -> Stats:
+        """Returns the statistics of all records so far; the classes are in mask order."""
+        classes = len(class_names)
+        return Stats(
+            class_names,
+            tuple(self._ids),
+            self._pixels[:classes],
+            self._images[:classes],
+            self._image_pixels[:classes],
+            self._objects[:classes] if self._all_have_objects and self._ids else None,
+            int(self._pixels[VOID]),
+            np.array(self._sizes, np.int64).reshape(-1, 2),
+        )

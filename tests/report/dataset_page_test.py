@@ -1,0 +1,324 @@
+import errno
+import pathlib
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import browser, doctoring, tiled
+from support.small_tree import write_small_tree
+import tensorflow_datasets as tfds
+
+import voc_seg_tfrecord
+from voc_seg_tfrecord import VOC_CLASSES, report
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import ConfigError
+
+HOSTILE = [
+    "background",
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    "</title></style><svg onload=alert(3)>",
+    '" onmouseover="alert(4)" x=\'',
+    "{{ 7 * 7 }}{% raw %}",
+    "$\\frac{1}{2}$",
+    "😀 eye",
+    "שלום",
+    "a" * 400,
+    "constructor",
+    "main",
+]
+
+
+def arrays(count, classes, seed=0, size=(24, 36)):
+    """Returns images with edges and masks in which every class occurs."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.integers(0, 256, (count, 3, 4, 3), np.uint8)
+    images = [np.kron(c, np.ones((size[0] // 3, size[1] // 4, 1), np.uint8)) for c in coarse]
+    masks = [rng.integers(0, classes, (size[0], size[1])).astype(np.uint8) for _ in range(count)]
+    return images, masks
+
+
+def built(data_dir, name, class_names, count=3, **options):
+    images, masks = arrays(count, len(class_names))
+    return voc_seg_tfrecord.from_arrays(
+        images, masks, name=name, class_names=class_names, data_dir=data_dir, **options
+    )
+
+
+def written(dataset, out, **options):
+    """Writes the page of a dataset; returns its path."""
+    report.write(dataset, out, **options)
+    return out
+
+
+@pytest.fixture(scope="module")
+def page(sample, tmp_path_factory):
+    """The page of the sample."""
+    return written(sample, tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """The page of a dataset whose names try to become code."""
+    folder = tmp_path_factory.mktemp("hostile")
+    names = [f"{n}\"><img src=x onerror=alert({n})>'.png" for n in range(3)]
+    dataset = built(folder, "hostile", HOSTILE, filenames=names)
+    return written(dataset, folder / "report.html")
+
+
+def test_the_same_dataset_and_seed_give_the_same_bytes_and_another_seed_does_not(tmp_path):
+    tree = write_small_tree(tmp_path / "tree", 30)
+    dataset = voc_seg_tfrecord.builder_from_tree(
+        tree, name="small", class_names=VOC_CLASSES, data_dir=tmp_path
+    )
+    pages = [
+        written(dataset, tmp_path / f"{n}.html", num=3, seed=seed).read_bytes()
+        for n, seed in enumerate([0, 0, 1])
+    ]
+    assert pages[0] == pages[1]
+    assert pages[0] != pages[2]
+
+
+def test_the_page_loads_nothing_and_says_nothing_on_the_console(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        assert window.title() == "voc_seg_tfrecord/sample"
+        assert window.noise == []
+        broken = "[...document.images].filter(i => !i.complete || !i.naturalWidth).length"
+        window.evaluate("[...document.images].map(i => i.loading = 'eager')")
+        window.wait_for_function(f"{broken} === 0")
+        assert window.evaluate("document.images.length") > 20
+    assert b'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;' in (
+        page.read_bytes()
+    )
+
+
+def test_names_that_try_to_become_code_stay_text(hostile):
+    with browser.opened(hostile, viewport={"width": 800, "height": 800}) as window:
+        assert window.noise == []
+        assert window.evaluate("document.scripts.length") == 1
+        assert (
+            window.evaluate("document.querySelectorAll('[onerror],[onload],[src=x]').length") == 0
+        )
+        attributes = "[...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames())"
+        assert window.evaluate(f"{attributes}.filter(n => n.startsWith('on'))") == []
+        table = window.locator("#classes tbody th").all_text_contents()
+        assert table == HOSTILE
+        assert "<script>alert" in window.locator("#classes svg").first.text_content()
+        assert window.locator(".id").first.text_content()[1:].startswith('"><img')
+
+
+def test_a_narrow_screen_scrolls_in_no_direction_but_down(page, hostile):
+    for path in (page, hostile):
+        with browser.opened(path, viewport={"width": 360, "height": 700}) as window:
+            window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            assert window.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_the_slider_moves_between_image_and_mask_by_keyboard(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        card = window.locator("#examples .card").first
+        mask = card.locator(".mask")
+        clip = "e => getComputedStyle(e).clipPath"
+        half = mask.evaluate(clip)
+        card.locator(".slider").focus()
+        window.keyboard.press("Tab")
+        window.keyboard.press("Shift+Tab")
+        assert card.locator(".here").text_content()
+        window.keyboard.press("End")
+        assert mask.evaluate(clip) == "inset(0px)" or mask.evaluate(clip) != half
+        whole = mask.evaluate(clip)
+        window.keyboard.press("Home")
+        assert len({half, whole, mask.evaluate(clip)}) == 3
+
+
+def test_the_filter_leaves_the_examples_of_a_class(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        window.locator("#filter").select_option("12")
+        shown = window.locator("#examples .card:visible")
+        assert shown.count() == 1
+        assert "dog" in shown.text_content()
+        assert window.locator("#count").text_content() == "1 of 6 examples on this page"
+
+
+def test_the_class_under_the_pointer_is_named(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        window.locator("#filter").select_option("12")
+        frame = window.locator("#examples .card:visible .frame")
+        frame.scroll_into_view_if_needed()
+        box = frame.bounding_box()
+        seen = set()
+        for across in range(5, 100, 6):
+            for down in range(5, 100, 6):
+                window.mouse.move(
+                    box["x"] + box["width"] * across / 100, box["y"] + box["height"] * down / 100
+                )
+                seen.add(frame.locator(".here").text_content())
+        assert {"background", "dog", "person", "void"} <= seen
+
+
+def test_a_class_that_a_split_lacks_is_marked_in_words(page):
+    text = page.read_text()
+    assert "Split test has no image of" in text
+    assert ">absent in train<" in text
+    assert '<span class="warn">absent</span>' in text
+
+
+def test_an_image_in_two_splits_and_one_that_only_looks_alike_are_found(tmp_path):
+    tree = tmp_path / "tree"
+    lists = tree / "ImageSets" / "Segmentation"
+    for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
+        (tree / folder).mkdir(parents=True)
+    images, masks = arrays(5, 3, size=(240, 360))
+    for n, (image, mask) in enumerate(zip(images, masks, strict=True)):
+        Image.fromarray(image).save(tree / "JPEGImages" / f"{n}.jpg", quality=90)
+        Image.fromarray(mask).save(tree / "SegmentationClass" / f"{n}.png")
+    shutil.copy(tree / "JPEGImages" / "0.jpg", tree / "JPEGImages" / "3.jpg")
+    Image.fromarray(images[1]).resize((180, 120)).save(tree / "JPEGImages" / "4.jpg", quality=60)
+    Image.fromarray(masks[4][::2, ::2]).save(tree / "SegmentationClass" / "4.png")
+    (lists / "train.txt").write_text("0\n1\n2\n")
+    (lists / "val.txt").write_text("3\n4\n")
+    dataset = voc_seg_tfrecord.builder_from_tree(
+        tree, name="twice", class_names=["a", "b", "c"], data_dir=tmp_path, masks_by="index"
+    )
+    text = written(dataset, tmp_path / "a.html").read_text()
+    assert "Training data meets evaluation data" in text
+    assert "train and validation share 1 example." in text
+    assert "<bdi>0 = 3</bdi>" in text
+    assert "1 pair of images in two splits look alike" in text
+
+
+def test_a_damaged_record_is_a_finding_and_the_rest_is_counted(sample, tmp_path):
+    folder = pathlib.Path(shutil.copytree(sample.data_dir, tmp_path / "sample" / "1.0.0"))
+    dataset = open_built(str(folder))
+
+    def damage(examples):
+        doctoring.values(examples[0], "segmentation_mask")[0] = b"no PNG"
+        doctoring.values(examples[1], "image")[0] = b"no JPEG"
+        return examples
+
+    doctoring.rewrite(dataset, "train", damage)
+    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
+        assert window.noise == []
+        findings = window.locator("#findings").text_content()
+        assert "Wrong: Damaged records. 2 problems in the records" in findings
+        assert "This image cannot be decoded." in findings
+        background = window.locator("#classes tbody tr").first.locator("td")
+        assert background.nth(5).text_content() == "1"  # of train: one of two is damaged
+
+
+def test_images_alone_and_images_with_one_label_have_a_page_too(tmp_path):
+    images, _ = arrays(4, 2)
+    labelled = voc_seg_tfrecord.from_arrays(
+        images, labels=[0, 1, 1, 1], name="labelled", class_names=["ok", "bad"], data_dir=tmp_path
+    )
+    page = written(labelled, tmp_path / "labelled.html")
+    with browser.opened(page) as window:
+        assert window.noise == []
+        assert window.locator("#examples .card").count() == 4
+        window.locator("#filter").select_option("1")
+        assert window.locator("#examples .card:visible").count() == 3
+        assert window.locator(".slider").count() == 0
+    assert "void" not in page.read_text().split("<main")[1].split("<script")[0]
+
+
+def test_tiles_are_called_tiles_and_the_images_they_were_cut_from_are_counted(tmp_path):
+    dataset = voc_seg_tfrecord.builder_from_tree(
+        tiled.write_tree(tmp_path / "tree"),
+        name="tiles",
+        data_dir=tmp_path,
+        tile=16,
+        splits={"train": 1.0},
+        **tiled.tree_options(),
+    )
+    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
+        row = window.locator("#splits tbody tr").first.locator("td").all_text_contents()
+        assert row[0] == str(dataset.info.splits["train"].num_examples)
+        assert row[1] == str(len(tiled.SIZES))
+        assert "The examples are tiles" in window.locator("#splits").text_content()
+        assert window.locator("#classes h3").all_text_contents()[:2] == ["Pixels", "Tiles"]
+
+
+def test_254_classes_stay_readable(tmp_path):
+    names = ["background", *(f"class number {n}" for n in range(1, 254))]
+    page = written(built(tmp_path, "many", names), tmp_path / "a.html")
+    with browser.opened(page, viewport={"width": 360, "height": 700}) as window:
+        assert window.noise == []
+        assert "The charts show the 30 classes" in window.locator("#classes").text_content()
+        assert window.locator("#classes table tbody tr").count() == 254
+        assert window.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_masks_of_void_alone_and_an_image_of_one_pixel_have_a_page(tmp_path):
+    images = [np.zeros((1, 1, 3), np.uint8), np.zeros((3, 500, 3), np.uint8)]
+    masks = [np.full(image.shape[:2], 255, np.uint8) for image in images]
+    dataset = voc_seg_tfrecord.from_arrays(
+        images, masks, name="void", class_names=["a", "b"], data_dir=tmp_path
+    )
+    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
+        assert window.noise == []
+        assert "100.0 % of the pixels are void" in window.locator("header").text_content()
+        assert "No image has 2 of 2 classes: a, b." in window.locator("#findings").text_content()
+
+
+def test_only_the_named_splits_are_shown(sample, tmp_path, capsys):
+    words = ["report", f"{sample.data_dir}@train+test", "--out", str(tmp_path / "a.html")]
+    assert cli.main(words) == 0
+    assert "a.html, 0." in capsys.readouterr().out
+    text = (tmp_path / "a.html").read_text()
+    assert "This page shows train and test only" in text
+    assert "2007_000002" not in text
+
+
+@pytest.mark.parametrize("num", [0, 1])
+def test_the_number_of_examples_in_a_gallery_is_what_was_asked_for(sample, tmp_path, num):
+    with browser.opened(written(sample, tmp_path / "a.html", num=num)) as window:
+        assert window.locator("#examples .card").count() == 3 * num
+
+
+def test_what_cannot_be_written_is_a_wrong_call_and_leaves_no_file(sample, tmp_path):
+    for out in (tmp_path, tmp_path / "no" / "a.html"):
+        with pytest.raises(ConfigError, match="--out"):
+            written(sample, out)
+    with pytest.raises(ConfigError, match="num: -1"):
+        written(sample, tmp_path / "a.html", num=-1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_is_there_is_replaced_only_by_a_complete_one(sample, tmp_path, monkeypatch):
+    out = tmp_path / "a.html"
+    out.write_text("old")
+
+    def full(path, _):
+        pathlib.Path(path).write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(report.dataset_page.page.epath.Path(out)), "write_bytes", full)
+        with pytest.raises(ConfigError, match="No space left"):
+            written(sample, out)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.html"]
+    assert out.read_text() == "old"
+    written(sample, out)
+    assert out.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_dataset_is_taken_by_its_name(sample, tmp_path):
+    data_dir = pathlib.Path(sample.data_dir).parents[2]
+    written("voc_seg_tfrecord/sample", tmp_path / "a.html", data_dir=data_dir)
+    assert "voc_seg_tfrecord/sample" in (tmp_path / "a.html").read_text()
+
+
+def test_a_dataset_of_others_is_refused(tmp_path):
+    features = tfds.features.FeaturesDict({"image": tfds.features.Image()})
+    tfds.dataset_builders.store_as_tfds_dataset(
+        name="other",
+        version="1.0.0",
+        features=features,
+        split_datasets={"train": [(0, {"image": np.zeros((4, 4, 3), np.uint8)})]},
+        data_dir=tmp_path,
+        disable_shuffling=True,
+    )
+    with pytest.raises(ConfigError, match="image/filename"):
+        written(open_built("other", tmp_path), tmp_path / "a.html")

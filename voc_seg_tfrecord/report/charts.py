@@ -1,0 +1,181 @@
+"""The charts of the report page, drawn by Matplotlib; each is as wide as a phone."""
+
+from collections.abc import Mapping, Sequence
+import unicodedata
+
+import numpy as np
+
+from voc_seg_tfrecord.report import svg
+
+WIDTH = 340
+"""Width of a chart in CSS pixels."""
+
+CLASSES = 30
+"""Classes that a chart of bars shows, at most."""
+
+_SPLITS = len(svg.SERIES)
+_NAME = 16  # characters of a class name beside a bar
+TOGETHER = 20
+"""Classes in the chart of classes that are in one image, at most."""
+
+_SIZES = 400  # image sizes
+
+
+def bars(
+    title: str,
+    values: Mapping[str, Sequence[float]],
+    names: Sequence[str],
+    colors: Sequence[str],
+    form: str,
+    prefix: str,
+    marked: str = "absent",
+) -> str:
+    """Draws one bar for each class and split.
+
+    Args:
+      title: what is counted.
+      values: of each split, one value per class.
+      names: of the classes.
+      colors: of the classes, as `#rrggbb`.
+      form: how a value is written, such as `{:.2%}`.
+      prefix: of ids.
+      marked: what stands where a bar is missing, as the value is 0.
+    """
+    shown = dict(list(values.items())[:_SPLITS])
+    row = 8 + 13 * len(shown)
+    height = row * len(names) + 10
+    with svg.figure(WIDTH, height) as figure:
+        left = 128 / WIDTH
+        axes = figure.add_axes((left, 0, 0.98 - left, 1))
+        top = max((max(v, default=0) for v in shown.values()), default=0) or 1
+        for place, (split, of_split) in enumerate(shown.items()):
+            positions = np.arange(len(names)) * row + 13 * place + 6
+            axes.barh(positions, of_split, 10, color=svg.SERIES[place])
+            for y, value in zip(positions, of_split, strict=True):
+                text = form.format(value) if value else f"{marked} in {clean(split, 12)}"
+                color = svg.INK if value else svg.WARN
+                axes.text(top * (value / top + 0.015), y, text, color=color, va="center", size=10)
+        middle = np.arange(len(names)) * row + 6.5 * len(shown) - 0.5
+        axes.scatter(
+            [-0.05 * top] * len(names),
+            middle,
+            42,
+            list(colors),
+            marker="s",
+            clip_on=False,
+            edgecolors=svg.LINE,
+            linewidths=0.8,
+            zorder=3,
+        )
+        axes.set_yticks(middle, [clean(name, _NAME) for name in names], size=11)
+        axes.tick_params(axis="y", length=0, pad=17)
+        axes.set_xticks([])
+        axes.grid(visible=False)
+        axes.set_xlim(0, top * 1.48)
+        axes.set_ylim(height - 4, -4)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        axes.axvline(0, color=svg.LINE, linewidth=0.8)
+        return svg.render(figure, _label(title, shown), prefix)
+
+
+def histogram(
+    title: str,
+    values: Mapping[str, np.ndarray],
+    edges: Sequence[float],
+    ticks: Sequence[str],
+    axis: str,
+    unit: str,
+    prefix: str,
+) -> str:
+    """Draws how many values of each split lie between edges, of which each has its tick."""
+    shown = dict(list(values.items())[:_SPLITS])
+    with svg.figure(WIDTH, 210) as figure:
+        axes = figure.add_axes((0.15, 0.2, 0.83, 0.74))
+        width = 0.86 / max(1, len(shown))
+        for place, (_, found) in enumerate(shown.items()):
+            counts, _ = np.histogram(np.clip(found, edges[0], edges[-1]), edges)
+            left = np.arange(len(counts)) + 0.07 + place * width
+            axes.bar(left, counts, width, align="edge", color=svg.SERIES[place])
+        axes.set_xticks(range(len(edges)), ticks, size=10)
+        axes.set_xlabel(axis, size=10)
+        axes.set_ylabel(unit, size=10)
+        axes.tick_params(length=0, labelsize=10)
+        axes.grid(visible=False, axis="x")
+        axes.yaxis.set_major_locator(_whole())
+        return svg.render(figure, _label(title, shown), prefix)
+
+
+def sizes(values: Mapping[str, np.ndarray], prefix: str) -> str:
+    """Draws the width and height of images, int64 `[N, 2]` for each split."""
+    shown = dict(list(values.items())[:_SPLITS])
+    largest = np.max([f.max(0, initial=1) for f in values.values()], axis=0)
+    with svg.figure(WIDTH, 260) as figure:
+        axes = figure.add_axes((0.16, 0.16, 0.81, 0.8))
+        for place, found in enumerate(shown.values()):
+            pairs, counts = np.unique(found, axis=0, return_counts=True)
+            order = np.argsort(-counts, kind="stable")[:_SIZES]
+            area = 14 + 160 * counts[order] / max(1, counts.max(initial=1))
+            axes.scatter(*pairs[order, ::-1].T, area, svg.SERIES[place], alpha=0.6, linewidths=0)
+        axes.set_xlabel("width in pixels", size=10)
+        axes.set_ylabel("height in pixels", size=10)
+        axes.tick_params(length=0, labelsize=10)
+        axes.set_xlim(0, 1.06 * largest[1])
+        axes.set_ylim(0, 1.06 * largest[0])
+        return svg.render(figure, _label("Width and height of images", shown), prefix)
+
+
+def together(counts: np.ndarray, names: Sequence[str], prefix: str) -> str:
+    """Draws which share of the images with a row's class has a column's class too.
+
+    Args:
+      counts: images that have both of two classes, int64 `[C, C]`.
+      names: of the classes; the first 20 are drawn.
+      prefix: of ids.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    number = min(len(names), TOGETHER)
+    own = np.maximum(1, np.diag(counts)[:number, None])
+    shares = counts[:number, :number] / own
+    np.fill_diagonal(shares, 0)
+    clear = LinearSegmentedColormap.from_list("clear", [f"{svg.ACCENT}00", svg.ACCENT])
+    side = 12.5 * number + 4
+    with svg.figure(WIDTH, side + 110) as figure:
+        axes = figure.add_axes((116 / WIDTH, 2 / (side + 110), 220 / WIDTH, side / (side + 110)))
+        axes.imshow(
+            shares,
+            cmap=clear,
+            vmin=0,
+            vmax=max(0.01, shares.max()),
+            aspect="auto",
+            interpolation="none",
+        )
+        short = [clean(name, _NAME) for name in names[:number]]
+        axes.set_xticks(range(number), short, rotation=90, size=10)
+        axes.set_yticks(range(number), short, size=10)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(True)
+        axes.grid(visible=False)
+        label = "Classes that are in one image, a row and a column for each; the table has numbers"
+        return svg.render(figure, label, prefix)
+
+
+def clean(name: str, length: int = 0) -> str:
+    """Returns a name without characters that XML cannot hold, cut to a length if it is given."""
+    plain = "".join("\ufffd" if _forbidden(c) else c for c in name)
+    return plain if not length or len(plain) <= length else plain[: length - 1] + "…"
+
+
+def _forbidden(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs") or character in "\ufffe\uffff"
+
+
+def _label(title: str, shown: Mapping[str, object]) -> str:
+    return clean(f"{title}, by split: {', '.join(shown)}. The table below has the numbers.")
+
+
+def _whole():
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(4, integer=True)

@@ -1,0 +1,210 @@
+"""Reads each record of a built dataset once, and adds up what the report page shows."""
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+import functools
+import hashlib
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.audit import dataset, fingerprint, look_alikes, records, verify_record
+from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
+from voc_seg_tfrecord.audit.records import Record
+from voc_seg_tfrecord.errors import RecordError, VocSegError
+from voc_seg_tfrecord.features import (
+    FILENAME,
+    IMAGE,
+    INSTANCES,
+    LABEL,
+    MASK,
+    MASKS,
+    TILE_IMAGE_ID,
+)
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
+from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.stats import Stats
+from voc_seg_tfrecord.stats.counts import Counts, Tally, find_objects
+from voc_seg_tfrecord.stats.places import Places, Together, points_of
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SplitFacts:
+    """What is known of one split after its records were read.
+
+    Attributes:
+      name: of the split.
+      stats: counts of pixels, images and objects; images with a label in place of a mask have no
+        pixels.
+      shares: void's share of each image's pixels, float32 `[N]`; empty without masks.
+      present: which mask values each image has, bool `[N, 256]`.
+      objects: of each object the number of its record, its own number, its class, its pixels and
+        its image's pixels, int64 `[M, 5]`. Without instance masks, all pixels that a class has in
+        an image stand for one object, its number is 0, and background is left out.
+      has_objects: whether these are objects of instance masks.
+      together: images that have both of two mask values, int64 `[256, 256]`.
+      places: images that have a mask value at a point, int64 `[256, 32, 32]`.
+      looks: what tells which images look alike, uint8 `[N, 16, 18]`.
+      image_sha256: sha256 of the image's bytes by id.
+      fingerprint: of the split.
+      sources: how many images tiles were cut from; None if there are no tiles.
+      problems: number, id and what is wrong, of records that are.
+    """
+
+    name: str
+    stats: Stats
+    shares: np.ndarray
+    present: np.ndarray
+    objects: np.ndarray
+    has_objects: bool
+    together: np.ndarray
+    places: np.ndarray
+    looks: np.ndarray
+    image_sha256: Mapping[str, str]
+    fingerprint: Fingerprint
+    sources: int | None
+    problems: tuple[tuple[int, str, str], ...]
+
+
+def gather(
+    builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
+) -> dict[str, SplitFacts]:
+    """Reads the splits of a built dataset.
+
+    Args:
+      builder: of a built dataset.
+      splits: their names.
+      progress: whether to show one progress bar per split on standard error.
+
+    Raises:
+      ConfigError: if voc_seg_tfrecord did not build the dataset.
+      RecordError: if a shard is damaged. A record that is wrong is a problem of its split.
+    """
+    dataset.check_features(builder, (IMAGE, FILENAME))
+    names = class_names(builder)
+    background = dataset.background(builder) if MASK in builder.info.features else None
+    read = functools.partial(_read, names, background)
+    return {
+        split: _add_up(split, names, records.scan(builder, split, read, progress=progress))
+        for split in splits
+    }
+
+
+def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
+    """Returns the names of classes, of masks or of images; none for images alone."""
+    if LABEL in builder.info.features:
+        return tuple(builder.info.features[LABEL].names)
+    return dataset.class_names(builder)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Read:
+    """What one record gives; `objects` and `points` are None without masks."""
+
+    counts: Counts
+    values: np.ndarray
+    objects: np.ndarray | None
+    points: np.ndarray | None
+    look: np.ndarray
+    image_sha256: str
+    digests: Digests
+    source: str
+    problems: tuple[str, ...]
+
+
+def _read(names: tuple[str, ...], background: int | None, record: Record) -> _Read:
+    arrays, problems = {}, []
+    for name in MASKS:
+        if name in record.features:
+            try:
+                arrays[name] = records.pixels(File(record.bytes(name), name))
+            except VocSegError as error:
+                problems.append(str(error))
+    problems += verify_record.inner_problems(record, arrays, names, background)
+    image = File(record.bytes(IMAGE), IMAGE)
+    try:
+        look = look_alikes.look_of(image)
+    except RecordError as error:
+        look = np.zeros((look_alikes.HEIGHT, look_alikes.WIDTH), np.uint8)
+        problems.append(str(error))
+    counts, objects, points = _counted(record, arrays, background)
+    return _Read(
+        counts,
+        np.flatnonzero(counts.pixels),
+        objects,
+        points,
+        look,
+        hashlib.sha256(image.data).hexdigest(),
+        verify_record.digests_of(record, arrays),
+        record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
+        tuple(dict.fromkeys(problems)),
+    )
+
+
+def _counted(
+    record: Record, arrays: Mapping[str, np.ndarray], background: int | None
+) -> tuple[Counts, np.ndarray | None, np.ndarray | None]:
+    """Returns the counts of a record, its objects, int64 `[N, 3]`, and its mask's points."""
+    instances = INSTANCES in record.features
+    if MASK not in arrays:
+        size = record.size if len(record.size) == 2 else (0, 0)
+        of_class = np.bincount(record.ints(LABEL)[:1], minlength=256)[:256]
+        none = np.zeros(256, np.int64) if instances else None
+        return Counts(record.id, size, of_class, none), None, None
+    mask = arrays[MASK]
+    pixels = count_values(mask)
+    objects, per_class = np.zeros((0, 3), np.int64), None
+    if instances:
+        if INSTANCES in arrays and arrays[INSTANCES].shape == mask.shape:
+            objects = find_objects(mask, arrays[INSTANCES])
+        per_class = np.bincount(objects[:, 1], minlength=256)
+    else:
+        of = [c for c in np.flatnonzero(pixels[:VOID]) if c != background]
+        objects = np.array([(0, c, pixels[c]) for c in of], np.int64).reshape(-1, 3)
+    return Counts(record.id, mask.shape, pixels, per_class), objects, points_of(mask)
+
+
+def _add_up(split: str, names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
+    tally, places, together = Tally(), Places(), Together()
+    shares, present, objects, looks = [], [], [], []
+    images: dict[str, str] = {}
+    digests: dict[str, Digests] = {}
+    sources: set[str] = set()
+    problems: list[tuple[int, str, str]] = []
+    for number, read in enumerate(found):
+        counts = read.counts
+        tally.add(counts)
+        together.add(read.values)
+        present.append(np.packbits(counts.pixels > 0))
+        looks.append(read.look)
+        images[counts.id] = read.image_sha256
+        digests[counts.id] = read.digests
+        sources |= {read.source} - {""}
+        problems += [(number, counts.id, problem) for problem in read.problems]
+        if read.objects is not None:
+            area = int(counts.pixels.sum())
+            shares.append(counts.pixels[VOID] / area)
+            places.add(read.points)
+            objects.append(_with_record(read.objects, number, area))
+    stats = tally.stats(names)
+    return SplitFacts(
+        name=split,
+        stats=stats,
+        shares=np.array(shares, np.float32),
+        present=np.unpackbits(np.array(present, np.uint8).reshape(-1, 32), axis=1).astype(bool),
+        objects=np.concatenate([np.zeros((0, 5), np.int64), *objects]),
+        has_objects=stats.objects is not None,
+        together=together.counts,
+        places=places.counts,
+        looks=np.array(looks, np.uint8).reshape(-1, look_alikes.HEIGHT, look_alikes.WIDTH),
+        image_sha256=images,
+        fingerprint=fingerprint.of_split(digests),
+        sources=len(sources) if sources else None,
+        problems=tuple(problems),
+    )
+
+
+def _with_record(objects: np.ndarray, number: int, area: int) -> np.ndarray:
+    """Returns objects, int64 `[N, 3]`, with their record's number and pixels, int64 `[N, 5]`."""
+    return np.pad(objects, ((0, 0), (1, 1)), constant_values=((0, 0), (number, area)))

@@ -1,0 +1,178 @@
+"""Small images of chosen records, as data URLs that stand in the page itself."""
+
+import base64
+from collections.abc import Collection, Iterator, Mapping
+import dataclasses
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.audit import records
+from voc_seg_tfrecord.audit.records import Record
+from voc_seg_tfrecord.errors import RecordError, VocSegError
+from voc_seg_tfrecord.features import FILENAME, IMAGE, INSTANCES, LABEL, MASK
+from voc_seg_tfrecord.formats import pillow, png_index
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
+from voc_seg_tfrecord.interop import shards
+from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.report.choose import Object, Place
+
+SIDE = 320
+"""Pixels of the longer side of a thumbnail, at most."""
+
+_CROP = 200  # of an object
+_MARGIN = 24  # pixels around an object, at least
+_QUALITY = 78
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """One example on the page.
+
+    Attributes:
+      id: the image id.
+      filename: of its image.
+      height: of the image, in pixels.
+      width: the same.
+      image: data URL of a JPEG; empty if the image cannot be decoded.
+      mask: data URL of a PNG in the classes' colours; empty if there is none.
+      shares: each mask value that the image has, and its share of the pixels, the largest first;
+        with a label in place of a mask, that label.
+      objects: data URLs of the objects that were asked for.
+    """
+
+    id: str
+    filename: str
+    height: int
+    width: int
+    image: str
+    mask: str
+    shares: tuple[tuple[int, float], ...]
+    objects: Mapping[Object, str]
+
+
+def read(
+    builder: tfds.core.DatasetBuilder,
+    places: Collection[Place],
+    objects: Collection[Object],
+    colors: np.ndarray,
+) -> dict[Place, Shown]:
+    """Reads the records once more, and decodes those that are to be shown.
+
+    Args:
+      builder: of a built dataset.
+      places: records to show.
+      objects: objects to show.
+      colors: of the mask values, uint8 `[256, 3]`.
+    """
+    wanted = {*places, *(o.place for o in objects)}
+
+    def show(item: tuple[Place, bytes]) -> Shown:
+        place, serialized = item
+        mine = [o for o in objects if o.place == place]
+        return _shown(records.parse(serialized), mine, colors, place in whole)
+
+    whole = set(places)
+    return {place: shown for (place, _), shown in ordered_map(show, _serialized(builder, wanted))}
+
+
+def image_url(pixels: np.ndarray) -> str:
+    """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
+    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, SIDE), _QUALITY))
+
+
+def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
+    """Returns a thumbnail of a mask, uint8 `[H, W]`, as the data URL of a palette PNG."""
+    scale = min(1, SIDE / max(mask.shape))
+    height, width = (max(1, round(side * scale)) for side in mask.shape)
+    values, indices = np.unique(_nearest(mask, height, width), return_inverse=True)
+    grey = pillow.encode_png(indices.reshape(height, width).astype(np.uint8))
+    return _url("png", png_index.palette_png(File(grey, "mask"), colors[values].tobytes()))
+
+
+def _serialized(
+    builder: tfds.core.DatasetBuilder, wanted: Collection[Place]
+) -> Iterator[tuple[Place, bytes]]:
+    for split in dict.fromkeys(split for split, _ in sorted(wanted)):
+        last = max(number for name, number in wanted if name == split)
+        for number, serialized in enumerate(shards.read(builder, split, complete=False)):
+            if (split, number) in wanted:
+                yield (split, number), serialized
+            if number == last:
+                break
+
+
+def _shown(record: Record, objects: list[Object], colors: np.ndarray, whole: bool) -> Shown:
+    side = None if objects else SIDE
+    try:
+        image = pillow.decode(File(record.bytes(IMAGE), record.id), RecordError, side=side).rgb()
+    except VocSegError:
+        image = None
+    masks = {name: _mask(record, name) for name in (MASK, INSTANCES)}
+    mask = masks[MASK]
+    size = record.size if len(record.size) == 2 else (0, 0)
+    crops = {}
+    for one in objects:
+        found = masks[INSTANCES] == one.number if one.number else mask == one.label
+        if image is not None and found.shape == image.shape[:2]:
+            crops[one] = _crop(image, found)
+    return Shown(
+        record.id,
+        record.bytes(FILENAME).decode(errors="replace"),
+        *size,
+        image_url(image) if whole and image is not None else "",
+        mask_url(mask, colors) if whole and mask is not None else "",
+        _shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
+        crops,
+    )
+
+
+def _mask(record: Record, name: str) -> np.ndarray | None:
+    if name not in record.features:
+        return None
+    try:
+        return records.pixels(File(record.bytes(name), record.id))
+    except VocSegError:
+        return None
+
+
+def _shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
+    counts = count_values(mask)
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    return tuple((int(value), float(counts[value] / mask.size)) for value in order)
+
+
+def _crop(image: np.ndarray, found: np.ndarray) -> str:
+    """Returns an object with what is around it, and a line around it, as a data URL."""
+    rows, columns = (np.flatnonzero(found.any(axis)) for axis in (1, 0))
+    window = tuple(
+        _span(of[0], of[-1], n) for of, n in zip((rows, columns), found.shape, strict=True)
+    )
+    small = pillow.shrink(np.ascontiguousarray(image[window]), _CROP).copy()
+    inside = _nearest(found[window], *small.shape[:2])
+    small[_grown(inside) & ~inside] = 0
+    small[inside & _grown(~inside)] = 255
+    return _url("jpeg", pillow.encode_jpeg(small, 85))
+
+
+def _span(first: int, last: int, length: int) -> slice:
+    margin = max(_MARGIN, (last - first) // 4)
+    return slice(max(0, first - margin), min(length, last + 1 + margin))
+
+
+def _nearest(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
+    rows = ((np.arange(height) + 0.5) * pixels.shape[0] / height).astype(int)
+    columns = ((np.arange(width) + 0.5) * pixels.shape[1] / width).astype(int)
+    return pixels[np.ix_(rows, columns)]
+
+
+def _grown(found: np.ndarray) -> np.ndarray:
+    """Returns bool `[H, W]` with the neighbours above, below, left and right."""
+    padded = np.pad(found, 1)
+    grown = padded[1:-1, :-2] | padded[1:-1, 2:] | padded[:-2, 1:-1] | padded[2:, 1:-1]
+    return grown | found
+
+
+def _url(kind: str, data: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
