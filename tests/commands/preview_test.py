@@ -6,7 +6,7 @@ from support import exports
 from support.building import build
 from support.paths import DUMMY_DATA
 
-from voc_seg_tfrecord import VocSegConfig, builder_from_tree, voc_palette
+from voc_seg_tfrecord import VocSegConfig, builder_from_tree, from_arrays, voc_palette
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError
@@ -53,6 +53,21 @@ def test_ids_are_found_in_every_split(sample, tmp_path, capsys):
     assert preview(sample, tmp_path / "a.png", "--ids", "2010_000004,2007_000001") == 0
     assert "2 examples of train, validation in" in capsys.readouterr().out
     assert has(tmp_path / "a.png", voc_palette()[1]) > 1000  # the aeroplane
+
+
+def test_an_id_in_any_script_is_found(tmp_path, capsys):
+    names = ["猫 (1)", "ёж_2", "a.b"]
+    own = from_arrays(
+        [np.full((4, 4, 3), n, np.uint8) for n in range(3)],
+        [np.full((4, 4), n % 2, np.uint8) for n in range(3)],
+        filenames=[f"{name}.png" for name in names],
+        name="own",
+        class_names=["фон", "猫"],
+        data_dir=tmp_path / "data",
+    )
+    assert preview(own, tmp_path / "a.png", "--ids", "猫 (1), a.b") == 0
+    assert "2 examples of train" in capsys.readouterr().out
+    assert preview(own, tmp_path / "b.png", "--by_class") == 0
 
 
 def test_an_unknown_id_is_refused_with_the_nearest_ones(sample, tmp_path, capsys):

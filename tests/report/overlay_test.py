@@ -60,18 +60,28 @@ def test_no_known_background_means_that_every_class_is_laid_over_the_image():
     assert laid[0, 0].tolist() == [0, 0, 0]
 
 
-def test_a_region_has_an_outline_in_its_colour_and_a_white_one_around_it():
+def test_a_dark_region_has_a_white_line_around_it_and_a_bright_one_a_black_line():
+    for color, line in (((64, 0, 0), 255), ((0, 0, 192), 255), ((0, 192, 0), 0), ((255,) * 3, 0)):
+        palette = COLORS.copy()
+        palette[1] = color
+        mask = blank(20, 20)
+        mask[5:15, 5:15] = 1
+        laid = overlay(np.full((20, 20, 3), 100, np.uint8), mask, palette, 0)
+        assert laid[10, 4].tolist() == [line] * 3
+
+
+def test_a_region_has_an_outline_in_its_colour_and_another_one_around_it():
     image = np.full((20, 20, 3), 100, np.uint8)
     mask = blank(20, 20)
     mask[5:15, 5:15] = 15
     laid = overlay(image, mask, COLORS, 0)
     assert laid[10, 10].tolist() == (50 + COLORS[15] // 2).tolist()
     assert laid[10, 5].tolist() == COLORS[15].tolist()
-    assert laid[10, 4].tolist() == [255, 255, 255]
+    assert laid[10, 4].tolist() == [0, 0, 0]
     assert laid[10, 3].tolist() == [100, 100, 100]
 
 
-def test_a_white_line_divides_classes_of_one_colour():
+def test_a_line_divides_classes_of_one_colour():
     palette = COLORS.copy()
     palette[2] = palette[1]
     mask = blank(20, 20, 1)

@@ -84,6 +84,19 @@ def test_an_odd_size_makes_a_sheet_of_the_usual_width(size):
     assert count(pixels, voc_palette()[1]) > PANEL * 20  # a strip that is seen
 
 
+def test_classes_of_any_colour_are_seen_on_an_image_of_that_colour():
+    for shade in (0, 90, 128, 200, 255):
+        palette = class_colors(0).copy()
+        palette[1] = shade
+        mask = np.zeros((60, 60), np.uint8)
+        mask[20:40, 20:40] = 1
+        examples = [example(mask, shade=shade)]
+        pixels = np.asarray(sheet("t", [Group(examples)], Look(VOC_CLASSES, palette, 0)))
+        overlay = pixels[-PANEL - 40 : -40, -PANEL - 20 : -20]
+        far = abs(overlay.astype(int) - shade).max(-1) > 100
+        assert far.sum() > 4 * PANEL // 3  # the four sides
+
+
 def test_254_classes_and_names_in_any_script_are_drawn():
     names = ("猫", "ёж", "קקטוס", "नमस्ते", "\u202eabc", "a" * 500, " ", "<b>&amp;")
     names += tuple(f"class {i}" for i in range(len(names), 254))

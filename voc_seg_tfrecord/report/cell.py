@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 from PIL import Image
 
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.report import lettering
 from voc_seg_tfrecord.report.example import Example
 from voc_seg_tfrecord.report.key import Entry, key
-from voc_seg_tfrecord.report.overlay import overlay, painted, shrink
+from voc_seg_tfrecord.report.overlay import common_first, overlay, painted, shrink
 from voc_seg_tfrecord.report.region_names import write_names
 
 PANEL = 300
@@ -94,8 +95,8 @@ def _shares(example: Example, look: Look) -> list[Entry]:
     if example.mask is None:
         label = example.label
         return [] if label is None else [(None, lettering.name_of(label, look.names))]
-    counts = np.bincount(example.mask.ravel(), minlength=256)
-    order = sorted(np.flatnonzero(counts).tolist(), key=lambda v: (v == VOID, -counts[v]))
+    counts = count_values(example.mask)
+    order = sorted(common_first(example.mask), key=lambda value: value == VOID)
     return [
         (value, f"{lettering.name_of(value, look.names)} {_percent(counts[value] / counts.sum())}")
         for value in order

@@ -110,12 +110,6 @@ def chip(paper: Image.Image, place: tuple[int, int], value: int, palette: np.nda
     ImageDraw.Draw(paper).rectangle((left - 1, top - 1, left + CHIP, top + CHIP), outline=PALE)
 
 
-def ink_on(color: Color) -> Color:
-    """Returns black or white, whichever is easier to read on a colour."""
-    red, green, blue = ((c / 255) ** 2.2 for c in color)
-    return (0, 0, 0) if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else (255, 255, 255)
-
-
 def name_of(value: int, names: Sequence[str]) -> str:
     """Returns the name of a mask value."""
     return "void" if value == VOID else names[value] if value < len(names) else "?"

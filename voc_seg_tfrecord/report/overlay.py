@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.labels import VOID, voc_palette
 
 _VOID_LINE = (96, 96, 96)
 _HATCH, _LINE = 6, 2  # pixels from one line over void to the next, and a line's width
-_WHITE = (255, 255, 255)
 
 
 def class_colors(
@@ -32,6 +32,12 @@ def class_colors(
     return palette
 
 
+def common_first(mask: np.ndarray) -> list[int]:
+    """Returns the values of a mask, uint8 `[H, W]`, the most common first."""
+    counts = count_values(mask)
+    return [v for v in np.argsort(-counts, kind="stable").tolist() if counts[v]]
+
+
 def shrink(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     """Returns a mask in another size, so that no class of it disappears.
 
@@ -53,8 +59,7 @@ def shrink(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     small = mask[rows[:, None], columns]
     if height >= mask.shape[0] and width >= mask.shape[1]:
         return small
-    values, counts = np.unique(mask, return_counts=True)
-    for value in values[np.argsort(-counts, kind="stable")][1:]:  # the rarest is painted last
+    for value in common_first(mask)[1:]:  # the rarest is painted last
         if value != VOID:
             lost = _anywhere(mask == value, height, width) & ~_grown(small == value)
             small[lost] = value
@@ -111,8 +116,9 @@ def overlay(
 ) -> np.ndarray:
     """Lays a mask half transparently over its image, with an outline around each class.
 
-    The outline is a line in the class's colour, and a white one around it, so that it is seen
-    on any image and whatever the colour. Background is not laid over the image. Void has lines.
+    The outline is a line in the class's colour, and a black or white one around it, whichever
+    differs more, so that it is seen on any image. Background is not laid over the image. Void
+    has lines.
 
     Args:
       image: uint8 `[H, W, 3]`.
@@ -126,17 +132,23 @@ def overlay(
     both = np.where(mask[..., None] == background, image, image // 2 + palette[mask] // 2)
     both[(mask == VOID) & _lines(*mask.shape)] = _VOID_LINE
     outlined = np.zeros(mask.shape, bool)
-    values, counts = np.unique(mask, return_counts=True)
-    for value in values[np.argsort(counts, kind="stable")].tolist():
+    for value in reversed(common_first(mask)):
         if value not in (VOID, background):
             # The rarest class first, and no line over it, or an object of one pixel would be lost.
             region = mask == value
             border = region & ~_shrunk(region) & ~outlined
             around = _grown(region) & ~region & ~outlined
             both[border] = palette[value]
-            both[around] = _WHITE
+            both[around] = contrast(palette[value])
             outlined |= region | around
     return both
+
+
+def contrast(color: Sequence[int] | np.ndarray) -> tuple[int, int, int]:
+    """Returns black or white, whichever differs more from a colour."""
+    red, green, blue = ((int(c) / 255) ** 2.2 for c in color)
+    bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18
+    return (0, 0, 0) if bright else (255, 255, 255)
 
 
 def deepest(region: np.ndarray) -> tuple[int, int, int]:

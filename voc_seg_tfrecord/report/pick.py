@@ -10,6 +10,7 @@ from voc_seg_tfrecord.audit.dataset import class_names
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import LABEL, LABELS
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.interop import shards
 from voc_seg_tfrecord.report.example import Example, count, decoded, mask_of, read_at
 from voc_seg_tfrecord.wording.near_names import did_you_mean
@@ -160,7 +161,7 @@ def _shares(
         if mask is None:
             found[place] = np.ones(256)
         else:
-            found[place] = np.bincount(mask.ravel(), minlength=256) / mask.size
+            found[place] = count_values(mask) / mask.size
     return found
 
 

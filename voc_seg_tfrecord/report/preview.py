@@ -10,8 +10,9 @@ from voc_seg_tfrecord.audit.dataset import background, palette
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.report import pick
 from voc_seg_tfrecord.report.cell import Look
+from voc_seg_tfrecord.report.example import count
 from voc_seg_tfrecord.report.overlay import class_colors
-from voc_seg_tfrecord.report.sheet import Group, sheet
+from voc_seg_tfrecord.report.sheet import Group, check_number, sheet
 
 _NUM, _NUM_OF_CLASS = 9, 1
 
@@ -112,8 +113,9 @@ def draw(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> Preview:
 
 
 def _chosen(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> tuple[list[Group], list[str]]:
-    """Returns the examples, in groups that are not empty, and the splits that they are from."""
+    """Reads the examples, in groups that are not empty, and names the splits they are from."""
     if wanted.ids is not None:
+        check_number(len(wanted.ids))
         splits = [wanted.split] if wanted.split else builder.info.splits
         examples, found = pick.named(
             builder, sorted(splits, key=lambda split: split != "train"), wanted.ids
@@ -121,10 +123,14 @@ def _chosen(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> tuple[list[Gro
         return [Group(examples)], found
     split = wanted.split or pick.default_split(builder)
     if wanted.by_class:
-        of_class = pick.by_class(builder, split, wanted.num or _NUM_OF_CLASS, wanted.seed)
+        num = wanted.num or _NUM_OF_CLASS
+        check_number(num * max(1, len(pick.class_names_of(builder))))
+        of_class = pick.by_class(builder, split, num, wanted.seed)
         groups = [Group(examples, value) for value, examples in of_class.items()]
     else:
-        groups = [Group(pick.some(builder, split, wanted.num or _NUM, wanted.seed))]
+        num = wanted.num or _NUM
+        check_number(min(num, max(1, count(builder, split))))
+        groups = [Group(pick.some(builder, split, num, wanted.seed))]
     return [group for group in groups if group.examples], [split]
 
 

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.report import lettering
-from voc_seg_tfrecord.report.overlay import deepest
+from voc_seg_tfrecord.report.overlay import common_first, contrast, deepest
 
 _SIZE = 13
 _HEIGHT, _PAD = 18, 4  # of the box behind a name
@@ -36,9 +36,8 @@ def write_names(
       names: of the classes, in mask order.
       background: index of the background class, None if there is none.
     """
-    values, counts = np.unique(mask, return_counts=True)
     taken: list[_Box] = []
-    for value in values[np.argsort(-counts, kind="stable")].tolist():
+    for value in common_first(mask):
         if value in (background, VOID):
             continue
         row, column, depth = deepest(mask == value)
@@ -84,7 +83,7 @@ def _draw(
     color: lettering.Color,
 ) -> None:
     pen = ImageDraw.Draw(panel)
-    ink = lettering.ink_on(color)
+    ink = contrast(color)
     if region is not None:
         nearest = tuple(
             min(max(low, at), high) for low, high, at in zip(box[:2], box[2:], region, strict=True)

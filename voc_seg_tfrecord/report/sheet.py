@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.report import lettering
 from voc_seg_tfrecord.report.cell import Look, cell, width_of
@@ -65,7 +66,9 @@ def sheet(
     """
     groups = list(groups)
     examples = [example for group in groups for example in group.examples]
-    _check(len(examples), columns)
+    check_number(len(examples))
+    if columns is not None and columns < 1:
+        raise ConfigError("columns", found=str(columns), expected="1 or more")
     if columns is None:
         columns = 3 if examples[0].mask is None else 1 if len(examples) <= 3 else 2
     bands = _bands(groups, columns)
@@ -85,18 +88,19 @@ def sheet(
     return paper
 
 
-def _check(number: int, columns: int | None) -> None:
-    if not number:
-        raise ConfigError("num", found="no examples", expected="1 or more")
-    if number > MAX_EXAMPLES:
+def check_number(examples: int) -> None:
+    """Checks how many examples a sheet shall show.
+
+    Raises:
+      ConfigError: if there are none, or more than fit.
+    """
+    if not 0 < examples <= MAX_EXAMPLES:
         raise ConfigError(
             "num",
-            found=f"{number} examples on one sheet",
-            expected=f"at most {MAX_EXAMPLES}",
-            remedy="draw several sheets, of slices such as train[:100]",
+            found=f"{examples} examples on one sheet",
+            expected=f"1 to {MAX_EXAMPLES}",
+            remedy="draw several sheets, of slices such as train[:100]" if examples else "",
         )
-    if columns is not None and columns < 1:
-        raise ConfigError("columns", found=str(columns), expected="1 or more")
 
 
 def _line(text: str, size: int, width: int) -> Image.Image:
@@ -113,7 +117,7 @@ def _legend(
     present = np.zeros(256, bool)
     for example in examples:
         if example.mask is not None:
-            present[np.unique(example.mask)] = True
+            present |= count_values(example.mask) > 0
     values = np.flatnonzero(present).tolist()
     entries = [(value, f"{value} {lettering.name_of(value, look.names)}") for value in values]
     for text in (_alike(values, look), note):
