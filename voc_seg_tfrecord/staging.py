@@ -15,6 +15,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sys
 import threading
 import uuid
 
@@ -197,6 +198,8 @@ def _is_local(folder: epath.Path) -> bool:
 
 def _exchange(first: epath.Path, second: epath.Path) -> bool:
     """Exchanges two folders in one step, so that a reader always finds one; only on Linux."""
+    if sys.platform != "linux":
+        return False
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     if rename is None:
         return False

@@ -202,7 +202,7 @@ def _no_scipy(file: File, found: str) -> ConfigError:
         file.where,
         found=found,
         expected="SciPy 1.11 or later",
-        remedy="pip install scipy, or install this package with its extra `sbd`",
+        remedy="pip install scipy",
     )
 
 

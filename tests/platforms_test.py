@@ -1,0 +1,65 @@
+"""What holds on systems that these tests do not run on, as far as it can be seen from here."""
+
+import ctypes
+import re
+import subprocess
+import sys
+
+from support.paths import REPOSITORY
+
+from voc_seg_tfrecord import staging
+
+# Modules that Python has on Linux and macOS and not on Windows.
+POSIX = ("fcntl", "grp", "posix", "pwd", "resource", "syslog", "termios", "tty")
+
+IMPORT_ALL = f"""
+import builtins, importlib, pkgutil, signal
+imports = builtins.__import__
+def on_windows(name, globals=None, *rest, **named):
+    if name in {POSIX} and (globals or {{}}).get("__name__", "").startswith("voc_seg_tfrecord"):
+        raise ModuleNotFoundError(name)
+    return imports(name, globals, *rest, **named)
+import tensorflow_datasets, keras, matplotlib.figure
+builtins.__import__ = on_windows
+for name in ("SIGALRM", "SIGPROF", "SIGKILL", "setitimer", "ITIMER_PROF"):
+    delattr(signal, name)
+import voc_seg_tfrecord
+names = [m.name for m in pkgutil.walk_packages(voc_seg_tfrecord.__path__, "voc_seg_tfrecord.")]
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+print(len(names))
+"""
+
+
+def test_every_module_can_be_imported_without_what_only_posix_has():
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout.split()[-1]) > 100
+
+
+def test_a_folder_is_replaced_where_the_c_library_has_no_name(tmp_path, monkeypatch):
+    def on_windows(_):
+        raise TypeError("bad argument type for built-in operation")
+
+    monkeypatch.setattr(ctypes, "CDLL", on_windows)
+    monkeypatch.setattr(sys, "platform", "win32")
+    place = tmp_path / "made"
+    for text in ("old", "new"):
+        with staging.staged(place, replace=True) as folder:
+            folder.mkdir()
+            (folder / "file").write_text(text)
+    assert (place / "file").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_no_text_tells_people_to_get_this_package_from_an_index_where_it_is_not():
+    texts = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md")]
+    texts += REPOSITORY.glob("voc_seg_tfrecord/**/*.py")
+    wrong = re.compile(
+        r"pip install[^\n`&]*?['\"\s]voc[_-]seg[_-]tfrecord(?![^\s]*\.whl)|its extra"
+    )
+    for path in texts:
+        assert not wrong.search(path.read_text()), path
