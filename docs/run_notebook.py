@@ -6,6 +6,7 @@ Datasets, settings and caches of the kernel are in a folder that is removed afte
 
 import os
 import pathlib
+import site
 import sys
 import tempfile
 from unittest import mock
@@ -43,7 +44,8 @@ def run(folder: pathlib.Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     kernel = ExecutePreprocessor(timeout=_SECONDS, kernel_name="python3", record_timing=False)
     settings = {name: str(folder / name.lower()) for name in _FOLDERS}
-    with mock.patch.dict(os.environ, {"HOME": str(folder), **settings}):
+    packages = {"PYTHONUSERBASE": site.getuserbase()}  # which are else looked for in HOME
+    with mock.patch.dict(os.environ, {"HOME": str(folder), **settings, **packages}):
         kernel.preprocess(notebook, {"metadata": {"path": str(NOTEBOOK.parent)}})
     notebook.metadata = {"kernelspec": {**_KERNEL}, "language_info": {"name": "python"}}
     for number, cell in enumerate(notebook.cells):

@@ -1,12 +1,21 @@
+import subprocess
+import sys
+
 from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
 from support import exports
 from support.building import build
-from support.paths import DUMMY_DATA
+from support.paths import DUMMY_DATA, REPOSITORY
 
-from voc_seg_tfrecord import VocSegConfig, builder_from_tree, from_arrays, voc_palette
+from voc_seg_tfrecord import (
+    VOC_CLASSES,
+    VocSegConfig,
+    builder_from_tree,
+    from_arrays,
+    voc_palette,
+)
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError
@@ -53,6 +62,54 @@ def test_ids_are_found_in_every_split(sample, tmp_path, capsys):
     assert preview(sample, tmp_path / "a.png", "--ids", "2010_000004,2007_000001") == 0
     assert "2 examples of train, validation in" in capsys.readouterr().out
     assert has(tmp_path / "a.png", voc_palette()[1]) > 1000  # the aeroplane
+
+
+def test_it_starts_without_matplotlib_and_stays_small(sample, tmp_path):
+    code = """
+import pathlib, re, sys
+from voc_seg_tfrecord.commands import cli
+status = cli.main(sys.argv[1:])
+told = pathlib.Path("/proc/self/status")  # on Linux
+size = re.search(r"VmHWM:\\s+(\\d+) kB", told.read_text())[1] if told.exists() else 0
+print([m for m in ("matplotlib", "tensorflow", "jinja2", "pandas") if m in sys.modules], size)
+sys.exit(status)
+"""
+    words = ["preview", str(sample.data_path), "--out", str(tmp_path / "a.png")]
+    result = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=REPOSITORY
+    )
+    assert result.returncode == 0, result.stderr
+    loaded, size = result.stdout.splitlines()[-1].rsplit(" ", 1)
+    assert loaded == "[]"
+    assert int(size) < 200_000  # kB
+
+
+def test_background_that_is_not_the_first_class_is_black_in_vocs_colours(tmp_path):
+    own = from_arrays(
+        [np.full((20, 20, 3), 200, np.uint8)],
+        [np.repeat([[0, 1]], 10, 1).repeat(20, 0)],
+        name="own",
+        class_names=["apple", "background"],
+        data_dir=tmp_path / "data",
+    )
+    assert preview(own, tmp_path / "a.png") == 0
+    assert has(tmp_path / "a.png", (0, 0, 0)) > PANEL * PANEL // 2
+    assert has(tmp_path / "a.png", voc_palette()[1]) > PANEL * PANEL // 2
+    assert has(tmp_path / "a.png", (200, 200, 200)) > 1.4 * PANEL * PANEL
+
+
+def test_real_images_are_drawn_with_every_class_in_its_colour(real_data, tmp_path, capsys):
+    root = real_data / "voc2012" / "VOCdevkit" / "VOC2012"
+    real = builder_from_tree(
+        root, name="real", class_names=VOC_CLASSES, masks_by="index", data_dir=tmp_path / "data"
+    )
+    assert preview(real, tmp_path / "a.png", "--by_class") == 0
+    assert "examples of 20 classes of train in" in capsys.readouterr().out
+    with Image.open(tmp_path / "a.png") as image:
+        pixels = np.asarray(image)
+    codes = pixels.astype(int) @ (1 << 16, 1 << 8, 1)
+    for color in voc_palette()[1:21]:
+        assert (codes == color.astype(int) @ (1 << 16, 1 << 8, 1)).sum() > 500
 
 
 def test_an_id_in_any_script_is_found(tmp_path, capsys):
