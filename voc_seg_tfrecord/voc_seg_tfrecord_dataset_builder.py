@@ -16,10 +16,9 @@ from tensorflow_datasets.core.split_builder import SplitGenerator
 from voc_seg_tfrecord import about, configs, sources, staging, storage, sums
 from voc_seg_tfrecord import features as names_of
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.examples import threads
+from voc_seg_tfrecord.examples import serializer, threads
 from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import Item
-from voc_seg_tfrecord.examples.writer import StableExampleWriter
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
 from voc_seg_tfrecord.official.downloads import TfdsFetcher
@@ -153,6 +152,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             assign(self, "_place", self.data_dir),
             assign(self, "_data_dir", os.fspath(folder)),
             _enough_examples(download_config.num_shards),
+            serializer.used_by_tfds(),
         ):
             super().download_and_prepare(download_config=download_config, **options)
             sums.write(folder)
@@ -212,9 +212,6 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         from voc_seg_tfrecord.examples import beam
 
         return beam.MakeExamples(split, list(items), spec, self._beam_folder)
-
-    def _example_writer(self) -> StableExampleWriter:
-        return StableExampleWriter(self.info.file_format)
 
 
 def _image_features() -> dict[str, Any]:
