@@ -1,7 +1,6 @@
 import json
 import re
 
-from etils import epath
 from markdown_it import MarkdownIt
 import numpy as np
 import pytest
@@ -152,6 +151,6 @@ def test_the_config_on_the_card_is_the_one_that_built_it(tmp_path):
 def test_a_card_beside_the_dataset_leaves_it_as_it_is(tmp_path):
     built = odd_names(tmp_path)
     for _ in range(2):
-        publish.of_built(built, epath.Path(built.data_dir))
+        publish.of_built(built, built.data_dir)
     report = verify.verify(tfds.builder_from_directory(built.data_dir))
     assert not report.splits["train"].faults

@@ -129,7 +129,7 @@ def test_the_names_of_classes_are_records_of_their_own(tmp_path):
 
 
 def test_a_built_dataset_is_described_by_the_files_that_it_has(sample, tmp_path):
-    publish.of_built(sample, epath.Path(tmp_path))
+    publish.of_built(sample, tmp_path)
     _, errors, _ = opened(tmp_path)
     assert not errors
     said = json.loads((tmp_path / "croissant.json").read_text())["distribution"]

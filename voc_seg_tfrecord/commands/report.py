@@ -1,7 +1,8 @@
 """Writes a page about a built dataset: one HTML file that opens without a network.
 
 It shows splits, classes, sizes, objects, where classes lie, examples of each split, and what
-splits share. DATASET@SPLIT or DATASET@SPLIT+SPLIT shows these splits only.
+splits share. DATASET@SPLIT or DATASET@SPLIT+SPLIT shows these splits only. With --card, writes the
+card of the complete dataset (README.md) and its Croissant file (croissant.json).
 """
 
 import argparse
@@ -11,6 +12,7 @@ from etils import epath
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "write a page that shows a dataset: charts, examples, findings"
 EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
@@ -19,9 +21,14 @@ EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
+    parser.add_argument("--out", metavar="FILE", help="the page to write, such as report.html")
     parser.add_argument(
-        "--out", required=True, metavar="FILE", help="the page to write, such as report.html"
+        "--card",
+        metavar="FOLDER",
+        help="write README.md and croissant.json into this folder; the name of a file ending with "
+        ".md writes the card alone",
     )
+    arguments.add_published(parser)
     parser.add_argument(
         "--num",
         type=int,
@@ -31,12 +38,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the page."""
-    from voc_seg_tfrecord import report
-
+    """Writes the page, the card, or both."""
+    if not (args.out or args.card):
+        raise ConfigError(
+            "report",
+            found="neither --out nor --card",
+            expected="what to write",
+            remedy="add --out report.html for the page, or --card FOLDER for the dataset's card",
+        )
     name, splits = split_name(args.dataset)
+    if args.card and splits:
+        raise ConfigError(
+            f"--card {args.card}",
+            found=f"{args.dataset}, which names splits",
+            expected="a complete dataset, whose card tells of all splits",
+            remedy=f"name the dataset alone: {name}",
+        )
     builder = open_built(name, args.data_dir)
-    report.write(builder, args.out, splits=splits, num=args.num, seed=args.seed, progress=True)
-    size = epath.Path(args.out).expanduser().stat().length
-    print(f"{builder.info.full_name}: {args.out}, {size / 1e6:.1f} MB")
+    if args.card:
+        from voc_seg_tfrecord.report import publish
+
+        for path in publish.of_built(builder, args.card, published=args.published, progress=True):
+            print(f"{builder.info.full_name}: {path}")
+    if args.out:
+        from voc_seg_tfrecord import report
+
+        report.write(builder, args.out, splits=splits, num=args.num, seed=args.seed, progress=True)
+        size = epath.Path(args.out).expanduser().stat().length
+        print(f"{builder.info.full_name}: {args.out}, {size / 1e6:.1f} MB")
     return 0

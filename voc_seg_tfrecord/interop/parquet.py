@@ -30,7 +30,7 @@ SHARD_BYTES = 500_000_000
 GROUP_BYTES, GROUP_ROWS = 100_000_000, 1000
 """How much a row group may hold at most, unless one example is larger."""
 
-_PIECE_BYTES = 8_000_000  # of rows that are Python objects
+_PIECE_BYTES = 2_000_000  # of rows that are Python objects
 
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 
@@ -110,6 +110,7 @@ def _write_file(
         for table, count in _row_groups(records, described, schema):
             writer.write_table(table)
             turned += count
+            del table  # while the next one is made
     return turned
 
 

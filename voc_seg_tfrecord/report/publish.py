@@ -3,9 +3,14 @@
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord import storage
+from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.report import card, croissant, files
 from voc_seg_tfrecord.report.files import DataFile
 from voc_seg_tfrecord.report.summary import Summary, summarize
+from voc_seg_tfrecord.storage import PathLike
+
+_OURS = b"Fingerprint of "  # stands in each card and in each Croissant file
 
 
 def beside_export(
@@ -36,25 +41,58 @@ def beside_export(
 
 def of_built(
     builder: tfds.core.DatasetBuilder,
-    folder: epath.Path,
+    out: PathLike,
     *,
     published: str | None = None,
     progress: bool = False,
-) -> None:
-    """Writes `README.md` and `croissant.json` of a dataset as it was built.
+) -> list[epath.Path]:
+    """Writes the card and the Croissant file of a dataset as it was built.
 
-    The paths in the Croissant file are relative to the dataset's own folder.
+    Files of these names are replaced if this package wrote them.
 
     Args:
       builder: of the built dataset.
-      folder: a folder that exists.
+      out: the folder for `README.md` and `croissant.json`, which is made if it is not there; or a
+        file whose name ends with `.md`, for the card alone. The paths in the Croissant file are
+        relative to the dataset's own folder, which may be this folder.
       published: the date of publication, such as 2024-05-31; by default that of the release.
       progress: whether to show progress bars on standard error.
+
+    Returns:
+      The files that were written.
+
+    Raises:
+      ConfigError: if somebody else's file has one of the names.
+      RecordError: if a record cannot be read.
+      StorageError: if a file cannot be written.
     """
-    summary = summarize(builder, progress=progress)
-    home = epath.Path(builder.data_dir)
-    found = [file for file in files.find(home) if file.path not in (card.NAME, croissant.NAME)]
-    _write(builder, summary, folder, "tfds", found, published)
+    path = epath.Path(out).expanduser()
+    alone = path.suffix.lower() == ".md"
+    folder, name = (path.parent, path.name) if alone else (path, card.NAME)
+    places = [folder / name] if alone else [folder / name, folder / croissant.NAME]
+    for place in places:
+        _check_ours(place)
+    with storage.told(folder):
+        summary = summarize(builder, progress=progress)
+        folder.mkdir(parents=True, exist_ok=True)
+        if alone:
+            _save(places[0], card.write(builder, summary, "tfds"))
+            return places
+        home = epath.Path(builder.data_dir)
+        found = [file for file in files.find(home) if file.path not in (card.NAME, croissant.NAME)]
+        _write(builder, summary, folder, "tfds", found, published)
+    return places
+
+
+def _check_ours(path: epath.Path) -> None:
+    """Checks that no file is at a path, or one that this package wrote."""
+    if path.is_dir() or (path.exists() and _OURS not in path.read_bytes()):
+        raise ConfigError(
+            path,
+            found="a file that voc_seg_tfrecord did not write",
+            expected="none, or an earlier card or Croissant file of this package",
+            remedy="name another folder, or move the file away",
+        )
 
 
 def _write(
@@ -70,5 +108,9 @@ def _write(
         croissant.NAME: croissant.write(builder, summary, layout, found, published=published),
     }
     for name, text in texts.items():
-        # Half a surrogate pair cannot be written.
-        (folder / name).write_bytes(text.encode("utf-8", "replace"))
+        _save(folder / name, text)
+
+
+def _save(path: epath.Path, text: str) -> None:
+    # Half a surrogate pair cannot be written.
+    path.write_bytes(text.encode("utf-8", "replace"))
