@@ -22,6 +22,7 @@ SHARED = {
     "one_bar",
     "parser",
     "quiet",
+    "record_report",
     "release_arguments",
     "screen",
     "table",

@@ -6,7 +6,7 @@ import argparse
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built
 from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments, completion
+from voc_seg_tfrecord.commands import arguments, completion, table
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.errors import ConfigError
 
@@ -75,13 +75,7 @@ def _print(result, args: argparse.Namespace) -> None:
     band = f", pixels within {args.trimap} of void" if args.trimap else ""
     print(f"{result.dataset}: {result.images} images{band}")
     print(f"fingerprint of what was scored: {result.fingerprint}\n")
-    width = max(map(len, result.class_names))
-    print(f"  {'class':{width + 4}}{'IoU':>8}{'accuracy':>10}{'pixels':>12}")
-    pixels = result.matrix.sum(1)
-    rows = zip(result.class_names, result.iou, result.accuracy, pixels, strict=True)
-    for index, (name, iou, accuracy, count) in enumerate(rows):
-        cells = f"{_percent(iou):>8}{_percent(accuracy):>10}{count:12}"
-        print(f"  {index:3} {name:{width}}{cells}")
+    _print_classes(result)
     print(f"\nmIoU            {_percent(result.miou)}  over {int(result.present.sum())} classes")
     print(f"mean accuracy   {_percent(result.mean_accuracy)}")
     print(f"pixel accuracy  {_percent(result.pixel_accuracy)}")
@@ -91,6 +85,20 @@ def _print(result, args: argparse.Namespace) -> None:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
     if args.confusion:
         print(f"confusion matrix drawn in {args.confusion}")
+
+
+def _print_classes(result) -> None:
+    header = ("IoU", "accuracy", "pixels")
+    columns = (result.class_names, result.iou, result.accuracy, result.matrix.sum(1))
+    rows = [
+        (index, name, _percent(iou), _percent(accuracy), int(pixels))
+        for index, (name, iou, accuracy, pixels) in enumerate(zip(*columns, strict=True))
+    ]
+    width = max(map(len, result.class_names))
+    plain = [f"  {'class':{width + 4}}{'IoU':>8}{'accuracy':>10}{'pixels':>12}"]
+    for index, name, iou, accuracy, pixels in rows:
+        plain.append(f"  {index:3} {name:{width}}{iou:>8}{accuracy:>10}{pixels:12}")
+    table.show(("", "class", *header), rows, plain=plain)
 
 
 def _percent(value: float) -> str:

@@ -8,6 +8,7 @@ from typing import get_args
 
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.interop.export import LayoutName, export
 
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "have about 500 MB each",
     )
     arguments.add_published(parser)
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,6 +57,10 @@ def run(args: argparse.Namespace) -> int:
             builder, folder, args.layout, published=args.published, progress=True
         ),
     )
+    if args.json:
+        document = {"folder": args.out, "layout": args.layout, "splits": dict(written.counts)}
+        write_json(document | {"notes": list(written.notes)})
+        return 0
     for split, count in written.counts.items():
         print(f"{split}: {count} examples")
     for note in written.notes:

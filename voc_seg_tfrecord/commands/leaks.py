@@ -5,15 +5,19 @@ training split and an evaluation split share images.
 """
 
 import argparse
+import dataclasses
+from typing import Any
 
 from etils import epath
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built
 from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments, completion
+from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.errors import ConfigError, SourceError
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.official import sbd
+from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
@@ -35,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
     )
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,22 +47,26 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.audit import leaks
 
     quoted = _quoted(args)
-    if quoted is not None:
-        return quoted
-    sides = [_sides(name, args) for name in (args.a, args.b)]
-    found = leaks.compare(*sides)
-    for shared in found:
-        _print(shared)
-    if not found:
+    found = [] if quoted else leaks.compare(*(_sides(name, args) for name in (args.a, args.b)))
+    if not found and not quoted:
         raise ConfigError(
             f"{args.a} {args.b}",
             found="the same split twice",
             expected="two datasets, splits or lists",
         )
-    count = sum(shared.is_leak for shared in found)
-    if count:
+    leak = bool(quoted) or any(shared.is_leak for shared in found)
+    if args.json:
+        published = quoted and dataclasses.asdict(quoted)
+        compared = [_as_dict(shared) for shared in found]
+        write_json({"leak": leak, "compared": compared, "published": published})
+        return int(leak)
+    if quoted:
+        _print_quoted(quoted)
+    for shared in found:
+        _print(shared)
+    if leak:
         print("LEAK: training data meets evaluation data")
-    return 1 if count else 0
+    return int(leak)
 
 
 def _sides(name: str, args: argparse.Namespace) -> list:
@@ -90,26 +99,43 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     try:
         builder = open_built(dataset, args.data_dir)
     except ConfigError as error:
-        lists = ", ".join([*named_lists.named(), *_SBD_LISTS])
+        lists = [*named_lists.named(), *_SBD_LISTS]
         raise ConfigError(
             error.where,
-            found=error.found,
-            expected=f"{error.expected}, a .txt file, or a list: {lists}",
+            found=error.found + did_you_mean(name, lists),
+            expected=f"{error.expected}, a .txt file, or a list: {', '.join(lists)}",
             remedy=error.remedy,
         ) from None
     return leaks.dataset(builder, check_splits(builder, wanted), progress=True)
 
 
-def _quoted(args: argparse.Namespace) -> int | None:
-    """Prints the published leak of two lists that are not both at hand."""
+def _quoted(args: argparse.Namespace) -> named_lists.PublishedLeak | None:
+    """Returns the published leak of two lists that are not both at hand."""
     for row in named_lists.published_leaks():
         if {args.a, args.b} == {row.first, row.second} and not args.sbd:
-            print(f"{row.first} and {row.second}: {row.ids} ids in common, as published")
-            print(f"  source: {row.source}")
-            print("  to count them yourself, give SBD's folder dataset with --sbd")
-            print("LEAK: training data meets evaluation data")
-            return 1
+            return row
     return None
+
+
+def _print_quoted(row: named_lists.PublishedLeak) -> None:
+    print(f"{row.first} and {row.second}: {row.ids} ids in common, as published")
+    print(f"  source: {row.source}")
+    print("  to count them yourself, give SBD's folder dataset with --sbd")
+
+
+def _as_dict(shared) -> dict[str, Any]:
+    sides = (("first", shared.first), ("second", shared.second))
+    return {
+        **{
+            key: {"name": side.name, "role": side.role, "images": len(side.images)}
+            for key, side in sides
+        },
+        "leak": shared.is_leak,
+        "examples": shared.examples,
+        "ids": list(shared.ids),
+        "images": [list(pair) for pair in shared.images],
+        "unlike": list(shared.unlike),
+    }
 
 
 def _print(shared) -> None:

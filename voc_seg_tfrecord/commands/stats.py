@@ -12,7 +12,7 @@ import sys
 
 from voc_seg_tfrecord.audit.dataset import check_splits, open_built
 from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.commands import arguments, table
 from voc_seg_tfrecord.commands.screen import write_json
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
@@ -69,16 +69,8 @@ def _print_csv(found) -> None:
 def _print(builder, found, compared) -> None:
     print(builder.info.full_name)
     for split, of_split in found.items():
-        width = max(map(len, of_split.class_names))
         print(f"\n{split}: {len(of_split.ids)} images")
-        header = ("pixels", "share", "images", "objects", "median", "inv-log")
-        print(f"  {'class':{width + 4}}" + "".join(f"{title:>13}" for title in header))
-        for index, name, pixels, share, images, objects, median, inverse in _rows(of_split):
-            print(
-                f"  {index:3} {name:{width}}{pixels:13}{share:13.3%}{images:13}{objects:>13}"
-                f"{median:13.4f}{inverse:13.3f}"
-            )
-        print(f"  255 {'void':{width}}{of_split.void:13}{of_split.void_share:13.3%} of all pixels")
+        _print_classes(of_split)
         for side, (low, *_, high) in of_split.size_percentiles().items():
             print(f"  {side}s from {low} to {high}, median {of_split.size_percentiles()[side][2]}")
         sizes = (f"{w} x {h} ({count})" for h, w, count in of_split.most_common_sizes())
@@ -89,6 +81,22 @@ def _print(builder, found, compared) -> None:
             print(f"  published {comparison.name}: {agree} of {comparison.compared} figures agree")
             for difference in different:
                 print(f"    {difference}")
+
+
+def _print_classes(of_split) -> None:
+    header = ("pixels", "share", "images", "objects", "median", "inv-log")
+    rows = [
+        (i, name, pixels, f"{share:.3%}", images, objects, f"{median:.4f}", f"{inverse:.3f}")
+        for i, name, pixels, share, images, objects, median, inverse in _rows(of_split)
+    ]
+    void = (255, "void", of_split.void, f"{of_split.void_share:.3%} of all pixels")
+    width = max(map(len, of_split.class_names))
+    plain = [f"  {'class':{width + 4}}" + "".join(f"{title:>13}" for title in header)]
+    for index, name, *cells in rows:
+        plain.append(f"  {index:3} {name:{width}}" + "".join(f"{cell if cell != '' else '-':>13}" for cell in cells))
+    share = f"{of_split.void_share:.3%}"
+    plain.append(f"  255 {'void':{width}}{of_split.void:13}{share:>13} of all pixels")
+    table.show(("", "class", *header), [*rows, (*void, "", "", "", "")], plain=plain)
 
 
 def _rows(of_split):

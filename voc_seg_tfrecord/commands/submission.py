@@ -4,9 +4,10 @@ values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with VOC's
 
 import argparse
 
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.audit.dataset import check_splits, open_built
 from voc_seg_tfrecord.audit.lookup import split_name
 from voc_seg_tfrecord.commands import arguments, completion
+from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "pack predictions for VOC's evaluation server"
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=6,
         help="competition: 5 if trained on VOC's own train and val alone, else 6 (6)",
     )
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,8 +58,13 @@ def run(args: argparse.Namespace) -> int:
                 found=f"{len(splits)} splits",
                 expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012_test@test",
             )
-        sizes = submission.sizes_of(open_built(name, args.data_dir), splits[0])
+        builder = open_built(name, args.data_dir)
+        sizes = submission.sizes_of(builder, *check_splits(builder, splits))
     count = submission.submission(args.predictions, args.out, sizes=sizes, comp=args.comp)
+    if args.json:
+        document = {"file": args.out, "predictions": count, "comp": args.comp}
+        write_json(document | {"sizes_checked": bool(sizes)})
+        return 0
     checked = "ids, sizes and values" if sizes else "ids and values"
     print(f"{args.out}: {count} predictions for comp{args.comp}; checked: {checked}")
     if not sizes:
