@@ -44,7 +44,7 @@ def _print(folder: str, datasets: list[Listed]) -> None:
         print(f"{folder}: no dataset of voc_seg_tfrecord is built here")
         return
     print(f"{folder}:")
-    columns = ("dataset", "version", "built (UTC)", "size", "examples", "state")
+    columns = ("dataset", "version", "built(UTC)", "size", "examples", "state")
     rows = [
         (
             one.name,

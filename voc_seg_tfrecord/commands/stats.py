@@ -86,17 +86,30 @@ def _print(builder, found, compared) -> None:
 def _print_classes(of_split) -> None:
     header = ("pixels", "share", "images", "objects", "median", "inv-log")
     rows = [
-        (i, name, pixels, f"{share:.3%}", images, objects, f"{median:.4f}", f"{inverse:.3f}")
+        (
+            i,
+            name,
+            pixels,
+            f"{share:.3%}",
+            images,
+            _shown(objects),
+            f"{median:.4f}",
+            f"{inverse:.3f}",
+        )
         for i, name, pixels, share, images, objects, median, inverse in _rows(of_split)
     ]
-    void = (255, "void", of_split.void, f"{of_split.void_share:.3%} of all pixels")
     width = max(map(len, of_split.class_names))
     plain = [f"  {'class':{width + 4}}" + "".join(f"{title:>13}" for title in header)]
     for index, name, *cells in rows:
-        plain.append(f"  {index:3} {name:{width}}" + "".join(f"{cell if cell != '' else '-':>13}" for cell in cells))
+        plain.append(f"  {index:3} {name:{width}}" + "".join(f"{cell:>13}" for cell in cells))
     share = f"{of_split.void_share:.3%}"
     plain.append(f"  255 {'void':{width}}{of_split.void:13}{share:>13} of all pixels")
-    table.show(("", "class", *header), [*rows, (*void, "", "", "", "")], plain=plain)
+    void = (255, "void", of_split.void, f"{share} of all", "", "", "", "")
+    table.show(("", "class", *header), [*rows, void], right=header, plain=plain)
+
+
+def _shown(objects: int | str) -> int | str:
+    return "-" if objects == "" else objects  # an empty cell would be no column for awk
 
 
 def _rows(of_split):

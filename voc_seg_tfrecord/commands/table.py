@@ -1,4 +1,4 @@
-"""Tables: drawn in a terminal, plain everywhere else.
+"""Tables: drawn in a terminal that is wide enough, plain everywhere else.
 
 In a pipe or a file a table has no colours and no lines, its columns stay at their places, and
 nothing is cut off, so that awk and the like can read it. A class name with blanks counts as several
@@ -10,6 +10,8 @@ import os
 from typing import TextIO
 
 from voc_seg_tfrecord.commands.screen import literal, terminal
+
+_ENDLESS = 1_000_000
 
 
 def show(
@@ -30,8 +32,8 @@ def show(
     """
     cells = [[str(cell) for cell in row] for row in rows]
     to_right = [_is_right(n, title, cells, right) for n, title in enumerate(columns)]
-    if (stream := terminal()) is not None:
-        _draw(stream, columns, cells, to_right)
+    stream = terminal()
+    if stream is not None and _draw(stream, columns, cells, to_right):
         return
     for line in _aligned([list(columns), *cells], to_right) if plain is None else plain:
         print(line)
@@ -55,15 +57,20 @@ def _aligned(rows: list[list[str]], to_right: Sequence[bool]) -> Iterable[str]:
 
 def _draw(
     stream: TextIO, columns: Sequence[str], cells: list[list[str]], to_right: Sequence[bool]
-) -> None:
-    from rich import box, console, table, text  # here, as pipes do without
+) -> bool:
+    """Draws a table and returns True, or False if the terminal is too narrow for it."""
+    from rich import box, console, measure, table, text  # here, as pipes do without
 
     bold = "" if os.environ.get("NO_COLOR") else "bold"  # rich leaves it in without colours
     drawn = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=bold)
     for title, right in zip(columns, to_right, strict=True):
-        justify = "right" if right else "left"
-        drawn.add_column(text.Text(title), justify=justify, overflow="fold")
+        drawn.add_column(text.Text(title), justify="right" if right else "left", overflow="fold")
     for row in cells:
         # A `Text` is shown as it is: [red] in a name is no colour.
         drawn.add_row(*(text.Text(literal(cell)) for cell in row))
-    console.Console(file=stream, highlight=False, emoji=False, markup=False).print(drawn)
+    screen = console.Console(file=stream, highlight=False, emoji=False, markup=False)
+    endless = screen.options.update(max_width=_ENDLESS)
+    if measure.Measurement.get(screen, endless, drawn).maximum > screen.width:
+        return False  # words and numbers cut into pieces are worse than lines that go on
+    screen.print(drawn)
+    return True
