@@ -1,8 +1,11 @@
 import io
 import json
+import os
+import subprocess
 import sys
 
 import pytest
+from support.paths import REPOSITORY
 
 from voc_seg_tfrecord.commands import cli, screen, table
 from voc_seg_tfrecord.errors import MaskError
@@ -90,3 +93,20 @@ def test_with_json_the_document_is_alone_on_standard_output(capsys):
 def test_what_json_cannot_hold_is_not_written():
     with screen.screened(as_json=True), pytest.raises(ValueError, match="JSON"):
         screen.write_json({"value": float("nan")})
+
+
+@pytest.mark.parametrize(
+    "words", ["leaks trainaug voc2012_val", "leaks trainaug voc2012_val --json"]
+)
+def test_a_reader_that_has_gone_away_is_no_error(words):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    result = subprocess.run(
+        [sys.executable, "-m", "voc_seg_tfrecord", *words.split()],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+    )
+    os.close(theirs)
+    assert (result.returncode, result.stderr) == (141, "")

@@ -15,7 +15,7 @@ from voc_seg_tfrecord import staging, storage
 from voc_seg_tfrecord.commands import completion
 from voc_seg_tfrecord.commands.parser import Parser
 from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
-from voc_seg_tfrecord.commands.screen import literal, screened
+from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.wording import versions
 
@@ -36,7 +36,11 @@ GROUPS = {
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 _WRONG_DATA, _WRONG_CALL = 1, 2
-_INTERRUPTED, _TERMINATED = 130, 143  # 128 and the signal's number, as shells say it
+_INTERRUPTED, _READER_GONE, _TERMINATED = (
+    130,
+    141,
+    143,
+)  # 128 and the signal's number, as shells say it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
       The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 130 or 143 if
-      Ctrl-C or SIGTERM stopped it.
+      Ctrl-C or SIGTERM stopped it, 141 if what reads its output has gone.
     """
     # Start-up messages of TensorFlow and TFDS would hide the answer.
     quiet_tensorflow()
@@ -64,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except VocSegError as error:
         print(literal(f"error: {error}"), file=sys.stderr)
         return _WRONG_CALL if isinstance(error, ConfigError) else _WRONG_DATA
+    except ReaderGone:
+        return _READER_GONE
     except KeyboardInterrupt:
         print("\nstopped by Ctrl-C; nothing unfinished is left", file=sys.stderr)
         return _INTERRUPTED

@@ -10,11 +10,16 @@ r"""Where a command writes, and what must not go there.
 from collections.abc import Iterator, Mapping
 import contextlib
 import json
+import os
 import sys
 from typing import Any, TextIO
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
 _SHOWN = {code: f"\\x{code:02x}" for code in _CONTROL}
+
+
+class ReaderGone(Exception):  # noqa: N818 - it is no error: `head` has read enough
+    """What reads standard output has closed it."""
 
 
 class Screen:
@@ -31,7 +36,8 @@ class Screen:
 
     def write(self, text: str) -> int:
         """Writes text, its control characters shown."""
-        return self.stream.write(literal(text))
+        with _reader():
+            return self.stream.write(literal(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -52,7 +58,8 @@ def screened(*, as_json: bool = False) -> Iterator[None]:
     sys.stdout = Screen(sys.stderr if as_json else stdout, stdout)
     try:
         yield
-        stdout.flush()  # here, where a reader that has gone away can still be told
+        with _reader():
+            stdout.flush()
     finally:
         sys.stdout = stdout
 
@@ -60,7 +67,20 @@ def screened(*, as_json: bool = False) -> Iterator[None]:
 def write_json(document: Mapping[str, Any]) -> None:
     """Writes the one document of a command that was called with --json."""
     answer = getattr(sys.stdout, "answer", sys.stdout)
-    answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    with _reader():
+        answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+@contextlib.contextmanager
+def _reader() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        # What is still in the buffer would fail again when Python ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        raise ReaderGone from None
 
 
 def terminal() -> TextIO | None:
