@@ -69,6 +69,8 @@ def unprintable(name: str) -> str:
     names as the lines of a file and drops or splits lines that hold such characters, so that
     all later numbers would shift. Half a surrogate pair cannot be written as UTF-8 at all.
     """
+    if name.isprintable():  # by far the most, and a hundred times as fast
+        return ""
     return next((c for c in name if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")), "")
 
 

@@ -1,10 +1,13 @@
 """What a config is built from: the files of every split, and how they are read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import dataclasses
+
+from etils import epath
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.facts import official_splits, tables
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
@@ -13,7 +16,7 @@ from voc_seg_tfrecord.official.open import release_trees
 from voc_seg_tfrecord.own_data.class_colors import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
-from voc_seg_tfrecord.trees.pair import Pair
+from voc_seg_tfrecord.trees.pairs import SoughtPairs
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
@@ -24,12 +27,14 @@ MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 With none of them, releases whose archive is registered are downloaded."""
 
 
-def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
+def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = False) -> Source:
     """Finds the files of every split of a config, and checks its lists.
 
     Args:
       config: the config to build.
       fetcher: knows the manual folder, downloads and unpacks.
+      workers_find: whether the files of a release are left for workers to find (False). Own
+        data has been listed anyway, to decide what it means.
 
     Returns:
       The source. No image or mask has been decoded for it, except masks of own data if what
@@ -42,7 +47,7 @@ def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
       SplitError: if files are missing.
     """
     if config.official is not None:
-        return _official_source(config, fetcher)
+        return _official_source(config, fetcher, workers_find)
     folder = fetcher.manual_dir
     if config.packaged_tree:
         folder = tables.folder(config.packaged_tree)
@@ -69,29 +74,33 @@ def own_source(decided: Plan, config: VocSegConfig) -> Source:
     return Source(splits, config.example_spec(decided.rule), colors=colors)
 
 
-def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
-    splits = {}
+def _official_source(config: VocSegConfig, fetcher: Fetcher, workers_find: bool) -> Source:
+    splits: dict[str, Sequence[Item]] = {}
+    folders: list[epath.Path] = []
     for split, (tree, name) in release_trees(config, fetcher).items():
         ids = tree.read_ids(name)
         if config.strict:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
-        splits[split] = tree.pairs(split, ids, config.parts)
+        if workers_find:
+            splits[split] = SoughtPairs(tree, ids, config.parts)
+        else:
+            splits[split] = tree.pairs(split, ids, config.parts)
+        folders += tree.image_folders(ids)
     values = config.official.values
     rule = MaskRule(values) if values else index_rule(len(config.class_names))
     archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
     spec = config.example_spec(rule)
-    if _verified(splits, fetcher):
+    if _verified(folders, fetcher):
         spec = dataclasses.replace(spec, decoding="none")
     return Source(splits, spec, archives)
 
 
-def _verified(splits: Mapping[str, Sequence[Pair]], fetcher: Fetcher) -> bool:
-    """Says whether all images come out of archives whose sha256 was verified.
+def _verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
+    """Says whether all folders of images come out of archives whose sha256 was verified.
 
     What is no tree in the manual folder does: every archive is verified before it is unpacked.
     """
     folder = fetcher.manual_dir
     if folder is None:
         return True
-    pairs = (pair for found in splits.values() for pair in found)
-    return not any(pair.image.is_relative_to(folder) for pair in pairs)
+    return not any(path.is_relative_to(folder) for path in folders)

@@ -1,6 +1,6 @@
 """The TFDS builder: features and splits. Other modules do everything about pixels."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 import contextlib
 import dataclasses
 import json
@@ -193,7 +193,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         self, dl_manager: tfds.download.DownloadManager
     ) -> dict[str, SplitGenerator]:
         """Finds every split's files and checks its list, all before the first record."""
-        source = self.source or sources.open_source(self.builder_config, TfdsFetcher(dl_manager))
+        source = self.source or sources.open_source(
+            self.builder_config,
+            TfdsFetcher(dl_manager),
+            workers_find=self._beam_folder is not None,
+        )
         if source.archives:  # no key at all otherwise: what was not verified is not recorded
             self.info.metadata["archives"] = list(source.archives)
         for index, color in source.colors.items():
@@ -204,14 +208,14 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         }
 
     def _generate_examples(
-        self, split: str, items: Iterable[Item], spec: ExampleSpec
+        self, split: str, items: Sequence[Item], spec: ExampleSpec
     ) -> SplitGenerator:
         """Returns `(key, example)` of a split: an iterator, or a PTransform for Beam."""
         if self._beam_folder is None:
             return threads.examples(split, items, spec)
         from voc_seg_tfrecord.examples import beam
 
-        return beam.MakeExamples(split, list(items), spec, self._beam_folder)
+        return beam.MakeExamples(split, items, spec, self._beam_folder)
 
 
 def _image_features() -> dict[str, Any]:

@@ -112,6 +112,48 @@ def test_what_is_wrong_before_the_first_record_is_told_in_the_same_words(devkit,
     assert error_of(beam_build, tmp_path / "data", OWN, devkit) == expected
 
 
+PART = VocSegConfig(name="part", release="2012", strict=False)
+
+BAD_RELEASES = {
+    "a missing image": ({"JPEGImages/2008_000002.jpg": None}, "no such file"),
+    "a second mask of one id": (
+        {"SegmentationClass/2008_000002.bmp": b"x"},
+        "2 files for one id",
+    ),
+    "a file whose name only looks the same": (
+        {"JPEGImages/2008_000002.jpg": None, "JPEGImages/2008_000002.JPEG": b"x"},
+        "cannot be used",
+    ),
+    "a damaged image in train, and one missing in validation": (
+        {"JPEGImages/2007_000001.jpg": b"", "JPEGImages/2010_000004.jpg": None},
+        "split 'validation': 1 of ",
+    ),
+    "a damaged image and a missing one": (
+        {"JPEGImages/2007_000001.jpg": b"", "JPEGImages/2008_000002.jpg": None},
+        "split 'train': 1 of 3",
+    ),
+    "a name that cannot be an id": ({"JPEGImages/2008\n000002.jpg": b"x"}, "control characters"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_RELEASES)
+def test_what_workers_find_wrong_with_a_release_is_told_as_a_build_without_beam_would(
+    kind, devkit, root, tmp_path
+):
+    files, words = BAD_RELEASES[kind]
+    for name, data in files.items():
+        (root / name).unlink() if data is None else (root / name).write_bytes(data)
+    expected = error_of(build, tmp_path / "data", PART, devkit)
+    assert words in expected[1]
+    assert error_of(beam_build, tmp_path / "data", PART, devkit) == expected
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_workers_find_the_files_of_a_release(tmp_path):
+    ours = build(tmp_path / "ours", PART, DUMMY_DATA)
+    assert_same_records(ours, beam_build(tmp_path / "beam", PART, DUMMY_DATA))
+
+
 def test_an_error_that_is_not_the_datas_comes_through(tmp_path, monkeypatch):
     monkeypatch.setattr(beam.MakeExamples, "expand", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -154,7 +196,7 @@ def test_the_files_for_the_workers_are_lines_of_json(tmp_path):
     files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     assert [path.name for path in files] == ["items-000000000000.jsonl", "split.jsonl"]
     items, split = ([json.loads(x) for x in path.read_text().splitlines()] for path in files)
-    assert [type(pairs[0]).from_json(data) for _, data in items] == pairs
+    assert [type(pairs[0]).from_json(data) for _, data in items] == list(pairs)
     assert split == [{"split": "train", "examined": len(pairs)}]
 
 

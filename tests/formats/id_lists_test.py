@@ -105,3 +105,27 @@ def test_columns_of_which_none_is_an_image_are_refused():
     assert parse_ids(b"a\t-1\n", "train.txt", {"a"}) == ["a"]
     with pytest.raises(ListError, match="has a tab, and no image has the name before it"):
         parse_ids(b"a\tdog\n", "train.txt", {"b"})
+
+
+class Unasked:
+    def __contains__(self, name):
+        raise AssertionError(f"{name} was looked up")
+
+
+def test_a_list_of_plain_ids_is_read_before_any_image_is_known():
+    assert parse_ids(b"2007_000001\n\n2007_000002 \r\n", "l", Unasked()) == [
+        "2007_000001",
+        "2007_000002",
+    ]
+
+
+@pytest.mark.parametrize("line", ["a.jpg", "x/a", "x\\a", "a 1", "#a"])
+def test_what_may_mean_another_id_is_looked_up(line):
+    with pytest.raises(AssertionError, match="looked up"):
+        parse_ids(line.encode(), "l", Unasked())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x0b", "\u2028"])
+def test_lines_are_numbered_whatever_ends_them(end):
+    with pytest.raises(ListError, match=r"'b' in lines 2, 4"):
+        parse_ids(f"a{end}b{end}{end}b".encode(), "l", ())

@@ -184,7 +184,7 @@ def test_pairs_can_be_sent_to_other_machines(manual):
     tree = ContextTree(manual / "VOCdevkit" / "VOC2010", manual / "trainval")
     pairs = tree.pairs("train", tree.read_ids("train"), Parts())
     sent = json.dumps([pair.to_json() for pair in pairs])
-    assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == pairs
+    assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)
 
 
 @pytest.mark.parametrize("name", ["context59", "context60"])

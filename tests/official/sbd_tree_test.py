@@ -77,7 +77,7 @@ def test_pairs_can_be_sent_to_other_machines(manual):
     tree = SbdTree(manual / "benchmark_RELEASE" / "dataset")
     pairs = tree.pairs("train", tree.read_ids("train"), Parts(instances=True))
     sent = json.dumps([pair.to_json() for pair in pairs])
-    assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == pairs
+    assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)
 
 
 def test_its_archive_is_the_one_that_trainaug_needs():

@@ -179,7 +179,7 @@ def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
     tree = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
     pairs = tree.pairs("train", tree.read_ids("train"), Parts(instances=True))
     sent = json.dumps([pair.to_json() for pair in pairs])
-    assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == pairs
+    assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)
 
 
 @pytest.mark.usefixtures("of_pngs")

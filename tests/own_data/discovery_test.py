@@ -22,11 +22,11 @@ def test_a_link_to_a_tree_is_no_second_tree(tmp_path):
 def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
     exports.labelme_old(tmp_path)
     root = epath.Path(tmp_path)
-    assert discovery.find_layout(root).masks == "SegmentationClass"
+    assert discovery.open_root(root).layout.masks == "SegmentationClass"
     (tmp_path / "SegmentationClassPNG").mkdir()
     mask = exports.write_png(exports.truth("a"), color=0)
     exports.put(tmp_path, "SegmentationClassPNG/a.png", mask)
-    assert discovery.find_layout(root).masks == "SegmentationClassPNG"
+    assert discovery.open_root(root).layout.masks == "SegmentationClassPNG"
 
 
 def test_what_is_no_tree_is_told_five_layouts_one_per_line(tmp_path):
@@ -45,3 +45,15 @@ def test_jpegs_in_the_folder_of_masks_are_told(tmp_path):
         exports.put_image(tmp_path, f"SegmentationClass/{name}.jpg")
     with pytest.raises(LayoutError, match=r"no masks, but a\.jpg lies under SegmentationClass"):
         discovery.find_tree(epath.Path(tmp_path))
+
+
+def test_a_folder_is_searched_without_a_look_at_each_file(tmp_path, monkeypatch):
+    for number in range(300):
+        (tmp_path / f"{number}.jpg").touch()
+    (tmp_path / "a" / "JPEGImages").mkdir(parents=True)
+    looks = []
+    kind = type(epath.Path(tmp_path))
+    is_dir = kind.is_dir
+    monkeypatch.setattr(kind, "is_dir", lambda path: looks.append(path) or is_dir(path))
+    assert discovery.find_roots(epath.Path(tmp_path)) == [epath.Path(tmp_path / "a")]
+    assert 0 < len(looks) < 50

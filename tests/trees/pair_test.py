@@ -22,5 +22,5 @@ def test_what_was_not_asked_for_is_not_read(root):
 
 
 def test_a_pair_can_be_sent_to_another_process(root):
-    pairs = VocTree(root).pairs("test", ["2012_000006"], Parts(instances=True))
-    assert pickle.loads(pickle.dumps(pairs)) == pairs
+    (pair,) = VocTree(root).pairs("test", ["2012_000006"], Parts(instances=True))
+    assert pickle.loads(pickle.dumps(pair)) == pair

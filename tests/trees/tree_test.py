@@ -3,7 +3,8 @@ import pytest
 
 from voc_seg_tfrecord.errors import LayoutError, SplitError
 from voc_seg_tfrecord.trees.pair import Parts
-from voc_seg_tfrecord.trees.tree import Place, VocTree
+from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.tree import VocTree
 
 
 def test_a_missing_list_is_named_with_those_that_are_there(root):

@@ -41,7 +41,7 @@ class Predictions:
                 expected="one prediction per image",
                 remedy="take one of the two out of the folder",
             )
-        self.names: dict[str, epath.Path] = pngs | arrays
+        self.names: dict[str, str] = {**pngs, **arrays}
         if not self.names:
             raise ConfigError(
                 self.folder,

@@ -9,17 +9,17 @@ the data_dir, which all of them share anyway, for two reasons:
 The files hold data alone. Reading one executes nothing, whoever else can write to the folder.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import contextlib
 import json
-from typing import Any
+from typing import Any, NoReturn, Protocol, runtime_checkable
 import uuid
 
 import apache_beam as beam
 from etils import epath
 
 from voc_seg_tfrecord import errors
-from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
+from voc_seg_tfrecord.errors import ConfigError, LayoutError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.raw import Item
 
@@ -59,7 +59,7 @@ class MakeExamples(beam.PTransform):
 
     Args:
       split: the split's name.
-      items: its examples in their source, all of one class.
+      items: its examples in their source, all of one class. They are drawn once, and not kept.
       spec: what to make of them.
       folder: what `exchange` yielded.
 
@@ -69,18 +69,19 @@ class MakeExamples(beam.PTransform):
 
     def __init__(self, split: str, items: Sequence[Item], spec: ExampleSpec, folder: epath.Path):
         super().__init__()
-        self._item_type = _type_of(items)
+        self._open = _opener(items)
         self._spec = spec
         # Splits are numbered, so that the problems of the first one are told first.
         self._folder = folder / f"{len(list(folder.iterdir())):03}"
         self._folder.mkdir()
         _write_lines(self._folder / "split.jsonl", [{"split": split, "examined": len(items)}])
-        self._chunks = []
-        for start in range(0, len(items), CHUNK):
-            path = self._folder / f"items-{start:012}.jsonl"
-            numbered = enumerate(items[start : start + CHUNK], start)
-            _write_lines(path, ([number, item.to_json()] for number, item in numbered))
-            self._chunks.append(str(path))
+        self._chunks = [self._write_chunk(items, n) for n in range(0, len(items), CHUNK)]
+
+    def _write_chunk(self, items: Sequence[Item], start: int) -> str:
+        path = self._folder / f"items-{start:012}.jsonl"
+        numbered = enumerate(items[start : start + CHUNK], start)
+        _write_lines(path, ([number, item.to_json()] for number, item in numbered))
+        return str(path)
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
         """Returns the examples; see Beam."""
@@ -90,15 +91,24 @@ class MakeExamples(beam.PTransform):
             | "Items" >> beam.FlatMap(_read_lines)
             # Otherwise one worker would get a whole chunk.
             | "Spread" >> beam.Reshuffle()
-            | "Examples" >> beam.ParDo(_MakeExample(self._item_type, self._spec, str(self._folder)))
+            | "Examples" >> beam.ParDo(_MakeExample(self._open, self._spec, str(self._folder)))
         )
+
+
+@runtime_checkable
+class _Opening(Protocol):
+    """Items whose class alone cannot make them of plain data."""
+
+    def opener(self) -> Callable[[Any], Item]:
+        """Returns what can."""
+        ...
 
 
 class _MakeExample(beam.DoFn):
     """Makes one example, or notes its problem for the driver."""
 
-    def __init__(self, item_type: type[Item], spec: ExampleSpec, folder: str):
-        self._item_type = item_type
+    def __init__(self, open_item: Callable[[Any], Item], spec: ExampleSpec, folder: str):
+        self._open = open_item
         self._spec = spec
         self._folder = folder
         self._problems: list[tuple[int, VocSegError]] = []
@@ -108,8 +118,7 @@ class _MakeExample(beam.DoFn):
 
     def process(self, line: str) -> Iterator[tuple[str, dict[str, Any]]]:
         number, data = json.loads(line)
-        item = self._item_type.from_json(data)
-        result = try_examples(self._spec, item)
+        result = try_examples(self._spec, self._open(data))
         if isinstance(result, VocSegError):
             self._problems.append((number, result))
         else:
@@ -121,9 +130,11 @@ class _MakeExample(beam.DoFn):
             _write_lines(path, ([number, error.to_json()] for number, error in self._problems))
 
 
-def _type_of(items: Sequence[Item]) -> type[Item]:
-    """Returns the class of the items; it goes to the workers with the pipeline's own code."""
-    (item_type,) = {type(item) for item in items}
+def _opener(items: Sequence[Item]) -> Callable[[Any], Item]:
+    """Returns what makes an item of its plain data; it goes to the workers with the pipeline."""
+    if isinstance(items, _Opening):
+        return items.opener()
+    item_type = type(items[0])
     if not hasattr(item_type, "from_json"):
         raise ConfigError(
             "Apache Beam",
@@ -131,7 +142,7 @@ def _type_of(items: Sequence[Item]) -> type[Item]:
             expected="examples that lie in files, which workers can read",
             remedy="build them without Beam options",
         )
-    return item_type
+    return item_type.from_json
 
 
 def _write_lines(path: epath.Path, values: Iterable[Any]) -> None:
@@ -143,13 +154,29 @@ def _read_lines(path: epath.PathLike) -> list[str]:
 
 
 def _raise_problems(folder: epath.Path) -> None:
-    for split_folder in sorted(folder.iterdir()):
-        problems: dict[int, VocSegError] = {}  # by number: a bundle may have been run twice
-        for path in split_folder.glob("problems-*.jsonl"):
-            for line in _read_lines(path):
-                number, data = json.loads(line)
-                problems[number] = errors.from_json(data)
+    """Raises what a build without Beam would: first of all what it would find before it begins."""
+    found = [(path, _problems(path)) for path in sorted(folder.iterdir())]
+    for path, problems in found:
+        if lost := [problem for problem in problems if isinstance(problem, LayoutError)]:
+            # A folder that cannot be listed is none of an example's problems.
+            if lost[0].kind == LayoutError.KIND:
+                raise lost[0] from None
+            _raise(path, lost)
+    for path, problems in found:
         if problems:
-            (line,) = _read_lines(split_folder / "split.jsonl")
-            found = [problems[number] for number in sorted(problems)]
-            raise SplitError(problems=found, **json.loads(line)) from None
+            _raise(path, problems)
+
+
+def _raise(folder: epath.Path, problems: Sequence[VocSegError]) -> NoReturn:
+    (line,) = _read_lines(folder / "split.jsonl")
+    raise SplitError(problems=problems, **json.loads(line)) from None
+
+
+def _problems(folder: epath.Path) -> list[VocSegError]:
+    """Returns the problems of a split, in the order of its items."""
+    problems: dict[int, VocSegError] = {}  # by number: a bundle may have been run twice
+    for path in folder.glob("problems-*.jsonl"):
+        for line in _read_lines(path):
+            number, data = json.loads(line)
+            problems[number] = errors.from_json(data)
+    return [problems[number] for number in sorted(problems)]

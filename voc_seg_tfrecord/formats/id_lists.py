@@ -1,7 +1,7 @@
 """Id lists: the text files that say which image belongs to which split."""
 
 import codecs
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 import hashlib
 import posixpath
 import re
@@ -22,6 +22,8 @@ _BOMS = (
 )
 _SHOWN = 3  # repeated ids, and lines of each
 _TRAILING_LABEL = re.compile(r"\s+-?\d+$")
+_PIECE = re.compile(r"[^\n]*\n|[^\n]+")
+_PLAIN = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
 
 
 def id_list_sha256(ids: Iterable[str]) -> str:
@@ -55,16 +57,14 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.
     """
-    seen: dict[str, list[int]] = {}
+    ids: dict[str, None] = {}
+    repeated = False
     wrong: list[tuple[int, str, str]] = []
-    for number, line in enumerate(_decode(data, where).splitlines(), start=1):
-        line = line.strip()
-        if not line or (line.startswith("#") and line not in known):
-            continue
-        found = _resolve(line, known)
+    for number, line, found in _resolved(data, where, known):
         if fault := _wrong(found):
             wrong.append((number, line, fault))
-        seen.setdefault(found, []).append(number)
+        repeated |= found in ids
+        ids[found] = None
     if wrong:
         number, line, fault = wrong[0]
         more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
@@ -74,26 +74,42 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
             expected="an image id, a name below the image folder",
             remedy="remove the line from the list",
         )
-    if not seen:
+    if not ids:
         raise ListError(
             where,
             found=f"no id in {len(data)} bytes",
             expected="one image id per line",
             remedy="add ids to the list, or leave its split out",
         )
-    _check_once(seen, where)
-    return list(seen)
+    if repeated:
+        raise _repeated(data, where, known)
+    return list(ids)
 
 
-def _check_once(lines: Mapping[str, Sequence[int]], where: object) -> None:
+def _resolved(data: bytes, where: object, known: Container[str]) -> Iterator[tuple[int, str, str]]:
+    """Yields number, text and id of each line that has one."""
+    for number, line in enumerate(_lines(_decode(data, where)), start=1):
+        line = line.strip()
+        if line and not (line.startswith("#") and line not in known):
+            yield number, line, _resolve(line, known)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yields what `splitlines` returns, without a second copy of a long text."""
+    for piece in _PIECE.finditer(text):
+        yield from piece[0].splitlines()
+
+
+def _repeated(data: bytes, where: object, known: Container[str]) -> ListError:
+    lines: dict[str, list[int]] = {}
+    for number, _, found in _resolved(data, where, known):
+        lines.setdefault(found, []).append(number)
     twice = {image_id: numbers for image_id, numbers in lines.items() if len(numbers) > 1}
-    if not twice:
-        return
     shown = list(twice.items())[:_SHOWN]
     listed = "; ".join(f"{i!r} in lines {', '.join(map(str, n[:_SHOWN]))}" for i, n in shown)
     ids = "1 id" if len(twice) == 1 else f"{len(twice)} ids"
     more = f"; and {len(twice) - _SHOWN} more ids" if len(twice) > _SHOWN else ""
-    raise ListError(
+    return ListError(
         where,
         found=f"{ids} more than once: {listed}{more}",
         expected="each id once",
@@ -125,6 +141,10 @@ def _decode(data: bytes, where: object) -> str:
 
 
 def _resolve(line: str, known: Container[str]) -> str:
+    # Where names are ids, it changes nothing whether the image of such a line is known.
+    ids_alone = not isinstance(known, Mapping)
+    if ids_alone and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
+        return line
     found = _find(line, known)
     return line if found is None else found
 

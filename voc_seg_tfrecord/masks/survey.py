@@ -3,7 +3,7 @@
 A mask with VOC's own palette is recognised by the palette's bytes and is not decoded.
 """
 
-from collections.abc import Collection
+from collections.abc import Iterable, Sized
 import dataclasses
 
 from etils import epath
@@ -26,11 +26,14 @@ _MOST_COLORS = 1 << 16
 """How many colours of a mask are kept, the most frequent ones; one with more is a photo."""
 
 
-def survey(paths: Collection[epath.Path], *, all_colors: bool = False) -> Survey:
+def survey(
+    paths: Iterable[epath.Path], total: int | None = None, *, all_colors: bool = False
+) -> Survey:
     """Looks at every mask of a set. Damaged masks are skipped; the build names them.
 
     Args:
       paths: the masks.
+      total: how many there are, if `paths` does not tell; only to show how far it is.
       all_colors: whether masks with VOC's palette have to be decoded like any other.
 
     Returns:
@@ -39,7 +42,7 @@ def survey(paths: Collection[epath.Path], *, all_colors: bool = False) -> Survey
     found = Survey()
     for path, used in tqdm(
         ordered_map(lambda p: _look(p, all_colors), paths),
-        total=len(paths),
+        total=len(paths) if total is None and isinstance(paths, Sized) else total,
         desc="Looking at masks...",
         unit=" masks",
         leave=False,

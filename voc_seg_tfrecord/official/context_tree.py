@@ -22,9 +22,11 @@ from voc_seg_tfrecord.facts import pascal_context
 from voc_seg_tfrecord.formats import mat_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.trees.layout import Layout
-from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.names import Names
 from voc_seg_tfrecord.trees.pair import Pair, Parts
-from voc_seg_tfrecord.trees.tree import Place, VocTree
+from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.tree import VocTree
 
 PNGS = "SegmentationClassContext"
 MATS = ("trainval", "GroundTruth_trainval_mat")

@@ -14,9 +14,11 @@ from voc_seg_tfrecord.facts.releases import Archive, Release
 from voc_seg_tfrecord.official import archives, sbd
 from voc_seg_tfrecord.official.archives import Fetcher, NotDownloaded
 from voc_seg_tfrecord.trees.layout import Layout
-from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.names import Names
 from voc_seg_tfrecord.trees.pair import Pair, Parts
-from voc_seg_tfrecord.trees.tree import Place, VocTree
+from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.tree import VocTree
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,7 +3,7 @@
 VOC's own mask is used wherever there is one: it has void borders, and SBD's masks have none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
 
@@ -18,9 +18,11 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.official import sbd
 from voc_seg_tfrecord.trees.layout import VOC
-from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.names import Names
 from voc_seg_tfrecord.trees.pair import Pair, Parts
-from voc_seg_tfrecord.trees.tree import Place, VocTree
+from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "SegmentationClassAug"
 LISTS = ("trainaug", "train_aug")
@@ -99,6 +101,13 @@ class TrainaugTree(VocTree):
             folder = (self.sbd_root or self.root) / sbd.INSTANCES
             places["instances"] = Place(folder, self._sbd_instances, needed=False)
         return places
+
+    def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
+        """Returns the folders in which the images of ids lie: VOC's, and SBD's if it is needed."""
+        folders = super().image_folders(ids)
+        if self.sbd_root is not None and not all(image_id in self.images for image_id in ids):
+            folders.append(self.sbd_root / sbd.IMAGES)
+        return folders
 
     def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> TrainaugPair:
         """Returns the pair of an id, which says whose its mask is."""

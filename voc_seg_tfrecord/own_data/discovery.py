@@ -1,14 +1,16 @@
 """Finds the root of a tree on disk, and tells which labelling tool's layout it has."""
 
+from collections.abc import Mapping
 import dataclasses
+import posixpath
 
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.no_masks import no_masks
-from voc_seg_tfrecord.trees.layout import IMAGES, MASK_FOLDERS, VOC, Layout
-from voc_seg_tfrecord.trees.listing import real_path
+from voc_seg_tfrecord.trees.layout import IMAGES, MASK_FOLDERS, MASK_SUFFIXES, VOC, Layout
+from voc_seg_tfrecord.trees.listing import entries, real_path
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _MMSEGMENTATION = Layout("imgs", "gts", "_img", "_gt", lists="splits")
@@ -45,7 +47,7 @@ def find_tree(folder: epath.Path, *, flat: bool = False) -> VocTree:
     root = roots[0] if roots else folder
     if flat and not roots:
         return VocTree(root, Layout(".", ".", lists=""))
-    return VocTree(root, find_layout(root))
+    return open_root(root)
 
 
 def find_roots(folder: epath.Path) -> list[epath.Path]:
@@ -61,32 +63,31 @@ def find_roots(folder: epath.Path) -> list[epath.Path]:
     return []
 
 
-def find_layout(root: epath.Path) -> Layout:
-    """Tells which layout a tree has.
+def open_root(root: epath.Path) -> VocTree:
+    """Tells which layout a tree has, and returns the tree.
 
     Raises:
       LayoutError: if it has no images, or no masks, or masks of several tasks.
     """
     if (root / "imgs").is_dir() and (root / "gts").is_dir():
-        return _MMSEGMENTATION
+        return VocTree(root, _MMSEGMENTATION)
     if _masks_beside_images(root):
-        return Layout(".", ".", mask_suffix=_ROBOFLOW_MASK, lists="")
+        return VocTree(root, Layout(".", ".", mask_suffix=_ROBOFLOW_MASK, lists=""))
     for name in MASK_FOLDERS:
-        layout = Layout(masks=name)
-        masks = VocTree(root, layout).masks
-        pngs = any(not file.endswith(".npy") for file in masks.values())
-        if masks and (pngs or not (root / "SegmentationClassPNG").is_dir()):
-            return _with_images(root, layout, masks)
+        tree = VocTree(root, Layout(masks=name))
+        pngs = any(not file.endswith(".npy") for file in tree.masks.values())
+        if tree.masks and (pngs or not (root / "SegmentationClassPNG").is_dir()):
+            _check_images(tree, tree.masks)
+            return tree
     raise no_masks(root)
 
 
-def with_lists(tree: VocTree) -> Layout:
-    """Returns a tree's layout, with the root as folder of lists if no other holds any."""
-    layout = tree.layout
+def with_lists(tree: VocTree) -> VocTree:
+    """Returns a tree, with the root as folder of lists if no other holds any."""
     if tree.list_names():
-        return layout
-    at_root = dataclasses.replace(layout, lists="")
-    return at_root if VocTree(tree.root, at_root).list_names() else layout
+        return tree
+    at_root = tree.with_layout(dataclasses.replace(tree.layout, lists=""))
+    return at_root if at_root.list_names() else tree
 
 
 def split_folders(tree: VocTree) -> list[str]:
@@ -97,9 +98,9 @@ def split_folders(tree: VocTree) -> list[str]:
     return sorted({image_id.partition("/")[0] for image_id in tree.images if "/" in image_id})
 
 
-def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Layout:
-    images = VocTree(root, layout).images
-    if not images:
+def _check_images(tree: VocTree, masks: Mapping[str, str]) -> None:
+    root, layout = tree.root, tree.layout
+    if not tree.images:
         raise LayoutError(
             root / IMAGES,
             found=f"no image, but {len(masks)} masks in {layout.masks}, such as "
@@ -108,7 +109,7 @@ def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Lay
             remedy="export again with the images (in CVAT, tick 'Save images'), or copy them there",
         )
     tasks = sorted({mask_id.partition("/")[0] for mask_id in masks if "/" in mask_id})
-    if tasks and not set(masks) & set(images):
+    if tasks and not any(mask_id in tree.images for mask_id in masks):
         more = f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
         raise LayoutError(
             root / layout.masks,
@@ -117,7 +118,6 @@ def _with_images(root: epath.Path, layout: Layout, masks: dict[str, str]) -> Lay
             expected="one mask for each image",
             remedy=f"choose a task: --masks {layout.masks}/{tasks[0]}",
         )
-    return layout
 
 
 def _looks_like_tree(folder: epath.Path) -> bool:
@@ -126,13 +126,25 @@ def _looks_like_tree(folder: epath.Path) -> bool:
 
 
 def _masks_beside_images(folder: epath.Path) -> bool:
-    for below in [folder, *(folder / name for name in _ROBOFLOW_FOLDERS)]:
-        names = {path.name for path in below.iterdir()} if below.is_dir() else set()
-        stems = [n.removesuffix(f"{_ROBOFLOW_MASK}.png") for n in names if n.endswith("_mask.png")]
-        if any(f"{stem}{ending}" in names for stem in stems for ending in IMAGE_SUFFIXES):
+    folders = [folder, *(folder / name for name in _ROBOFLOW_FOLDERS)]
+    return any(_has_mask_and_image(below) for below in folders if below.is_dir())
+
+
+def _has_mask_and_image(folder: epath.Path) -> bool:
+    """Says whether a mask has the name of an image; stops at the first that has."""
+    images: set[str] = set()
+    masks: set[str] = set()
+    for name, _ in entries(folder, IMAGE_SUFFIXES):
+        stem, ending = posixpath.splitext(name)
+        mask = ending == ".png" and stem.endswith(_ROBOFLOW_MASK)
+        ours, others = (masks, images) if mask else (images, masks)
+        stem = stem.removesuffix(_ROBOFLOW_MASK) if mask else stem
+        if stem in others:
             return True
+        ours.add(stem)
     return False
 
 
 def _folders(folder: epath.Path) -> list[epath.Path]:
-    return [p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.is_dir()]
+    found = entries(folder, (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt", ".xml"))
+    return [folder / name for name, is_folder in sorted(found) if is_folder]

@@ -1,6 +1,7 @@
 """What becomes of listed images that have no mask."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+import itertools
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, ListError
@@ -25,7 +26,7 @@ def without_masks(
     """
     check_names_match(tree)
     if config.missing_mask == "background":
-        _check_no_jpegs(tree, [image_id for ids in splits.values() for image_id in ids])
+        _check_no_jpegs(tree, itertools.chain(*splits.values()))
     kept: dict[str, list[str]] = {}
     left_out: dict[str, list[str]] = {}
     for name, ids in splits.items():
@@ -80,7 +81,7 @@ def _no_mask(tree: VocTree, split: str, ids: Sequence[str]) -> ListError:
     )
 
 
-def _check_no_jpegs(tree: VocTree, listed: Collection[str]) -> None:
+def _check_no_jpegs(tree: VocTree, listed: Iterable[str]) -> None:
     if jpegs := _jpegs(tree, _lacking(tree, listed)):
         raise LayoutError(
             tree.root / tree.layout.masks / jpegs[0],
@@ -102,11 +103,11 @@ def _jpegs(tree: VocTree, lacking: Collection[str]) -> list[str]:
     return sorted(name for image_id, name in found.items() if image_id in lacking)
 
 
-def _lacking(tree: VocTree, listed: Collection[str]) -> set[str]:
+def _lacking(tree: VocTree, listed: Iterable[str]) -> set[str]:
     return {i for i in listed if i in tree.images and i not in tree.masks}
 
 
-def elsewhere(tree: VocTree, listed: Collection[str]) -> list[str]:
+def elsewhere(tree: VocTree, listed: Iterable[str]) -> list[str]:
     """Returns notes about files that may be the masks which listed images lack.
 
     They are JPEGs in the folder of masks, and masks in other folders that are known. Trainaug as

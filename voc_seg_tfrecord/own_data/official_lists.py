@@ -23,10 +23,12 @@ def official_config(tree: VocTree) -> str:
     found: collections.Counter[str] = collections.Counter()
     for name in tree.list_names():
         try:
-            sha256 = id_list_sha256(tree.read_ids(name))
+            ids = tree.read_ids(name)
         except VocSegError:  # then it is no official list; the build tells what is wrong
             continue
-        for split in official_splits.splits().values():
+        rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
+        sha256 = id_list_sha256(ids) if rows else ""
+        for split in rows:
             if split.ids_sha256 == sha256 and split.config != "2012_test":
                 found[split.config] += 1
     # The most lists win; of two with as many, the first in the table.

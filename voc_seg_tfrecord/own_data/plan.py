@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import itertools
 
 from etils import epath
 
@@ -71,9 +72,9 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
         tree = VocTree(roots[0] if len(roots) == 1 else folder, Layout(**said))
     else:
         found = discovery.find_tree(folder, flat="mask_name" in said)
-        tree = VocTree(found.root, dataclasses.replace(found.layout, **said))
+        tree = found.with_layout(dataclasses.replace(found.layout, **said))
     if "lists" not in said:
-        tree = VocTree(tree.root, discovery.with_lists(tree))
+        tree = discovery.with_lists(tree)
     for option in ("images", "masks", "lists"):
         name = said.get(option)
         if name is not None and not (tree.root / name).is_dir():
@@ -107,7 +108,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     class_file = find_class_file(tree)
     _check_void_color(class_file, config)
     splits, sources, notes = split_ids(tree, config)
-    notes += elsewhere(tree, {image_id for ids in splits.values() for image_id in ids})
+    notes += elsewhere(tree, itertools.chain(*splits.values()))
     splits, left_out = without_masks(tree, config, splits)
     notes += take_bare(splits, sources)
     decision = _decide(tree, config, class_file, splits)
@@ -172,9 +173,9 @@ def _decide(
     if config.masks_by == "index":
         return AS_SAID
     where = tree.root / tree.layout.masks
-    listed = {image_id for ids in splits.values() for image_id in ids}
-    paths = [where / name for image_id, name in tree.masks.items() if image_id in listed]
+    listed = {image_id for ids in splits.values() for image_id in ids if image_id in tree.masks}
+    paths = (where / name for image_id, name in tree.masks.items() if image_id in listed)
     colored = class_file is not None and class_file.colored
-    found = survey(paths, all_colors=colored)
+    found = survey(paths, len(listed), all_colors=colored)
     question = Question(found, config.class_names, class_file, config.void)
     return decide(question, config.masks_by)

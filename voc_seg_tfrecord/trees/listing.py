@@ -1,39 +1,15 @@
 """Lists the files of a folder and its sub-folders by id, on disk or in a bucket."""
 
 from collections.abc import Collection, Iterator
-import functools
 import os
 import posixpath
-import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.labels import unprintable
+from voc_seg_tfrecord.trees.names import Names
 from voc_seg_tfrecord.trees.naming import ANY, Naming
-
-
-class Names(dict[str, str]):
-    """The names of files below a folder, by id.
-
-    Attributes:
-      twins: by id, all names of its files, where it has more than one.
-      loops: sub-folders that were left out because they lead to a folder that was listed
-        already.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.twins: dict[str, list[str]] = {}
-        self.loops: list[str] = []
-
-    def alike(self, image_id: str) -> str:
-        """Returns an id that is there and looks like one that is not; empty if none does."""
-        return self._by_look.get(_look(image_id), "")
-
-    @functools.cached_property
-    def _by_look(self) -> dict[str, str]:
-        return {_look(image_id): image_id for image_id in self}
 
 
 def index_files(
@@ -41,6 +17,7 @@ def index_files(
     endings: Collection[str],
     naming: Naming = ANY,
     without: Naming | None = None,
+    like: Names | None = None,
 ) -> Names:
     """Lists a folder and its sub-folders; no file is opened.
 
@@ -49,6 +26,7 @@ def index_files(
       endings: in lower case; other files are passed over, and hidden ones.
       naming: what names have around their id; other files are passed over.
       without: names that fit this are passed over.
+      like: the names below another folder that has the same ids for the most part.
 
     Returns:
       Names below `folder` by id. Of two files of one id the first of `endings` is named, and
@@ -58,21 +36,19 @@ def index_files(
       LayoutError: if a folder cannot be listed, or the name of a file has control characters
         or is not UTF-8.
     """
-    found = Names()
+    found = Names(naming, like)
     rank = {ending: n for n, ending in enumerate(endings)}
+    strange: set[str] = set()
     files = _walk(folder, endings, found.loops) if folder.is_dir() else ()
-    by_id: dict[str, list[str]] = {}
-    for name in sorted(files, key=lambda n: (rank[posixpath.splitext(n)[1].lower()], n)):
+    for name in files:
         image_id = naming.id_of(name)
         if image_id and not (without and without.id_of(name)):
-            by_id.setdefault(image_id, []).append(name)
-    strange = sorted(names[0] for image_id, names in by_id.items() if unprintable(image_id))
+            if unprintable(image_id):
+                strange.add(image_id)
+            found.add(image_id, posixpath.splitext(name)[1])
+    found.finish(lambda name: (rank[posixpath.splitext(name)[1].lower()], name))
     if strange:
-        raise _strange_name(folder, strange[0], len(strange))
-    for image_id, names in sorted(by_id.items()):
-        found[image_id] = names[0]
-        if len(names) > 1:
-            found.twins[image_id] = names
+        raise _strange_name(folder, min(found[i] for i in strange), len(strange))
     return found
 
 
@@ -82,15 +58,16 @@ def _walk(folder: epath.Path, endings: Collection[str], loops: list[str]) -> Ite
     while waiting:
         prefix = waiting.pop()
         below = []
-        entries = list(_entries(folder / prefix if prefix else folder, endings))
-        if not entries and posixpath.splitext(prefix[:-1])[1].lower() in endings:
-            # An empty folder c.jpg stands in the place of a file; whoever reads it says so.
-            yield prefix[:-1]
-        for name, is_folder in entries:
+        empty = True
+        for name, is_folder in entries(folder / prefix if prefix else folder, endings):
+            empty = False
             if is_folder:
                 below.append(f"{prefix}{name}/")
             else:
                 yield prefix + name
+        if empty and posixpath.splitext(prefix[:-1])[1].lower() in endings:
+            # An empty folder c.jpg stands in the place of a file; whoever reads it says so.
+            yield prefix[:-1]
         for sub in sorted(below):
             real = real_path(folder / sub)
             if real in seen:
@@ -100,8 +77,19 @@ def _walk(folder: epath.Path, endings: Collection[str], loops: list[str]) -> Ite
                 waiting.append(sub)
 
 
-def _entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str, bool]]:
-    """Yields the names in one folder that count, and whether each is a folder."""
+def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """Yields the names in one folder that count, and whether each is a folder.
+
+    No file is looked at: on disk the listing itself says what is a folder, and names with a
+    known ending are taken for files until their folder is listed.
+
+    Args:
+      folder: an existing folder.
+      endings: in lower case; other files are passed over, and all that is hidden.
+
+    Raises:
+      LayoutError: if the folder cannot be listed.
+    """
     try:
         if "://" in os.fspath(folder):
             for path in folder.iterdir():
@@ -111,8 +99,8 @@ def _entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str
                 if not path.name.startswith(".") and (known or path.is_dir()):
                     yield path.name, not known
             return
-        with os.scandir(folder) as entries:
-            for entry in entries:
+        with os.scandir(folder) as found:
+            for entry in found:
                 known = posixpath.splitext(entry.name)[1].lower() in endings
                 # Links with a known ending are not followed here: git-annex has one per file.
                 is_folder = entry.is_dir(follow_symlinks=not known)
@@ -131,10 +119,6 @@ def real_path(folder: epath.Path) -> str:
     """Returns where a folder really lies. Buckets have no links."""
     path = os.fspath(folder)
     return path.rstrip("/") if "://" in path else os.path.realpath(path)
-
-
-def _look(image_id: str) -> str:
-    return unicodedata.normalize("NFC", image_id).casefold()
 
 
 def _strange_name(folder: epath.Path, name: str, count: int) -> LayoutError:

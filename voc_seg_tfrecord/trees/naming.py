@@ -58,10 +58,17 @@ class Naming:
 
     def core_of(self, stem: str) -> str | None:
         """Returns the id in a name without its ending, None if it does not fit."""
+        if not self.prefix and not self.suffix:
+            return None if not stem or stem.endswith("/") else stem
         folder, slash, last = ("", "", stem) if self.whole else stem.rpartition("/")
         inner = last[len(self.prefix) : len(last) - len(self.suffix)]
         fits = last.startswith(self.prefix) and last.endswith(self.suffix)
         return folder + slash + inner if fits and inner else None
+
+    def name_of(self, image_id: str, ending: str) -> str:
+        """Returns the name with an id and an ending: what `id_of` takes apart."""
+        folder, slash, last = ("", "", image_id) if self.whole else image_id.rpartition("/")
+        return f"{folder}{slash}{self.prefix}{last}{self.suffix}{ending}"
 
     def __str__(self) -> str:
         return f"{self.prefix}{ID}{self.suffix}{self.ending}"

@@ -1,17 +1,18 @@
 """A tree in the Pascal VOC layout: its id lists and its files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+import copy
 import dataclasses
 import functools
-import posixpath
-import unicodedata
+from typing import Any, Self
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import LayoutError, ListError, SplitError, VocSegError
+from voc_seg_tfrecord.errors import LayoutError, ListError, SplitError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, parse_ids
+from voc_seg_tfrecord.trees.known import KnownNames
 from voc_seg_tfrecord.trees.layout import (
     IMAGES,
     LISTS,
@@ -20,49 +21,16 @@ from voc_seg_tfrecord.trees.layout import (
     VOC,
     Layout,
 )
-from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.names import Names
+from voc_seg_tfrecord.trees.naming import ANY, Naming
 from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts
+from voc_seg_tfrecord.trees.pairs import Pairs
+from voc_seg_tfrecord.trees.place import Place, missing, several
 from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 LIST_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
 """Names of text files that are lists of ids whatever they hold."""
-
-_FILE_OF = {
-    "image": "an image",
-    "mask": "a mask",
-    "instances": "an instance mask",
-    "annotation": "an XML file",
-}
-
-# How to build without a feature that needs more files than image and mask.
-_LEAVE_OUT = {
-    "instances": ', or leave instance masks out: "instance_mask": false in the config',
-    "annotation": ', or leave boxes out: "objects": false in the config',
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Place:
-    """Where one part of examples lies.
-
-    Attributes:
-      folder: the folder.
-      names: the names of the files below it, by id.
-      needed: whether a file that is missing is an error.
-    """
-
-    folder: epath.Path
-    names: Mapping[str, str]
-    needed: bool = True
-
-    @property
-    def twins(self) -> Mapping[str, Sequence[str]]:
-        """By id, the names of its files, where it has several of which none can be preferred."""
-        return self.names.twins if isinstance(self.names, Names) else {}
-
-    def path(self, image_id: str) -> epath.Path | None:
-        """Returns the path of an id's file, None if there is none."""
-        return self.folder / self.names[image_id] if image_id in self.names else None
 
 
 class VocTree:
@@ -76,6 +44,7 @@ class VocTree:
     def __init__(self, root: epath.PathLike, layout: Layout = VOC):
         self.root = epath.Path(root)
         self.layout = layout
+        self._places: dict[Parts, dict[str, Place]] = {}
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
@@ -111,7 +80,7 @@ class VocTree:
         if self.layout.lists == LISTS:  # nothing but lists belongs there
             return True
         data = File.read(self.list_path(name), ListError).data
-        return not data.strip() or any_id(data, self.list_path(name), self._ids)
+        return not data.strip() or any_id(data, self.list_path(name), self._known)
 
     def read_ids(self, name: str) -> list[str]:
         """Returns the ids of the list `name`, in its order.
@@ -130,9 +99,20 @@ class VocTree:
                 expected="a text file of image ids, one per line",
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
-        return parse_ids(File.read(path, ListError).data, path, self._ids)
+        return parse_ids(File.read(path, ListError).data, path, self._known)
 
-    def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> list[Pair]:
+    @property
+    def _known(self) -> Container[str]:
+        """The names that lists may have for images.
+
+        Where they are ids, a list of plain ids is read before any folder has been listed.
+        """
+        naming = self.layout.image_naming
+        if naming == ANY and "images" not in vars(self):
+            return _Ids(self)
+        return KnownNames(self.images, naming)
+
+    def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
         """Finds the files of ids; no file is opened.
 
         Args:
@@ -146,21 +126,31 @@ class VocTree:
         Raises:
           SplitError: naming the first files that are missing, and how many are.
         """
-        problems: list[VocSegError] = []
-        pairs = []
-        for image_id in ids:
-            places = self.places(image_id, parts)
-            lacking = [part for part, p in places.items() if p.needed and image_id not in p.names]
-            several = [part for part, p in places.items() if image_id in p.twins]
-            if lacking:
-                problems.append(self._missing(lacking[0], places[lacking[0]], image_id))
-            elif several:
-                problems.append(_several(several[0], places[several[0]], image_id))
-            elif not problems:
-                pairs.append(self.make_pair(image_id, places, parts))
+        faults = (self._fault(image_id, parts) for image_id in ids)
+        problems = [fault for fault in faults if fault is not None]
         if problems:
             raise SplitError(split, problems, len(ids))
-        return pairs
+        return Pairs(self, ids, parts)
+
+    def pair(self, image_id: str, parts: Parts = IMAGE_AND_MASK) -> Pair:
+        """Finds the files of one id; no file is opened.
+
+        Raises:
+          LayoutError: if a file is missing, or there are several.
+        """
+        if fault := self._fault(image_id, parts):
+            raise fault
+        return self.make_pair(image_id, self.places(image_id, parts), parts)
+
+    def _fault(self, image_id: str, parts: Parts) -> LayoutError | None:
+        places = self.places(image_id, parts)
+        for part, place in places.items():
+            if place.needed and image_id not in place.names:
+                return missing(self.root, part, place, image_id)
+        for part, place in places.items():
+            if image_id in place.twins:
+                return several(part, place, image_id)
+        return None
 
     def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
         """Returns where each part of an id has to lie, by the part's name in `Pair`.
@@ -168,6 +158,11 @@ class VocTree:
         A tree that keeps its files elsewhere answers this in its own way.
         """
         del image_id  # here all ids lie in the same folders
+        if parts not in self._places:
+            self._places[parts] = self._make_places(parts)
+        return dict(self._places[parts])
+
+    def _make_places(self, parts: Parts) -> dict[str, Place]:
         needed = not parts.background
         layout = self.layout
         places = {"image": Place(self.root / layout.images, self.images)}
@@ -185,71 +180,68 @@ class VocTree:
         paths = {name: place.path(image_id) for name, place in places.items()}
         return Pair(image_id, places["image"].names[image_id], **paths)
 
-    def _missing(self, part: str, place: Place, image_id: str) -> LayoutError:
-        other = place.names.alike(image_id) if isinstance(place.names, Names) else ""
-        return LayoutError(
-            place.folder / image_id,
-            found="no such file" + (f", but {_difference(image_id, other)}" if other else ""),
-            expected=f"{_FILE_OF[part]} for each id",
-            remedy="write the ids exactly as the files are named, or rename the files"
-            if other
-            else f"put the file there, or remove the id from the list{_LEAVE_OUT.get(part, '')}",
-            kind=f"missing in {str(place.folder).removeprefix(f'{self.root}/')}",
-        )
+    def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
+        """Returns the folders in which the images of ids lie."""
+        del ids  # here all images lie in one
+        return [self.root / self.layout.images]
 
-    @functools.cached_property
-    def _ids(self) -> Mapping[str, str]:
-        """The id of each name that a list may have for an image."""
-        found = {}
-        for image_id, name in self.images.items():
-            found[posixpath.splitext(name)[0]] = image_id
-        return found | {image_id: image_id for image_id in self.images}
+    def with_layout(self, layout: Layout) -> Self:
+        """Returns the tree with other folders; of the same ones nothing is listed again."""
+        other = copy.copy(self)
+        if dataclasses.replace(layout, lists=self.layout.lists) == self.layout:
+            listed = {name: v for name, v in vars(self).items() if isinstance(v, Names)}
+            vars(other).update(listed)
+        other.layout = layout
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was listed stays here: a worker lists the folders itself, if it has to.
+        listed = {n for n in vars(self) if isinstance(getattr(type(self), n, None), _CACHED)}
+        kept = {name: value for name, value in vars(self).items() if name not in listed}
+        return kept | {"_places": {}}
+
+    def _index(
+        self,
+        folder: str,
+        endings: Collection[str],
+        naming: Naming = ANY,
+        without: Naming | None = None,
+    ) -> Names:
+        """Lists a folder below the root. Its ids share the strings of one listed before."""
+        like = next((v for v in vars(self).values() if isinstance(v, Names)), None)
+        return index_files(self.root / folder, endings, naming, without, like)
 
     @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
         layout = self.layout
         masks = layout.mask_naming if layout.images == layout.masks else None
-        folder = self.root / layout.images
-        return index_files(folder, IMAGE_SUFFIXES, layout.image_naming, masks)
+        return self._index(layout.images, IMAGE_SUFFIXES, layout.image_naming, masks)
 
     @functools.cached_property
     def masks(self) -> Names:
         """The masks' names below their folder, by id."""
-        folder = self.root / self.layout.masks
-        return index_files(folder, MASK_SUFFIXES, self.layout.mask_naming)
+        return self._index(self.layout.masks, MASK_SUFFIXES, self.layout.mask_naming)
 
     @functools.cached_property
     def instances(self) -> Names:
         """The instance masks' names below their folder, by id."""
-        return index_files(self.root / self.layout.instances, MASK_SUFFIXES)
+        return self._index(self.layout.instances, MASK_SUFFIXES)
 
     @functools.cached_property
     def annotations(self) -> Names:
         """The XML files' names below their folder, by id."""
-        return index_files(self.root / self.layout.annotations, (".xml",))
+        return self._index(self.layout.annotations, (".xml",))
 
 
-def _several(part: str, place: Place, image_id: str) -> LayoutError:
-    names = place.twins[image_id]
-    return LayoutError(
-        place.folder / names[0],
-        found=f"{len(names)} files for one id: {' and '.join(names)}",
-        expected=f"{_FILE_OF[part]} for each id, and no second one",
-        remedy="keep one of the files in the folder, and rename the others or take them out",
-        kind="several files for one id",
-    )
+_CACHED = functools.cached_property
 
 
-def _difference(image_id: str, other: str) -> str:
-    """Says in words how two ids differ that look alike."""
-    forms = [
-        next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)), "mixed")
-        for text in (image_id, other)
-    ]
-    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", other):
-        return f"{other!r} is there, which differs in upper and lower case"
-    return (
-        f"one whose name looks the same is there. The id has the Unicode form {forms[0]}, and "
-        f"the name of the file has {forms[1]}"
-    )
+class _Ids(Container[str]):
+    """The ids of a tree's images, which are listed when somebody asks."""
+
+    def __init__(self, tree: VocTree):
+        self._tree = tree
+
+    def __contains__(self, image_id: object) -> bool:
+        return image_id in self._tree.images

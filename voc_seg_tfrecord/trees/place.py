@@ -1,0 +1,87 @@
+"""Where one part of examples lies in a tree, and what is wrong if it does not lie there."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import unicodedata
+
+from etils import epath
+
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.trees.names import Names
+
+_FILE_OF = {
+    "image": "an image",
+    "mask": "a mask",
+    "instances": "an instance mask",
+    "annotation": "an XML file",
+}
+
+# How to build without a feature that needs more files than image and mask.
+_LEAVE_OUT = {
+    "instances": ', or leave instance masks out: "instance_mask": false in the config',
+    "annotation": ', or leave boxes out: "objects": false in the config',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where one part of examples lies.
+
+    Attributes:
+      folder: the folder.
+      names: the names of the files below it, by id.
+      needed: whether a file that is missing is an error.
+    """
+
+    folder: epath.Path
+    names: Mapping[str, str]
+    needed: bool = True
+
+    @property
+    def twins(self) -> Mapping[str, Sequence[str]]:
+        """By id, the names of its files, where it has several of which none can be preferred."""
+        return self.names.twins if isinstance(self.names, Names) else {}
+
+    def path(self, image_id: str) -> epath.Path | None:
+        """Returns the path of an id's file, None if there is none."""
+        return self.folder / self.names[image_id] if image_id in self.names else None
+
+
+def missing(root: epath.Path, part: str, place: Place, image_id: str) -> LayoutError:
+    """Returns the error that a part of an id, such as `mask`, has no file in a tree."""
+    other = place.names.alike(image_id) if isinstance(place.names, Names) else ""
+    return LayoutError(
+        place.folder / image_id,
+        found="no such file" + (f", but {_difference(image_id, other)}" if other else ""),
+        expected=f"{_FILE_OF[part]} for each id",
+        remedy="write the ids exactly as the files are named, or rename the files"
+        if other
+        else f"put the file there, or remove the id from the list{_LEAVE_OUT.get(part, '')}",
+        kind=f"missing in {str(place.folder).removeprefix(f'{root}/')}",
+    )
+
+
+def several(part: str, place: Place, image_id: str) -> LayoutError:
+    """Returns the error that a part of an id has more than one file."""
+    names = place.twins[image_id]
+    return LayoutError(
+        place.folder / names[0],
+        found=f"{len(names)} files for one id: {' and '.join(names)}",
+        expected=f"{_FILE_OF[part]} for each id, and no second one",
+        remedy="keep one of the files in the folder, and rename the others or take them out",
+        kind="several files for one id",
+    )
+
+
+def _difference(image_id: str, other: str) -> str:
+    """Says in words how two ids differ that look alike."""
+    forms = [
+        next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)), "mixed")
+        for text in (image_id, other)
+    ]
+    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", other):
+        return f"{other!r} is there, which differs in upper and lower case"
+    return (
+        f"one whose name looks the same is there. The id has the Unicode form {forms[0]}, and "
+        f"the name of the file has {forms[1]}"
+    )
