@@ -19,6 +19,7 @@ from voc_seg_tfrecord.masks.class_counts import ClassCounts
 from voc_seg_tfrecord.own_data import findings
 from voc_seg_tfrecord.own_data.check import MISSING_CLASS, check_tree
 from voc_seg_tfrecord.own_data.unpacked import unpacked
+from voc_seg_tfrecord.report import page
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
@@ -36,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     tree_arguments.add(parser)
     arguments.add_json(parser)
+    parser.add_argument(
+        "--html", metavar="FILE", help="also write a page with thumbnails of what was found"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +49,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, root: epath.Path) -> int:
+    html = page.check_out(args.html, "--html") if args.html else None
     config, report = _check(args, root)
+    if html:
+        from voc_seg_tfrecord.report import tree_page  # of the page only
+
+        tree_page.write_tree(report, config, html, root=str(args.root), found_at=str(root))
     summary = findings.summary(report)
     if args.json:
         write_json(summary)

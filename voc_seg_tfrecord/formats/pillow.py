@@ -11,7 +11,7 @@ import dataclasses
 import io
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
 
 from voc_seg_tfrecord.errors import ImageError, VocSegError
 from voc_seg_tfrecord.formats import webp
@@ -118,7 +118,9 @@ class Still:
         return image.convert("RGBA").convert("RGB")
 
 
-def decode(file: File, error: type[VocSegError], *, side: int | None = None) -> Still:
+def decode(
+    file: File, error: type[VocSegError], *, side: int | None = None, damaged: bool = False
+) -> Still:
     """Decodes an image file.
 
     Args:
@@ -126,6 +128,8 @@ def decode(file: File, error: type[VocSegError], *, side: int | None = None) -> 
       error: the class of the errors to raise.
       side: how many pixels a side has to have at least, if a smaller image will do. A JPEG is
         then decoded to half, a quarter or an eighth of its size, which is several times faster.
+      damaged: whether a truncated file is decoded as far as it goes, to be looked at. No other
+        thread may decode meanwhile.
 
     Returns:
       The image.
@@ -139,7 +143,8 @@ def decode(file: File, error: type[VocSegError], *, side: int | None = None) -> 
         image = _opened(file, error)
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
-        image.load()
+        with _truncated_allowed() if damaged else contextlib.nullcontext():
+            image.load()
     if image.mode in ("P", "PA") and image.palette is None:
         raise error(
             file.where,
@@ -307,6 +312,15 @@ def _translated(where: str, error: type[VocSegError]) -> Iterator[None]:
             remedy="copy or export the file again",
             kind="damaged file",
         ) from None
+
+
+@contextlib.contextmanager
+def _truncated_allowed() -> Iterator[None]:
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
+    try:
+        yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
 
 
 def _said(reason: Exception) -> str:

@@ -54,7 +54,7 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
     Raises:
       ConfigError: if the config itself is wrong, as a build would raise it.
     """
-    report = Report(class_names=tuple(config.built_class_names))
+    report = Report(class_names=tuple(config.built_class_names), tree=tree)
     found = plan_to_read(tree, config)
     report.findings += map(finding_of, found.problems)
     plan = found.plan
@@ -197,7 +197,8 @@ def _same_in_two_splits(
     for places in digests.values():
         if len({split for split, _ in places}) > 1:
             text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
-            yield Finding("same image in two splits", text, f"{text}: same bytes", IGNORED)
+            ids = tuple(image_id for _, image_id in places)
+            yield Finding("same image in two splits", text, f"{text}: same bytes", IGNORED, ids)
     by_base: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
     for split, ids in plan.splits.items():
         for image_id in ids:
@@ -206,4 +207,5 @@ def _same_in_two_splits(
     for places in by_base.values():
         if len({split for split, _ in places}) > 1 and len({i for _, i in places}) > 1:
             text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
-            yield Finding("near-duplicate ids in two splits", text, text, IGNORED)
+            ids = tuple(image_id for _, image_id in places)
+            yield Finding("near-duplicate ids in two splits", text, text, IGNORED, ids)

@@ -9,6 +9,7 @@ import numpy as np
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.masks.class_counts import ClassCounts
 from voc_seg_tfrecord.own_data.plan import Plan
+from voc_seg_tfrecord.trees.tree import VocTree
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 """What a build does about a finding."""
@@ -23,12 +24,14 @@ class Finding:
       where: the file, list or ids.
       message: what was found, in full.
       effect: what a build does about it: `stops`, `left out` or `ignored`.
+      ids: the images that it is about, if `where` is none of them.
     """
 
     kind: str
     where: str
     message: str
     effect: str = STOPS
+    ids: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass
@@ -43,6 +46,7 @@ class Report:
       images: int64 `[256]`, masks that have the class.
       by_split: the same for each split of a build; empty if the splits are not decided.
       examined: images that were read.
+      tree: the tree, None if there is none that could be read.
     """
 
     findings: list[Finding] = dataclasses.field(default_factory=list)
@@ -52,6 +56,7 @@ class Report:
     images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
     by_split: dict[str, ClassCounts] = dataclasses.field(default_factory=dict)
     examined: int = 0
+    tree: VocTree | None = None
 
     @property
     def ok(self) -> bool:

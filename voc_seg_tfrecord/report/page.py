@@ -57,8 +57,8 @@ def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -
     return page.encode("utf-8", "replace").decode()
 
 
-def check_out(out: PathLike) -> epath.Path:
-    """Returns the path of a page to write.
+def check_out(out: PathLike, option: str = "--out") -> epath.Path:
+    """Returns the path of a page to write; `option` is for errors.
 
     Raises:
       ConfigError: if it is a folder, or if its folder is not there or cannot be written.
@@ -66,14 +66,14 @@ def check_out(out: PathLike) -> epath.Path:
     path = epath.Path(out).expanduser()
     if path.is_dir():
         raise ConfigError(
-            f"--out {path}",
+            f"{option} {path}",
             found="a folder",
             expected="the name of the file to write",
             remedy=f"name a file such as '{path / 'report.html'}'",
         )
     if not path.parent.is_dir():
         raise ConfigError(
-            f"--out {path}",
+            f"{option} {path}",
             found=f"no folder {path.parent}",
             expected="a file in a folder that exists",
             remedy="make the folder, or name another one",
@@ -96,7 +96,7 @@ def save(page: str, path: epath.Path) -> None:
             incomplete.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(
-            f"--out {path}",
+            path,
             found=f"it cannot be written: {error.strerror or error}",
             expected="a file in a folder that can be written, on a disk that is not full",
             remedy="name another file",

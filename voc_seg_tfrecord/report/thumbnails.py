@@ -123,7 +123,7 @@ def _shown(record: Record, objects: list[Object], colors: np.ndarray, whole: boo
         *size,
         image_url(image) if whole and image is not None else "",
         mask_url(mask, colors) if whole and mask is not None else "",
-        _shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
+        shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
         crops,
     )
 
@@ -137,7 +137,8 @@ def _mask(record: Record, name: str) -> np.ndarray | None:
         return None
 
 
-def _shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
+def shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
+    """Returns each value of a mask, uint8 `[H, W]`, and its share of the pixels, largest first."""
     counts = count_values(mask)
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     return tuple((int(value), float(counts[value] / mask.size)) for value in order)

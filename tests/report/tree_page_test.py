@@ -1,0 +1,98 @@
+import re
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import browser
+
+from voc_seg_tfrecord.commands import cli
+
+
+@pytest.fixture
+def broken(root):
+    """A tree with one problem of each sort, and names that try to become code."""
+    images, masks = root / "JPEGImages", root / "SegmentationClass"
+    whole = (images / "2007_000001.jpg").read_bytes()
+    (images / "2007_000001.jpg").write_bytes(whole[:900])
+    mask = Image.open(masks / "2012_000006.png")
+    values = np.array(mask)
+    values[:20] = 77
+    wrong = Image.fromarray(values)
+    wrong.putpalette(mask.getpalette())
+    wrong.save(masks / "2012_000006.png")
+    shutil.copy(images / "2008_000002.jpg", images / "\"><img src=x onerror=alert(1)>'.jpg")
+    shutil.copy(images / "2009_000003.jpg", images / "2010_000004.jpg")
+    shutil.copy(masks / "2009_000003.png", masks / "2010_000004.png")
+    return root
+
+
+def check(root, out, *words):
+    return cli.main(["check", str(root), "--class_names", "voc", "--html", str(out), *words])
+
+
+def test_the_files_of_each_finding_are_shown_with_what_was_found(broken, tmp_path, capsys):
+    out = tmp_path / "a.html"
+    assert check(broken, out) == 1
+    assert "a build would stop: 2 problems" in capsys.readouterr().out
+    with browser.opened(out, viewport={"width": 1280, "height": 800}) as window:
+        assert window.noise == []
+        assert "A build would stop: 2 problems." in window.locator("header").text_content()
+        shown = {}
+        for kind in window.locator(".kind").all():
+            title = re.sub(r" \d+ \S .*", "", kind.locator("h3").text_content())
+            shown[title] = kind.locator(".id").all_text_contents()
+        assert shown["Damaged file"] == ["2007_000001"]
+        assert shown["Unknown mask value"] == ["2012_000006"]
+        assert shown["Image in no split"] == ["\"><img src=x onerror=alert(1)>'"]
+        assert set(shown["Same image in two splits"]) == {"2009_000003", "2010_000004"}
+        assert window.locator(".frame.pair").count() == 4
+        window.evaluate("[...document.images].map(i => i.loading = 'eager')")
+        broken_images = "[...document.images].filter(i => !i.complete || !i.naturalWidth).length"
+        window.wait_for_function(f"{broken_images} === 0")
+
+
+def test_a_narrow_screen_scrolls_in_no_direction_but_down(broken, tmp_path):
+    check(broken, tmp_path / "a.html")
+    with browser.opened(tmp_path / "a.html", viewport={"width": 360, "height": 700}) as window:
+        window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert window.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_a_truncated_image_is_shown_as_far_as_it_goes_and_only_here(broken, tmp_path):
+    from PIL import ImageFile
+
+    check(broken, tmp_path / "a.html")
+    assert not ImageFile.LOAD_TRUNCATED_IMAGES
+    with browser.opened(tmp_path / "a.html") as window:
+        first = window.locator(".kind .card img").first
+        assert first.get_attribute("src").startswith("data:image/jpeg;base64,")
+
+
+def test_a_folder_that_is_no_tree_has_a_page_that_says_so(tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert check(tmp_path / "empty", tmp_path / "a.html") == 1
+    text = (tmp_path / "a.html").read_text()
+    assert "A build would stop: 1 problem." in text
+    assert '<section id="plan">' not in text
+
+
+def test_a_tree_without_class_names_has_a_page_with_the_values_of_its_masks(root, tmp_path):
+    assert cli.main(["check", str(root), "--html", str(tmp_path / "a.html")]) == 1
+    text = (tmp_path / "a.html").read_text()
+    assert "<bdi>class 12</bdi>" in text
+    assert "<bdi>class 13</bdi>" not in text
+
+
+def test_the_path_of_a_page_is_checked_before_the_tree_is_read(root, tmp_path, capsys):
+    assert check(root, tmp_path) == 2
+    assert f"error: --html {tmp_path}: a folder" in capsys.readouterr().err
+    assert check(root, tmp_path / "no" / "a.html", "--json") == 2
+
+
+def test_the_page_of_an_archive_names_the_archive_and_not_where_it_was_unpacked(root, tmp_path):
+    archive = shutil.make_archive(str(tmp_path / "mine"), "zip", root)
+    check(archive, tmp_path / "a.html")
+    check(archive, tmp_path / "b.html")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert archive in (tmp_path / "a.html").read_text()
