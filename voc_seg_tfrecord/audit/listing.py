@@ -11,6 +11,7 @@ from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.audit.lookup import DATASET, INFO, config_names
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.storage import PathLike
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _UNFINISHED = re.compile(r"(?:incomplete\.\w+_)+(\d+\.\d+\.\d+)")
@@ -47,7 +48,7 @@ class Listed:
         return not self.problem
 
 
-def listed(data_dir: epath.PathLike) -> list[Listed]:
+def listed(data_dir: PathLike) -> list[Listed]:
     """Returns what is built in a folder of datasets, by name and version.
 
     Other datasets are passed over. What is broken, or not finished, is listed with its problem.

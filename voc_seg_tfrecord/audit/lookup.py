@@ -13,10 +13,11 @@ import os
 import re
 
 from etils import epath
-from tensorflow_datasets.core import read_only_builder
+from tensorflow_datasets.core import naming, read_only_builder
 from tensorflow_datasets.core.utils import error_utils, file_utils
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 INFO = "dataset_info.json"
@@ -28,7 +29,7 @@ DATASET = "voc_seg_tfrecord"
 _SHORT = re.compile(r"[\w-][\w.-]*(?::[\d*]+\.[\d*]+\.[\d*]+)?")
 
 
-def find(name: str, data_dir: epath.PathLike | None = None) -> epath.Path:
+def find(name: str, data_dir: PathLike | None = None) -> epath.Path:
     """Returns the version folder of a built dataset.
 
     Args:
@@ -66,7 +67,7 @@ def split_name(name: str) -> tuple[str, list[str]]:
     return dataset, splits.split("+")
 
 
-def data_dirs(data_dir: epath.PathLike | None = None) -> list[epath.Path]:
+def data_dirs(data_dir: PathLike | None = None) -> list[epath.Path]:
     """Returns the folders in which datasets are looked for: the one given, or TFDS's."""
     return [epath.Path(folder).expanduser() for folder in file_utils.list_data_dirs(data_dir)]
 
@@ -80,15 +81,22 @@ def config_names(folder: epath.Path) -> list[str]:
     return sorted(name for name in found if not name.startswith((".", "incomplete.")))
 
 
-def _readings(name: str, data_dir: epath.PathLike | None) -> Iterator[epath.Path]:
+def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
     if name and (folder := epath.Path(name).expanduser()) and (folder / INFO).exists():
         yield folder
-    for full in (name, f"{DATASET}/{name}" if _SHORT.fullmatch(name) else ""):
-        if full and (found := _find(full, data_dir)):
-            yield found
+    if _is_there(name, data_dir) and (found := _find(name, data_dir)):
+        yield found
+    if _SHORT.fullmatch(name) and (found := _find(f"{DATASET}/{name}", data_dir)):
+        yield found
 
 
-def _find(name: str, data_dir: epath.PathLike | None) -> epath.Path | None:
+def _is_there(name: str, data_dir: PathLike | None) -> bool:
+    """Says whether a dataset has a folder. To ask TFDS costs the import of all its datasets."""
+    folder = naming.camelcase_to_snakecase(re.split("[/:]", name)[0])
+    return bool(folder) and any((place / folder).exists() for place in data_dirs(data_dir))
+
+
+def _find(name: str, data_dir: PathLike | None) -> epath.Path | None:
     """Returns the folder of a dataset by its name as TFDS writes it, None if there is none."""
     try:
         # TFDS's public function opens it too, and says of a damaged one that there is none.
@@ -98,7 +106,7 @@ def _find(name: str, data_dir: epath.PathLike | None) -> epath.Path | None:
         return None
 
 
-def _nothing(name: str, data_dir: epath.PathLike | None) -> ConfigError:
+def _nothing(name: str, data_dir: PathLike | None) -> ConfigError:
     place = data_dir or "TFDS's data_dir"
     config = name.rstrip("/").rpartition("/")[2].partition(":")[0].partition("@")[0]
     known = dict.fromkeys(c for folder in data_dirs(data_dir) for c in config_names(folder))

@@ -3,7 +3,6 @@
 from importlib import metadata
 import pathlib
 import platform
-import tomllib
 
 PACKAGE = "voc_seg_tfrecord"
 
@@ -30,6 +29,8 @@ def everything() -> dict[str, str]:
 
 
 def _of_checkout() -> str:
+    import tomllib  # for those who ask, and not for every start
+
     try:
         project = tomllib.loads((_CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
     except (OSError, ValueError, KeyError):  # installed, so that another folder lies here
