@@ -2,6 +2,7 @@ import json
 import shutil
 import sys
 
+from etils import epath
 import pytest
 
 from voc_seg_tfrecord.audit.listing import listed
@@ -111,3 +112,17 @@ def test_what_is_no_folder_is_a_wrong_call(tmp_path, capsys, place, monkeypatch)
 )
 def test_sizes_are_one_word(number, shown):
     assert list_.size(number) == shown
+
+
+def test_a_folder_that_cannot_be_read_is_listed_with_its_problem(data_dir, capsys, monkeypatch):
+    kind = type(epath.Path(data_dir))
+    iterdir = kind.iterdir
+
+    def refuse(path):
+        if path.name == "sample":
+            raise PermissionError(13, "Permission denied", str(path))
+        return iterdir(path)
+
+    monkeypatch.setattr(kind, "iterdir", refuse)
+    assert list_all(data_dir) == 1
+    assert "cannot be read: Permission denied" in capsys.readouterr().out
