@@ -120,7 +120,7 @@ def test_a_full_folder_for_temporary_files_is_not_taken_for_damage(
     build(data)
     dataset = data / "voc_seg_tfrecord/x/1.0.0"
     run("export", dataset, "--layout", "raw", "--out", tmp_path / "raw")
-    (record,) = (tmp_path / "raw").iterdir()
+    (record,) = (tmp_path / "raw").glob("*.tfrecord*")
     subprocess.run(["gzip", record], check=True)
     words = ("import", tmp_path / "raw", "--name=y", "--class_names=voc", f"--data_dir={data}")
     monkeypatch.setattr(tempfile, "tempdir", str(full_disk))
