@@ -64,8 +64,8 @@ def find(looks: Mapping[str, np.ndarray]) -> Iterator[LookAlike]:
 def _signs(looks: np.ndarray) -> np.ndarray:
     """Returns which neighbour is brighter as 1 or -1, float32 `[N, 64]`; 0 without contrast."""
     cells = looks.reshape(-1, HEIGHT // 2, 2, WIDTH // 2, 2).astype(np.float32).sum((2, 4))
-    signs = np.where(cells[:, :, 1:] > cells[:, :, :-1], 1, -1).reshape(len(looks), -1)
-    flat = looks.reshape(len(looks), -1).std(1) < _CONTRAST
+    signs = np.where(cells[:, :, 1:] > cells[:, :, :-1], 1, -1).reshape(-1, 64)
+    flat = looks.reshape(-1, HEIGHT * WIDTH).std(1) < _CONTRAST
     return (signs * ~flat[:, None]).astype(np.float32)
 
 

@@ -19,6 +19,8 @@ from voc_seg_tfrecord.report.overlay import class_colors
 from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.wording import versions
 
+# What TFDS says of a dataset without a page of its own; there is no such page.
+_CATALOG = "https://www.tensorflow.org/datasets/catalog/"
 _PAIRS = 1000  # pairs that look alike are counted so far
 
 
@@ -144,7 +146,7 @@ def _about(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     return {
         "description": " ".join((info.description or "").split()),
         "citation": (info.citation or "").strip(),
-        "homepage": info.homepage if metadata.get("config") else "",
+        "homepage": "" if (info.homepage or "").startswith(_CATALOG) else info.homepage,
         "license": info.redistribution_info.license or "",
         "config": page.json_lines(metadata["config"]) if metadata.get("config") else "",
         "archives": metadata.get("archives", []),

@@ -1,0 +1,61 @@
+import types
+
+import numpy as np
+import pytest
+
+from voc_seg_tfrecord.report.choose import MOST, NUM, choose, least_common
+
+
+def split(images, objects=()):
+    """The facts of a split whose images have these classes, of three."""
+    present = np.zeros((len(images), 256), bool)
+    for number, labels in enumerate(images):
+        present[number, list(labels)] = True
+    stats = types.SimpleNamespace(class_names=("background", "a", "b"), ids=())
+    found = np.array(objects, np.int64).reshape(-1, 5)
+    return types.SimpleNamespace(present=present, stats=stats, objects=found, problems=())
+
+
+def chosen(facts, num=None, seed=0):
+    return choose(facts, 0, [], [], num=num, seed=seed)
+
+
+def test_a_gallery_has_no_example_twice_and_its_seed_decides():
+    facts = {"train": split([(0,)] * 100), "validation": split([(0,)] * 5)}
+    gallery = chosen(facts).gallery
+    assert len(set(gallery["train"])) == NUM
+    assert gallery["train"] == sorted(gallery["train"])
+    assert gallery["validation"] == [0, 1, 2, 3, 4]
+    assert chosen(facts).gallery == gallery
+    assert chosen(facts, seed=1).gallery != gallery
+    assert chosen({"train": facts["train"]}).gallery["train"] == gallery["train"]
+
+
+@pytest.mark.parametrize("splits", [20, 500])
+def test_many_splits_share_the_examples_of_all_galleries(splits):
+    facts = {f"s{n}": split([(0,)] * 30) for n in range(splits)}
+    assert sum(map(len, chosen(facts).gallery.values())) <= MOST
+    assert len(chosen(facts, num=2).gallery["s0"]) == 2
+
+
+def test_least_common_classes_leave_out_background_and_what_is_nowhere():
+    facts = {"train": split([(0, 1, 255), (1,)]), "validation": split([(1,), (1,)])}
+    assert least_common(facts, 0) == [1]
+    assert chosen(facts).rare[0][0] == 1
+    assert len(chosen(facts).rare[0][1]) == 4
+
+
+def test_the_largest_objects_are_those_of_the_largest_share_and_the_smallest_of_fewest_pixels():
+    rows = [(0, 1, 1, 50, 100), (0, 2, 2, 400, 1000), (1, 1, 1, 3, 1000), (1, 2, 2, 4, 8)]
+    found = chosen({"train": split([(1, 2)] * 2, rows)})
+    assert [(o.place, o.number, o.pixels) for o in found.largest][:2] == [
+        (("train", 0), 1, 50),
+        (("train", 1), 2, 4),
+    ]
+    assert [o.pixels for o in found.smallest] == [3, 4, 50, 400]
+
+
+def test_a_split_without_examples_is_no_error():
+    found = chosen({"train": split([])})
+    assert found.gallery == {"train": []}
+    assert found.rare == found.largest == []
