@@ -64,7 +64,7 @@ def test_all_images_of_2007_are_in_2012_under_other_names():
 
 
 def test_an_unknown_list_is_answered_with_the_known_ones():
-    with pytest.raises(ConfigError, match=r"no such list\n.*semi_1_16"):
+    with pytest.raises(ConfigError, match=r"no such list; did you mean .*\n.*semi_1_16"):
         named_lists.ids("semi_1_3")
 
 
