@@ -1,6 +1,7 @@
 """Lists the files of a folder and its sub-folders by id, on disk or in a bucket."""
 
 from collections.abc import Collection, Iterator
+import errno
 import os
 import posixpath
 
@@ -107,6 +108,8 @@ def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str,
                 if not entry.name.startswith(".") and (known or is_folder):
                     yield entry.name, is_folder
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise  # it is nothing about the folder; see `storage`
         raise LayoutError(
             folder,
             found=f"this folder cannot be listed: {error.strerror or error}",
