@@ -2,6 +2,7 @@ import errno
 import json
 
 import pytest
+from support import hugging_face
 from support.building import examples
 import tensorflow_datasets as tfds
 
@@ -46,6 +47,13 @@ def test_every_export_has_a_card_and_a_croissant_file(sample, tmp_path, layout):
     said = json.loads((tmp_path / "x" / "croissant.json").read_text())
     assert said["datePublished"] == "2024-05-31"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_the_splits_are_those_of_the_card_and_hugging_face_finds_them(sample, tmp_path):
+    assert export(sample, tmp_path / "x", "--layout", "parquet") == 0
+    loaded = hugging_face.load(tmp_path / "x")
+    counts = {name: split.num_examples for name, split in sample.info.splits.items()}
+    assert {name: len(rows) for name, rows in loaded.items()} == counts
 
 
 def test_a_day_that_is_none_is_a_wrong_call(sample, tmp_path, capsys):

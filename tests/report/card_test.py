@@ -116,6 +116,25 @@ def test_own_data_say_nothing_of_voc_and_only_what_their_owner_said(tmp_path):
     assert "catalog" not in text
 
 
+def test_nothing_that_an_owner_says_is_more_than_text(tmp_path):
+    config = VocSegConfig(
+        name="mine",
+        description="---\n# One\n<script>alert(1)</script>\n\n==\n| a | b |",
+        citation="```\n</pre><b>",
+        homepage="https://example.org/><script>",
+        license="<img src=x onerror=alert(1)>",
+        class_names=[f"class {n}" for n in range(21)],
+        splits={"train": "train"},
+    )
+    text = written(build(tmp_path, config, DUMMY_DATA / "VOCdevkit" / "VOC2012"))
+    tokens = PARSER.parse(read(text)[1])
+    inline = [child for token in tokens for child in token.children or ()]
+    assert not [token for token in [*tokens, *inline] if token.type.startswith("html")]
+    headings = [tokens[n + 1].content for n, t in enumerate(tokens) if t.type == "heading_open"]
+    assert headings[0] == "mine"
+    assert len(headings) == len(set(headings)) == 8
+
+
 def test_a_release_carries_its_own_citation(tmp_path):
     config = VocSegConfig(name="part", release="2012", strict=False)
     text = written(build(tmp_path, config, DUMMY_DATA))

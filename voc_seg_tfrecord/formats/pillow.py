@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import io
+import warnings
 
 import numpy as np
 from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
@@ -180,7 +181,8 @@ def is_turned(file: File) -> bool:
     if kind_of(file.data) is Kind.PNG and not any(kind in file.data for kind in _PNG_TEXTS):
         return False  # Pillow decodes a PNG to see whether such a chunk follows the pixels
     try:
-        return image.getexif().get(_ORIENTATION) in _TURNS
+        with warnings.catch_warnings(action="ignore"):  # of damage, which is removed
+            return image.getexif().get(_ORIENTATION) in _TURNS
     except Exception:  # whatever the damage leads Pillow to
         return True
 

@@ -10,7 +10,6 @@ References:
 from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import json
-import posixpath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,16 +29,12 @@ from voc_seg_tfrecord.features import (
     TILE,
     WIDTH,
 )
-from voc_seg_tfrecord.formats import metadata, png
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.interop import cells
 from voc_seg_tfrecord.interop.files import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BYTES, PATH = "bytes", "path"
-"""The parts of an image or mask."""
 
 _ORDER = (
     *(IMAGE, FILENAME, HEIGHT, WIDTH, MASK, LABEL, LABELS, *TILE),
@@ -100,10 +95,10 @@ def _column(name: str, feature: Any, where: str) -> Column:
     import pyarrow as pa
 
     if isinstance(feature, tfds.features.Image):
-        kind = pa.struct({BYTES: pa.binary(), PATH: pa.string()})
+        kind = pa.struct({cells.BYTES: pa.binary(), cells.PATH: pa.string()})
         # A grey JPEG too is read as TFDS reads it: as `[H, W, 3]`.
         mode = {"mode": "RGB"} if feature.shape[-1] == 3 else {}
-        make = _photo if name == IMAGE else _mask(name)
+        make = cells.photo if name == IMAGE else cells.mask(name)
         return Column(name, kind, {**mode, "_type": "Image"}, make, is_image=True)
     if isinstance(feature, tfds.features.Sequence):
         inner = feature.feature
@@ -114,7 +109,7 @@ def _column(name: str, feature: Any, where: str) -> Column:
             name, pa.list_(kind), _list(description), lambda r, _: [*map(convert, r.get(name, ()))]
         )
     kind, description, convert = _scalar(name, feature, where)
-    return Column(name, kind, description, lambda r, where: convert(_one(r, name, where)))
+    return Column(name, kind, description, lambda r, where: convert(cells.one(r, name, where)))
 
 
 def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Column:
@@ -187,41 +182,3 @@ def _scalar(
 
 def _value(kind: str) -> dict[str, str]:
     return {"dtype": kind, "_type": "Value"}
-
-
-def _photo(record: Record, where: str) -> dict[str, Any]:
-    data = metadata.unturned(File(_one(record, IMAGE, where), where))
-    return {BYTES: data, PATH: posixpath.basename(_filename(record, where))}
-
-
-def _mask(name: str) -> Callable[[Record, str], dict[str, Any]]:
-    def value(record: Record, where: str) -> dict[str, Any]:
-        file = File(_one(record, name, where), f"{where}, {name}")
-        header = png.read_header(file)
-        if (header.depth, header.color) != (8, png.ColorType.GREY):
-            raise RecordError(
-                file.where,
-                found=header.describe(),
-                expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
-                remedy="build the dataset again with this package",
-            )
-        stem = posixpath.basename(image_id(_filename(record, where)))
-        return {BYTES: file.data, PATH: f"{stem}.png"}
-
-    return value
-
-
-def _filename(record: Record, where: str) -> str:
-    return _one(record, FILENAME, where).decode()
-
-
-def _one(record: Record, name: str, where: str) -> Any:
-    values = record.get(name, ())
-    if len(values) != 1:
-        raise RecordError(
-            where,
-            found=f"{len(values)} values in {name}",
-            expected="one value",
-            remedy="build the dataset again",
-        )
-    return values[0]

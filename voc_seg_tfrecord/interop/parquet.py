@@ -14,7 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import IMAGE
-from voc_seg_tfrecord.interop import columns
+from voc_seg_tfrecord.interop import cells, columns
 from voc_seg_tfrecord.interop.columns import Column
 from voc_seg_tfrecord.interop.files import Record
 
@@ -122,11 +122,11 @@ def _row_groups(
     images = [column.name for column in described if column.is_image]
     for where, record in records:
         row = {column.name: column.value(record, where) for column in described}
-        length = sum(len(row[name][columns.BYTES]) for name in images)
+        length = sum(len(row[name][cells.BYTES]) for name in images)
         if group.rows and (group.size + length > GROUP_BYTES or group.rows == GROUP_ROWS):
             yield group.table(), group.turned
             group = _Group(schema)
-        group.add(row, length, turned=row[IMAGE][columns.BYTES] is not record[IMAGE][0])
+        group.add(row, length, turned=row[IMAGE][cells.BYTES] is not record[IMAGE][0])
     if group.rows:
         yield group.table(), group.turned
 

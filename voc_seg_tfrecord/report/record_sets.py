@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.features import INSTANCES, MASK
-from voc_seg_tfrecord.interop import columns, parquet
+from voc_seg_tfrecord.interop import cells, columns, parquet
 from voc_seg_tfrecord.interop.columns import Column
 from voc_seg_tfrecord.labels import VOID
 
@@ -42,7 +42,7 @@ def _field(split: str, column: Column) -> "mlc.Field":
     place = f"{split}/{column.name}"
     common = {"id": place, "name": column.name, "description": _SAID.get(column.name)}
     if column.is_image:
-        source = _source(split, column.name, columns.BYTES)
+        source = _source(split, column.name, cells.BYTES)
         return mlc.Field(**common, data_types=[mlc.DataType.IMAGE_OBJECT], source=source)
     if not pa.types.is_list(column.type):
         kind = _kind(column.type)
