@@ -62,6 +62,7 @@ def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
         "export {folder} --layout voc --out {out}/tree",
         "export {folder} --layout deeplab --out {out}/records",
         "export {folder} --layout parquet --out {out}/parquet",
+        "export {folder} --layout coco-panoptic --out {out}/coco",
         "report {folder} --card {out}/card",
         "evaluate {folder}@train --predictions {predictions}",
     ],

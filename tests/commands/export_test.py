@@ -16,7 +16,7 @@ def export(sample, out, *words):
 
 def test_an_unknown_layout_is_a_wrong_call(sample, tmp_path, capsys):
     with pytest.raises(SystemExit) as caught:
-        export(sample, tmp_path / "x", "--layout", "coco")
+        export(sample, tmp_path / "x", "--layout", "yolo")
     assert caught.value.code == 2
     assert "deeplab" in capsys.readouterr().err
 
@@ -40,7 +40,7 @@ def test_each_split_has_the_number_of_shards_asked_for(sample, tmp_path):
     assert len(list((tmp_path / "x").glob("*.tfrecord"))) == 6
 
 
-@pytest.mark.parametrize("layout", ["raw", "deeplab", "voc", "parquet"])
+@pytest.mark.parametrize("layout", ["raw", "deeplab", "voc", "parquet", "coco-panoptic"])
 def test_every_export_has_a_card_and_a_croissant_file(sample, tmp_path, layout):
     assert export(sample, tmp_path / "x", "--layout", layout, "--published", "2024-05-31") == 0
     assert (tmp_path / "x" / "README.md").read_text().startswith("---\npretty_name: ")

@@ -34,7 +34,7 @@ def opened(folder):
     return dataset, issues.errors, issues.warnings
 
 
-@pytest.mark.parametrize("layout", ["parquet", "voc", "raw", "deeplab"])
+@pytest.mark.parametrize("layout", ["parquet", "voc", "coco-panoptic", "raw", "deeplab"])
 def test_a_file_is_valid_and_lacks_only_what_nobody_has_said(sample, tmp_path, layout):
     _, errors, warnings = opened(exported(sample, tmp_path / "out", layout))
     assert not errors
@@ -68,7 +68,7 @@ def test_a_release_has_the_date_of_its_archive(tmp_path):
     assert json.loads((folder / "croissant.json").read_text())["datePublished"] == "2012-05-11"
 
 
-@pytest.mark.parametrize("layout", ["parquet", "voc", "raw", "deeplab"])
+@pytest.mark.parametrize("layout", ["parquet", "voc", "coco-panoptic", "raw", "deeplab"])
 def test_each_file_of_an_export_has_its_size_and_digest(sample, tmp_path, layout):
     folder = exported(sample, tmp_path / "out", layout)
     said = {
@@ -85,7 +85,7 @@ def test_each_file_of_an_export_has_its_size_and_digest(sample, tmp_path, layout
         data = there[name].read_bytes()
         assert (size, digest) == (f"{len(data)} B", hashlib.sha256(data).hexdigest())
     rest = set(there) - set(said)
-    assert bool(rest) == (layout == "voc")
+    assert bool(rest) == (layout in ("voc", "coco-panoptic"))
     if rest:
         subprocess.run(["sha256sum", "--status", "-c", "SHA256SUMS"], cwd=folder, check=True)
         listed = {line.split("  ", 1)[1] for line in there["SHA256SUMS"].read_text().splitlines()}
@@ -140,7 +140,7 @@ def test_a_built_dataset_is_described_by_the_files_that_it_has(sample, tmp_path)
         assert one["sha256"] == hashlib.sha256(data).hexdigest()
 
 
-@pytest.mark.parametrize("layout", ["parquet", "voc"])
+@pytest.mark.parametrize("layout", ["parquet", "voc", "coco-panoptic"])
 def test_a_file_is_the_same_wherever_and_whenever_it_is_written(tmp_path, layout):
     texts = []
     for place in ("here", "there"):

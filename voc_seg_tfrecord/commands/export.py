@@ -1,4 +1,4 @@
-"""Writes a built dataset as plain TFRecords, as a VOC tree or as Parquet files.
+"""Writes a built dataset as plain TFRecords, Parquet files, a VOC tree or a COCO panoptic tree.
 
 A card (README.md) and a Croissant file (croissant.json) lie beside each of them.
 """
@@ -12,7 +12,7 @@ from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.interop.export import LayoutName, export
 
-SUMMARY = "write a built dataset as plain TFRecords, a VOC tree or Parquet files"
+SUMMARY = "write a built dataset as TFRecords, Parquet, a VOC tree or a COCO panoptic tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
 
 
@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to write. raw: TFRecords with pixels in image_raw and label_raw; deeplab: "
         "TFRecords with DeepLab's features, image/encoded and others; voc: a tree with "
         "JPEGImages, SegmentationClass and ImageSets; parquet: every feature as a column, as "
-        "Hugging Face's datasets.load_dataset(FOLDER) reads them",
+        "Hugging Face's datasets.load_dataset(FOLDER) reads them; coco-panoptic: images, PNGs of "
+        "segment ids and a JSON file per split",
     )
     parser.add_argument(
         "--out", required=True, metavar="FOLDER", help="folder to write; must be new or empty"

@@ -12,6 +12,7 @@ from voc_seg_tfrecord import staging, storage
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, LABEL, MASK, WIDTH
 from voc_seg_tfrecord.interop import (
+    coco,
     columns,
     names,
     parquet,
@@ -22,7 +23,7 @@ from voc_seg_tfrecord.interop import (
 from voc_seg_tfrecord.interop.files import Record, parse
 from voc_seg_tfrecord.storage import PathLike
 
-LayoutName = Literal["raw", "deeplab", "voc", "parquet"]
+LayoutName = Literal["raw", "deeplab", "voc", "parquet", "coco-panoptic"]
 
 _NEEDED = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
 _WITHOUT_MASKS = ("raw", "parquet")  # layouts that need none
@@ -58,7 +59,8 @@ def export(
         `width`, `name`; where images have a label or nothing in place of a mask, `label` (an
         integer) or nothing; `deeplab`: TFRecords with DeepLab's features, the image's own bytes;
         `voc`: JPEGImages (the images' own bytes), palette masks, lists, `class_names.txt`;
-        `parquet`: every feature as a column, as Hugging Face's `datasets` reads them.
+        `parquet`: every feature as a column, as Hugging Face's `datasets` reads them;
+        `coco-panoptic`: images, PNGs of segment ids and a JSON file per split.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
       finish: is called with the folder of the complete export, before it is moved to its place,
@@ -144,6 +146,9 @@ def _write_split(
     )
     if layout == "voc":
         voc_tree.write(_single(builder, records), folder, split)
+    elif layout == "coco-panoptic":
+        turned = coco.write(_single(builder, records), folder, split, coco.categories(builder))
+        return [_turned(split, turned)] if turned else []
     elif layout == "parquet":
         turned = parquet.write(
             records,
@@ -162,7 +167,7 @@ def _write_split(
 def _turned(split: str, count: int) -> str:
     images = "1 image was" if count == 1 else f"{count} images were"
     return (
-        f"{split}: {images} written without EXIF, XMP and texts, because `datasets` would rotate "
+        f"{split}: {images} written without EXIF, XMP and texts, because readers would rotate "
         "as they say, away from the mask; the compressed pixels are the same"
     )
 

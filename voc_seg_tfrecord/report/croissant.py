@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import about
-from voc_seg_tfrecord.report import card, record_sets
+from voc_seg_tfrecord.report import card, files, record_sets
 from voc_seg_tfrecord.report.files import SUMS, DataFile
 from voc_seg_tfrecord.report.summary import Summary
 
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 NAME = "croissant.json"
 """The name of the file."""
 
-_FOLDERS = ("JPEGImages", "SegmentationClass", "SegmentationObject")
+_IN_SETS = {
+    "voc": r"(JPEGImages|SegmentationClass|SegmentationObject)/()",
+    "coco-panoptic": r"(images/[^/]+|annotations/panoptic_[^/]+)/()",
+    "parquet": r"(data)/(\w+-)\d{5}-of-\d{5}\.parquet",
+}
+"""Which files of a layout are a set: its folder, and what their names begin with."""
 
 
 def write(
@@ -74,13 +79,11 @@ def _distribution(
 
     sets: dict[str, set[str]] = {}
     for file in found:
-        folder = file.path.partition("/")[0]
-        if layout == "voc" and folder in _FOLDERS:
-            sets.setdefault(f"{folder}/*", set()).add(file.kind)
+        pattern = _pattern(layout, file.path)
+        if pattern:
+            sets.setdefault(pattern, set()).add(file.kind)
+        if pattern and layout in files.TREES:
             continue
-        if layout == "parquet":
-            split = re.sub(r"-\d{5}-of-\d{5}", "-*", file.path)
-            sets.setdefault(split, set()).add(file.kind)
         yield mlc.FileObject(
             id=file.path,
             name=file.path,
@@ -96,3 +99,10 @@ def _distribution(
         yield mlc.FileSet(
             id=pattern, name=pattern, includes=[pattern], encoding_formats=sorted(kinds)
         )
+
+
+def _pattern(layout: str, path: str) -> str:
+    """Returns the pattern of the set that a file belongs to; empty if it belongs to none."""
+    found = re.match(_IN_SETS.get(layout, r"(?!)"), path)
+    ending = ".parquet" if layout == "parquet" else ""
+    return f"{found[1]}/{found[2]}*{ending}" if found else ""

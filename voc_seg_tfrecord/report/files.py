@@ -7,6 +7,9 @@ import os
 
 from etils import epath
 
+TREES = ("voc", "coco-panoptic")
+"""Layouts of many files."""
+
 SUMS = "SHA256SUMS"
 """The file of digests in a tree of many files, as `sha256sum -c` reads it."""
 

@@ -34,7 +34,7 @@ def beside_export(
     """
     summary = summarize(builder, progress=progress)
     found = files.find(folder)
-    if layout == "voc":
+    if layout in files.TREES:
         found.append(files.write_sums(folder, found))
     _write(builder, summary, folder, layout, found, published)
 
