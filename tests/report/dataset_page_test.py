@@ -6,11 +6,13 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import browser, doctoring, tiled
+from support.building import build
+from support.paths import DUMMY_DATA
 from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VOC_CLASSES, report
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, report
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError
@@ -158,6 +160,21 @@ def test_the_class_under_the_pointer_is_named(page):
         assert {"background", "dog", "person", "void"} <= seen
 
 
+def test_the_class_under_the_pointer_is_named_too_where_an_image_has_many(hostile):
+    with browser.opened(hostile, viewport={"width": 1280, "height": 800}) as window:
+        card = window.locator("#examples .card").first
+        assert card.locator(".chips li:visible").count() == 9  # the ninth says how many more
+        frame = card.locator(".frame")
+        frame.scroll_into_view_if_needed()
+        box = frame.bounding_box()
+        seen = set()
+        for across in range(30):
+            window.mouse.move(box["x"] + box["width"] * (across + 1) / 32, box["y"] + 60)
+            seen.add(card.locator(".here").text_content())
+        assert "" not in seen
+        assert len(seen) > 8
+
+
 def test_a_class_that_a_split_lacks_is_marked_in_words(page):
     text = page.read_text()
     assert "Split test has no image of" in text
@@ -208,7 +225,23 @@ def test_a_damaged_record_is_a_finding_and_the_rest_is_counted(sample, tmp_path)
         assert background.nth(5).text_content() == "1"  # of train: one of two is damaged
 
 
-def test_images_alone_and_images_with_one_label_have_a_page_too(tmp_path):
+def test_images_alone_have_a_page_of_sizes_and_examples(tmp_path):
+    part = VocSegConfig(name="part", release="2012_test", strict=False)
+    dataset = build(tmp_path, part, DUMMY_DATA)
+    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
+        assert window.noise == []
+        headings = window.locator("h2").all_text_contents()
+        assert headings == [
+            "Findings",
+            "Splits",
+            "Sizes",
+            "Examples",
+            "Appendix: what a paper should say",
+        ]
+        assert window.locator("#examples img").count() == 1
+
+
+def test_images_with_one_label_each_are_counted_by_class(tmp_path):
     images, _ = arrays(4, 2)
     labelled = voc_seg_tfrecord.from_arrays(
         images, labels=[0, 1, 1, 1], name="labelled", class_names=["ok", "bad"], data_dir=tmp_path

@@ -123,7 +123,9 @@ def _number(value: int) -> str:
 
 
 def _percent(value: float) -> str:
-    if 0 < value < 0.0001:
+    if not value:
+        return "0 %"
+    if value < 0.0001:
         return "<0.01 %"
     return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
 
