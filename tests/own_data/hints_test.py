@@ -84,7 +84,7 @@ def test_a_tree_with_vocs_own_lists_is_told_which_release_it_is(
 ):
     root = write_small_tree(tmp_path / "VOC2012", 8)
     ids = (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split()
-    known = official_splits.Split("2012", "train", 8, id_list_sha256(ids), "")
+    known = official_splits.Split("2012", "train", (8,), id_list_sha256(ids), "")
     monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
     _, printed = dry_run(root, capsys, *words)
     assert "The lists are those of VOC2012" in printed.out + printed.err
@@ -93,7 +93,7 @@ def test_a_tree_with_vocs_own_lists_is_told_which_release_it_is(
 
 def test_a_tree_whose_ids_only_resemble_a_release_is_none(tmp_path, capsys, monkeypatch):
     root = write_small_tree(tmp_path / "VOC2012", 8)
-    known = official_splits.Split("2012", "train", 8, id_list_sha256(["other"]), "")
+    known = official_splits.Split("2012", "train", (8,), id_list_sha256(["other"]), "")
     monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
     _, printed = dry_run(root, capsys, "--class_names", "voc")
     assert "The lists are those of" not in printed.out
