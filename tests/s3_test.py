@@ -1,4 +1,7 @@
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from support.building import build, records
@@ -6,7 +9,7 @@ from support.paths import DUMMY_DATA
 from support.tfds_build import tfds_build
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord import VocSegConfig, sums
 
 moto_server = pytest.importorskip("moto.server")
 s3fs = pytest.importorskip("s3fs")
@@ -25,7 +28,104 @@ def endpoint(monkeypatch):
     files.mkdir("voc")
     files.put(f"{DUMMY_DATA}/", "voc/devkit/", recursive=True)
     yield f"http://{host}:{port}"
+    files.rm("voc", recursive=True)  # the buckets of a process are those of all its servers
     server.stop()
+
+
+def command(endpoint, *words, status=0):
+    """Runs the command line in a process of its own; returns its report, or its errors."""
+    done = subprocess.run(
+        [sys.executable, "-m", "voc_seg_tfrecord", *map(str, words)],
+        env={**os.environ, "AWS_ENDPOINT_URL": endpoint},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == status, done.stderr
+    return done.stderr if status else done.stdout
+
+
+@pytest.fixture
+def bucket(endpoint):
+    """The server as a file system of this process."""
+    return s3fs.S3FileSystem(endpoint_url=endpoint, skip_instance_cache=True)
+
+
+FOLDER = "voc/datasets/voc_seg_tfrecord/sample/1.0.0"
+
+
+def test_a_dataset_copied_to_a_bucket_is_read_there_and_copied_back(endpoint, tmp_path):
+    built = build(tmp_path / "built", "sample")
+    said = command(endpoint, "copy", built.data_path, "s3://voc/datasets")
+    assert f"copied to s3://{FOLDER}" in said
+    assert command(endpoint, "verify", f"s3://{FOLDER}") == command(
+        endpoint, "verify", built.data_path
+    )
+    assert command(endpoint, "stats", "sample", "--data_dir", "s3://voc/datasets") == command(
+        endpoint, "stats", built.data_path
+    )
+    command(endpoint, "copy", f"s3://{FOLDER}", tmp_path / "back")
+    back = tfds.builder("voc_seg_tfrecord/sample", data_dir=tmp_path / "back")
+    for split in built.info.splits:
+        assert records(back, split) == records(built, split)
+
+
+IN_PYTHON = f"""
+import tensorflow_datasets as tfds
+
+builder = tfds.builder_from_directory("s3://{FOLDER}")
+print(builder.info.splits["train"].num_examples)
+try:
+    next(iter(builder.as_dataset(split="train")))
+except Exception as error:
+    print(error)
+"""
+
+
+def test_tfds_reads_what_a_bucket_says_of_a_dataset_and_none_of_its_records(endpoint, tmp_path):
+    built = build(tmp_path / "built", "sample")
+    command(endpoint, "copy", built.data_path, "s3://voc/datasets")
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PYTHON],
+        env={**os.environ, "AWS_ENDPOINT_URL": endpoint, "EPATH_USE_TF": "false"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("3\n")
+    assert "File system scheme 's3' not implemented" in done.stdout
+
+
+def test_a_build_into_a_bucket_says_how_to_get_there(endpoint):
+    said = command(endpoint, "build", "--release", "sample", "--data_dir", "s3://voc/d", status=1)
+    assert "voc-seg-tfrecord copy" in said
+
+
+def test_a_copy_that_was_broken_off_is_no_dataset_and_goes_on(endpoint, bucket, tmp_path):
+    built = build(tmp_path / "built", "sample")
+    command(endpoint, "copy", built.data_path, "s3://voc/datasets")
+    names = [path.rpartition("/")[2] for path in bucket.ls(FOLDER)]
+    shard = next(name for name in names if "train" in name)
+    bucket.rm(f"{FOLDER}/dataset_info.json")  # as if it had been stopped before the last files
+    bucket.pipe(f"{FOLDER}/{shard}", b"half")
+    assert "no such dataset" in command(endpoint, "verify", f"s3://{FOLDER}", status=2)
+    said = command(endpoint, "copy", built.data_path, "s3://voc/datasets")
+    assert f"{len(names) - 3} of them were there already" in said
+    command(endpoint, "verify", f"s3://{FOLDER}")
+
+
+def test_another_dataset_in_a_bucket_is_replaced_only_if_that_is_said(endpoint, bucket, tmp_path):
+    built = build(tmp_path / "built", "sample")
+    other = build(tmp_path / "other", "sample")
+    for _ in range(2):  # the same dataset again is no other one
+        command(endpoint, "copy", built.data_path, "s3://voc/datasets")
+    info = (built.data_path / "dataset_info.json").read_text()
+    changed = info + "\n"
+    (other.data_path / "dataset_info.json").write_text(changed)
+    sums.write(other.data_path)
+    said = command(endpoint, "copy", other.data_path, "s3://voc/datasets", status=2)
+    assert "another dataset" in said
+    command(endpoint, "copy", other.data_path, "s3://voc/datasets", "--overwrite")
+    assert bucket.cat(f"{FOLDER}/dataset_info.json").decode() == changed
 
 
 def test_a_tree_in_a_bucket_builds_the_same_records(endpoint, tmp_path):

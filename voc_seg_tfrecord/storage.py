@@ -27,6 +27,8 @@ _ADVICE = {
     errno.EPERM: _RIGHTS,
     errno.EROFS: "name a folder on a disk that can be written",
     errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EPROTONOSUPPORT: "build into a folder on a disk, and copy the dataset: voc-seg-tfrecord "
+    "copy DATASET s3://BUCKET/datasets",
     errno.ENOENT: "see that the path is right, and that nothing removes files meanwhile",
 }
 
@@ -45,6 +47,8 @@ _WORDS = {
     "Permission denied": errno.EACCES,
     "Read-only file system": errno.EROFS,
     "No such file": errno.ENOENT,
+    # TFDS writes shards by TensorFlow's own file system, which has no s3://.
+    "File system scheme 's3' not implemented": errno.EPROTONOSUPPORT,
 }
 
 

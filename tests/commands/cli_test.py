@@ -14,6 +14,7 @@ SHARED = {
     "__init__",
     "about_arguments",
     "arguments",
+    "buckets",
     "build_release",
     "build_tree",
     "class_table",

@@ -12,7 +12,7 @@ from typing import NoReturn
 from absl import logging
 
 from voc_seg_tfrecord import staging, storage
-from voc_seg_tfrecord.commands import completion
+from voc_seg_tfrecord.commands import buckets, completion
 from voc_seg_tfrecord.commands.parser import Parser
 from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
@@ -29,7 +29,7 @@ GROUPS = {
     "make a dataset": ("check", "build", "import_"),
     "look at it": ("list_", "verify", "stats", "leaks", "preview", "report"),
     "score predictions": ("evaluate", "submission"),
-    "give it to others": ("export",),
+    "give it to others": ("export", "copy"),
 }
 """Modules of `voc_seg_tfrecord.commands`, as the help page groups them and in its order."""
 
@@ -60,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         completion.complete(parser)  # prints what may follow, and ends the process
     try:
+        buckets.reach_s3(sys.argv[1:] if argv is None else argv)
         args = parser.parse_args(argv)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
         files = storage.told("a file of this command")
