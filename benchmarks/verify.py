@@ -1,23 +1,29 @@
-"""Times `verify`, `stats` and `leaks` on synthetic trees, each command in a process of its own.
+"""Times the commands that read built data on synthetic trees, each in a process of its own.
 
-    python benchmarks/verify.py FOLDER [--sizes 2913 12031] [--repeats 3]
+    python benchmarks/verify.py FOLDER [--sizes 2913 12031] [--repeats 5] [--only stats ...]
+        [--before CHECKOUT]
 
-The trees are made in FOLDER by make_tree.py and kept there. Prints a Markdown table: median
-seconds, start of Python and TensorFlow included, the ratio to the plain loop over
-`tfds.load` that counts the same pixels, and the largest resident set.
+The trees are made in FOLDER by make_tree.py and kept there, and so are the datasets and the
+predictions. Prints a Markdown table of medians: CPU seconds of all threads, wall seconds, both with
+the start of Python, and the largest resident set. With `--before`, each command also runs with the
+package of another checkout, in turns.
 """
 
 import argparse
+import itertools
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 
 from make_tree import make_tree
+import numpy as np
+from PIL import Image
 
-_CLI = (sys.executable, "-m", "voc_seg_tfrecord")
+_HERE = pathlib.Path(__file__).resolve().parents[1]
 _CONFIG = '{"name": "bench%d", "instance_mask": true, "masks_by": "index"}'
 
 _BUILD = """
@@ -30,51 +36,84 @@ builder.download_and_prepare(
 )
 """
 
-_PLAIN_LOOP = """
-import sys, numpy as np, tensorflow_datasets as tfds
-for dataset in tfds.load(sys.argv[1], data_dir=sys.argv[2]).values():
-    pixels = np.zeros(256, np.int64)
-    for example in dataset.as_numpy_iterator():
-        pixels += np.bincount(example["segmentation_mask"].ravel(), minlength=256)
-"""
 
-
-def run(*command: str) -> tuple[float, float]:
-    """Runs a command; returns its seconds and its largest resident set in MiB."""
+def run(checkout: pathlib.Path, *command: object) -> tuple[float, float, float]:
+    """Runs Python; returns CPU seconds, wall seconds and the largest resident set in MiB."""
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, *map(str, command)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=checkout,  # where `python -m` looks first
+        env={**os.environ, "PYTHONPATH": str(checkout), "TF_CPP_MIN_LOG_LEVEL": "3"},
+    )
     error = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     if status:
         raise RuntimeError(f"{command}: status {status}\n{error.decode()[-2000:]}")
-    return seconds, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, seconds, usage.ru_maxrss / 1024
 
 
-def commands(tree: pathlib.Path, data: pathlib.Path, size: int) -> dict[str, tuple[str, ...]]:
-    """Returns what is timed, by its name in the table."""
+def commands(folder: pathlib.Path, tree: pathlib.Path, size: int) -> dict[str, list[object]]:
+    """Returns what is timed, by its name in the table; `OUT` stands for a path to write to."""
     name = f"voc_seg_tfrecord/bench{size}"
-    at = (name, "--data_dir", str(data))
-    config = ("--config", _CONFIG % size)
+    at = ["--data_dir", folder / "data"]
+    source = ["--source", tree, "--config", _CONFIG % size]
     return {
-        "plain loop over `tfds.load`, pixels only": (
-            sys.executable,
-            "-c",
-            _PLAIN_LOOP,
-            name,
-            str(data),
-        ),
-        "`stats`": (*_CLI, "stats", *at),
-        "`verify`": (*_CLI, "verify", *at),
-        "`verify --source`": (*_CLI, "verify", *at, "--source", str(tree), *config),
-        "`leaks`, train and validation": (
-            *_CLI,
-            "leaks",
-            f"{name}@train",
+        "verify": ["verify", name, *at],
+        "verify --source": ["verify", name, *at, *source],
+        "stats": ["stats", name, *at],
+        "leaks": ["leaks", f"{name}@train", f"{name}@validation", *at],
+        "preview": ["preview", name, *at, "--out", "OUT.png"],
+        "export --layout voc": ["export", name, *at, "--layout", "voc", "--out", "OUT"],
+        "evaluate": [
+            "evaluate",
             f"{name}@validation",
-            *at[1:],
-        ),
+            *at,
+            "--predictions",
+            folder / f"predictions{size}",
+        ],
     }
+
+
+def prepare(folder: pathlib.Path, size: int) -> pathlib.Path:
+    """Makes the tree of a size, builds it and predicts its validation split; returns the tree."""
+    root = make_tree(folder / f"tree{size}", size)
+    tree, data = root.parent, folder / "data"
+    if not (data / f"voc_seg_tfrecord/bench{size}/1.0.0/dataset_info.json").exists():
+        run(_HERE, "-c", _BUILD, _CONFIG % size, tree, data)
+    predictions = folder / f"predictions{size}"
+    if not predictions.exists():
+        predictions.mkdir()
+        for image_id in (root / "ImageSets/Segmentation/val.txt").read_text().split():
+            mask = np.asarray(Image.open(root / "SegmentationClass" / f"{image_id}.png"))
+            Image.fromarray(np.where(mask == 255, 0, mask)).save(predictions / f"{image_id}.png")
+    return tree
+
+
+def compare(
+    folder: pathlib.Path, size: int, names: list[str], checkouts: list[pathlib.Path], repeats: int
+) -> None:
+    """Times commands on one size, in turns, and prints one row for each."""
+    made = commands(folder, prepare(folder, size), size)
+    for name in names:
+        runs: dict[pathlib.Path, list[tuple[float, float, float]]] = {c: [] for c in checkouts}
+        for turn, checkout in itertools.product(range(repeats), checkouts):
+            out = folder / f"out{turn}"
+            words = [str(word).replace("OUT", str(out)) for word in made[name]]
+            runs[checkout].append(run(checkout, "-m", "voc_seg_tfrecord", *words))
+            shutil.rmtree(out, ignore_errors=True)
+            out.with_suffix(".png").unlink(missing_ok=True)
+        medians = [
+            [statistics.median(column) for column in zip(*runs[c], strict=True)] for c in checkouts
+        ]
+        cells = [f"{value:.{2 - which}f}" for which in range(3) for value in _nth(medians, which)]
+        print(f"| {size} | `{name}` | {' | '.join(cells)} |", flush=True)
+
+
+def _nth(rows: list[list[float]], which: int) -> list[float]:
+    return [row[which] for row in rows]
 
 
 def main() -> None:
@@ -82,27 +121,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=[2913, 12031])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
+    names = list(commands(pathlib.Path(), pathlib.Path(), 0))
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
+    parser.add_argument("--before", type=pathlib.Path, help="a checkout to compare with")
     args = parser.parse_args()
-    print("| images | command | s | examples/s | times the plain loop | peak MiB |")
-    print("|---|---|---|---|---|---|")
-    data = args.folder / "data"
+    folder = args.folder.resolve()
+    checkouts = [args.before.resolve(), _HERE] if args.before else [_HERE]
+    columns = [
+        f"{what} {which}".strip()
+        for what in ("CPU s", "wall s", "MiB")
+        for which in ("before", "")[-len(checkouts) :]
+    ]
+    print(f"| images | command | {' | '.join(columns)} |")
+    print("|---|---|" + "---:|" * len(columns))
     for size in args.sizes:
-        tree = make_tree(args.folder / f"tree{size}", size).parent
-        if not (data / f"voc_seg_tfrecord/bench{size}/1.0.0/dataset_info.json").exists():
-            row = run(sys.executable, "-c", _BUILD, _CONFIG % size, str(tree), str(data))
-            print(f"| {size} | build, once | {row[0]:.1f} | {size / row[0]:.0f} | | {row[1]:.0f} |")
-        timed = {title: [] for title in commands(tree, data, size)}
-        for _ in range(args.repeats):
-            for title, command in commands(tree, data, size).items():
-                timed[title].append(run(*command))
-        plain = None
-        for title, runs in timed.items():
-            seconds = statistics.median(s for s, _ in runs)
-            peak = max(m for _, m in runs)
-            plain = plain or seconds
-            pace, ratio = f"{size / seconds:.0f}", f"{seconds / plain:.2f}"
-            print(f"| {size} | {title} | {seconds:.1f} | {pace} | {ratio} | {peak:.0f} |")
+        compare(folder, size, args.only, checkouts, args.repeats)
 
 
 if __name__ == "__main__":

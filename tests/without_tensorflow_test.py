@@ -9,6 +9,7 @@ from PIL import Image
 import pytest
 from support.building import build, examples
 from support.paths import DUMMY_DATA, REPOSITORY
+import tensorflow as tf
 
 BEGIN = "from support import no_tensorflow\n"
 
@@ -76,6 +77,18 @@ def test_commands_that_read_a_built_dataset_do_not_need_it(folder, predictions, 
     output, error = run(code, *words)
     assert output or words[0] == "export"
     assert "tensorflow" not in error.lower()
+
+
+def test_a_serialised_tensor_is_read_without_it():
+    code = """
+import sys
+from voc_seg_tfrecord.interop import tensors
+
+print(tensors.pixels(bytes.fromhex(sys.argv[1])).tolist())
+"""
+    assert run(code, tf.io.serialize_tensor([[1, 2, 3], [4, 5, 255]]).numpy().hex())[0] == (
+        "[[1, 2, 3], [4, 5, 255]]\n"
+    )
 
 
 def test_arrays_evaluation_and_data_sources_do_not_need_it(tmp_path):

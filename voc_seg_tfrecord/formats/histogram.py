@@ -4,6 +4,8 @@ Masks are mostly runs of one value. To add up the lengths of the runs takes a fi
 adding one per pixel, which waits for the sum before it at each pixel of a run.
 """
 
+import functools
+
 import numpy as np
 
 from voc_seg_tfrecord.formats import pillow
@@ -21,11 +23,30 @@ def count_values(pixels: np.ndarray) -> np.ndarray:
     return counts
 
 
+def run_ends(*arrays: np.ndarray) -> np.ndarray:
+    """Returns which pixels are the last of a run, row after row, in which no array changes.
+
+    Args:
+      *arrays: masks of one image, uint8 `[H, W]`.
+
+    Returns:
+      Ascending indices into the ravelled arrays, int64 `[N]`; the last one is that of the last
+      pixel.
+    """
+    changes = functools.reduce(np.logical_or, map(_changes, arrays))
+    return np.append(np.flatnonzero(changes), changes.size)
+
+
+def _changes(array: np.ndarray) -> np.ndarray:
+    values = array.ravel()
+    return values[1:] != values[:-1]
+
+
 def _counts(values: np.ndarray) -> np.ndarray:
     """Returns the counts of values uint8 `[N]`."""
     if not values.size:
         return np.zeros(256, np.int64)
-    ends = values[1:] != values[:-1]
+    ends = _changes(values)
     if np.count_nonzero(ends) * _SHORT > values.size:
         return pillow.count_values(values[None])
     last = np.append(np.flatnonzero(ends), values.size - 1)

@@ -7,12 +7,11 @@ import numpy as np
 from voc_seg_tfrecord.errors import RecordError
 from voc_seg_tfrecord.formats.kinds import IMAGES, PNG_SIGNATURE, kind_of
 from voc_seg_tfrecord.formats.limits import MAX_PIXELS
+from voc_seg_tfrecord.interop import tensors
 from voc_seg_tfrecord.interop.files import Record, Value
 from voc_seg_tfrecord.interop.layouts import RecordLayout
 
 _CHANNELS = (1, 3, 4)  # of an image; the fourth is alpha, which is dropped
-_UINT8, _INT32, _INT64 = 4, 3, 9  # types of TensorFlow's tensors
-_DTYPES = {_UINT8: np.uint8, _INT32: np.int32, _INT64: np.int64}
 
 
 def text(record: Record, key: str, where: object) -> str:
@@ -84,7 +83,7 @@ def pixels_or_file(
         return np.frombuffer(data, np.uint8).reshape(shape if shape[2] > 1 else shape[:2])
     if kind_of(data) in IMAGES:
         return data
-    array = _tensor(data)
+    array = tensors.pixels(data)
     if array is not None:
         return _checked(array, f"{where}, feature {key!r}", is_image=is_image)
     raise RecordError(
@@ -140,29 +139,6 @@ def _words(size: tuple[int, ...], *, is_image: bool) -> str:
         return "height x width x channels"
     channels = (size[2:] or (3,)) if is_image else (1,)
     return " x ".join(map(str, (*size[:2], *channels)))
-
-
-def _tensor(data: bytes) -> np.ndarray | None:
-    """Returns the uint8 array of a serialised tensor; None if the bytes are not one.
-
-    `tf.io.serialize_tensor` writes all values as one string of bytes, so nothing larger than
-    the record itself is made of it, whatever shape it claims.
-    """
-    from google.protobuf.message import DecodeError
-    from tensorflow.core.framework import tensor_pb2
-
-    try:
-        tensor = tensor_pb2.TensorProto.FromString(data)
-    except DecodeError:
-        return None
-    shape = [dim.size for dim in tensor.tensor_shape.dim]
-    dtype = _DTYPES.get(tensor.dtype)
-    if dtype is None or len(shape) not in (2, 3) or min(shape) < 1:
-        return None
-    if math.prod(shape) * np.dtype(dtype).itemsize != len(tensor.tensor_content):
-        return None
-    array = np.frombuffer(tensor.tensor_content, dtype).reshape(shape)
-    return array.astype(np.uint8) if array.min() >= 0 and array.max() <= 255 else None
 
 
 def _checked(array: np.ndarray, where: str, *, is_image: bool) -> np.ndarray:

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.audit.dataset import check_features, class_names
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.features import INSTANCES, MASK
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.histogram import count_values
+from voc_seg_tfrecord.formats.histogram import count_values, run_ends
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.stats.figures import Stats
 
@@ -100,13 +100,18 @@ def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
       Number, class and pixels without void of each object, int64 `[N, 3]`, ascending by number.
     """
     # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
-    pairs = (instances.astype(np.uint16) << 8 | mask).ravel()
-    starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
-    lengths = np.diff(np.append(starts, len(pairs)))
-    table = np.bincount(pairs[starts], weights=lengths, minlength=1 << 16).reshape(256, 256)
-    table = table[1:VOID, :VOID].astype(np.int64)
-    rows = np.flatnonzero(table.any(1))
-    return np.stack([rows + 1, table[rows].argmax(1), table[rows].sum(1)], axis=1)
+    last = run_ends(mask, instances)
+    numbers, classes = instances.ravel()[last], mask.ravel()[last]
+    counted = (numbers > 0) & (numbers < VOID) & (classes < VOID)
+    if not counted.any():
+        return np.zeros((0, 3), np.int64)
+    lengths = np.diff(last, prepend=-1)[counted]
+    pairs = numbers[counted].astype(np.int64) * VOID + classes[counted]
+    rows = int(numbers[counted].max()) + 1
+    table = np.bincount(pairs, weights=lengths, minlength=rows * VOID).reshape(rows, VOID)
+    found = np.flatnonzero(table.any(1))
+    objects = [found, table[found].argmax(1), table[found].sum(1)]
+    return np.stack(objects, axis=1).astype(np.int64)
 
 
 def _gather(class_names: tuple[str, ...], counted: Iterable[Counts]) -> Stats:
