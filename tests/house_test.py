@@ -13,7 +13,7 @@ ORDER = re.split(
     """errors wording labels pool features storage staging sums < formats < facts masks < examples
     < trees < configs < interop official own_data < sources about < audit
     < voc_seg_tfrecord_dataset_builder < build_from
-    < arrays pipeline splits stats evaluation < report < commands""",
+    < arrays pipeline splits stats evaluation < sheets cards < report < commands""",
 )
 
 

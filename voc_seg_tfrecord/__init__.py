@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord import stats as stats
     from voc_seg_tfrecord.audit import leaks as leaks
     from voc_seg_tfrecord.audit import verify as verify
-    from voc_seg_tfrecord.report.figure import preview as preview
+    from voc_seg_tfrecord.sheets.figure import preview as preview
 
 _MODULES = {
     "arrays": "arrays",
@@ -51,7 +51,7 @@ _MODULES = {
     "verify": "audit.verify",
 }
 # Functions that import Matplotlib, and the modules that hold them.
-_FUNCTIONS = {"preview": "report.figure"}
+_FUNCTIONS = {"preview": "sheets.figure"}
 
 __version__: str  # read when it is first asked for
 

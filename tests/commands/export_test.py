@@ -6,8 +6,8 @@ from support import hugging_face
 from support.building import examples
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.cards import publish
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.report import publish
 
 
 def export(sample, out, *words):

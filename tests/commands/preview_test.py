@@ -19,8 +19,8 @@ from voc_seg_tfrecord import (
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.report.cell import PANEL
-from voc_seg_tfrecord.report.picture_file import save
+from voc_seg_tfrecord.sheets.cell import PANEL
+from voc_seg_tfrecord.sheets.picture_file import save
 
 
 def preview(sample, out, *words):

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exports and says what was written."""
-    from voc_seg_tfrecord.report import publish
+    from voc_seg_tfrecord.cards import publish
 
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")

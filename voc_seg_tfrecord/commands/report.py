@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         )
     builder = open_built(name, args.data_dir)
     if args.card:
-        from voc_seg_tfrecord.report import publish
+        from voc_seg_tfrecord.cards import publish
 
         for path in publish.of_built(builder, args.card, published=args.published, progress=True):
             print(f"{builder.info.full_name}: {path}")

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.report import contents, drawn, gather, heat, page, thumbna
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.choose import choose
 from voc_seg_tfrecord.report.gather import SplitFacts
-from voc_seg_tfrecord.report.overlay import class_colors
+from voc_seg_tfrecord.sheets.overlay import class_colors
 from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.wording import versions
 

@@ -16,8 +16,8 @@ from voc_seg_tfrecord.own_data.findings import STOPS, Finding, Report
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.offenders import Offenders
-from voc_seg_tfrecord.report.overlay import class_colors
 from voc_seg_tfrecord.report.thumbnails import Shown
+from voc_seg_tfrecord.sheets.overlay import class_colors
 
 _FIRST, _MESSAGES = 3, 50  # of a kind
 

@@ -8,11 +8,11 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.dataset import background, palette
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.report import pick
-from voc_seg_tfrecord.report.cell import Look
-from voc_seg_tfrecord.report.example import count
-from voc_seg_tfrecord.report.overlay import class_colors
-from voc_seg_tfrecord.report.sheet import Group, check_number, sheet
+from voc_seg_tfrecord.sheets import pick
+from voc_seg_tfrecord.sheets.cell import Look
+from voc_seg_tfrecord.sheets.example import count
+from voc_seg_tfrecord.sheets.overlay import class_colors
+from voc_seg_tfrecord.sheets.sheet import Group, check_number, sheet
 
 _NUM, _NUM_OF_CLASS = 9, 1
 

@@ -4,7 +4,7 @@ from support.building import examples
 
 from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.report import pick
+from voc_seg_tfrecord.sheets import pick
 
 ALL = {"train": 3, "validation": 2, "test": 1}
 

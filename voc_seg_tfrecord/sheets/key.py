@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from voc_seg_tfrecord.report import lettering
-from voc_seg_tfrecord.report.lettering import CHIP
+from voc_seg_tfrecord.sheets import lettering
+from voc_seg_tfrecord.sheets.lettering import CHIP
 
 _LINE, _SIZE = 22, 13  # height of a line, and of its letters
 _AFTER = 16  # pixels from one entry to the next

@@ -13,8 +13,8 @@ import yaml
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.memory import from_arrays
-from voc_seg_tfrecord.report import card, publish
-from voc_seg_tfrecord.report.summary import summarize
+from voc_seg_tfrecord.cards import card, publish
+from voc_seg_tfrecord.cards.summary import summarize
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 

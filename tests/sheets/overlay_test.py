@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.report.overlay import class_colors, deepest, overlay, painted, shrink
+from voc_seg_tfrecord.sheets.overlay import class_colors, deepest, overlay, painted, shrink
 
 COLORS = class_colors(0)
 

@@ -6,8 +6,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.report import lettering
-from voc_seg_tfrecord.report.overlay import common_first, contrast, deepest
+from voc_seg_tfrecord.sheets import lettering
+from voc_seg_tfrecord.sheets.overlay import common_first, contrast, deepest
 
 _SIZE = 13
 _HEIGHT, _PAD = 18, 4  # of the box behind a name

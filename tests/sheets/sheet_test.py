@@ -3,11 +3,11 @@ import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.report.cell import PANEL, Look
-from voc_seg_tfrecord.report.example import Example
-from voc_seg_tfrecord.report.lettering import CHIP
-from voc_seg_tfrecord.report.overlay import class_colors
-from voc_seg_tfrecord.report.sheet import MAX_EXAMPLES, Group, sheet
+from voc_seg_tfrecord.sheets.cell import PANEL, Look
+from voc_seg_tfrecord.sheets.example import Example
+from voc_seg_tfrecord.sheets.lettering import CHIP
+from voc_seg_tfrecord.sheets.overlay import class_colors
+from voc_seg_tfrecord.sheets.sheet import MAX_EXAMPLES, Group, sheet
 
 VOC = Look(VOC_CLASSES, class_colors(0), 0)
 

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.report.overlay import painted
+from voc_seg_tfrecord.sheets.overlay import painted
 
 Color = tuple[int, int, int]
 

@@ -10,10 +10,10 @@ from PIL import Image, ImageDraw
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.report import lettering
-from voc_seg_tfrecord.report.cell import Look, cell, width_of
-from voc_seg_tfrecord.report.example import Example
-from voc_seg_tfrecord.report.key import key
+from voc_seg_tfrecord.sheets import lettering
+from voc_seg_tfrecord.sheets.cell import Look, cell, width_of
+from voc_seg_tfrecord.sheets.example import Example
+from voc_seg_tfrecord.sheets.key import key
 
 MAX_EXAMPLES = 600
 """More do not fit on a sheet: it would take gigabytes."""

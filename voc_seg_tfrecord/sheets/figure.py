@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.dataset import open_built
-from voc_seg_tfrecord.report.preview import Wanted, draw
+from voc_seg_tfrecord.sheets.preview import Wanted, draw
 from voc_seg_tfrecord.storage import PathLike
 
 _DPI = 100

@@ -12,11 +12,11 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import about
+from voc_seg_tfrecord.cards import front_matter, markdown
+from voc_seg_tfrecord.cards.summary import Summary
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.features import INSTANCES, LABEL, MASK, OBJECTS
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.report import front_matter, markdown
-from voc_seg_tfrecord.report.summary import Summary
 from voc_seg_tfrecord.wording import versions
 
 NAME = "README.md"

@@ -4,10 +4,10 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import storage
+from voc_seg_tfrecord.cards import card, croissant, files
+from voc_seg_tfrecord.cards.files import DataFile
+from voc_seg_tfrecord.cards.summary import Summary, summarize
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.report import card, croissant, files
-from voc_seg_tfrecord.report.files import DataFile
-from voc_seg_tfrecord.report.summary import Summary, summarize
 from voc_seg_tfrecord.storage import PathLike
 
 _OURS = b"Fingerprint of "  # stands in each card and in each Croissant file

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import LABEL, LABELS
 from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.interop import shards
-from voc_seg_tfrecord.report.example import Example, count, decoded, mask_of, read_at
+from voc_seg_tfrecord.sheets.example import Example, count, decoded, mask_of, read_at
 from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 _LOOKED_AT = 8  # examples of a class that are decoded for each one that is taken

@@ -2,7 +2,7 @@ from markdown_it import MarkdownIt
 import pytest
 from support.published import ODD_NAMES
 
-from voc_seg_tfrecord.report import markdown
+from voc_seg_tfrecord.cards import markdown
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
 

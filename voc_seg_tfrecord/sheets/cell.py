@@ -7,11 +7,11 @@ from PIL import Image
 
 from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.report import lettering
-from voc_seg_tfrecord.report.example import Example
-from voc_seg_tfrecord.report.key import Entry, key
-from voc_seg_tfrecord.report.overlay import common_first, overlay, painted, shrink
-from voc_seg_tfrecord.report.region_names import write_names
+from voc_seg_tfrecord.sheets import lettering
+from voc_seg_tfrecord.sheets.example import Example
+from voc_seg_tfrecord.sheets.key import Entry, key
+from voc_seg_tfrecord.sheets.overlay import common_first, overlay, painted, shrink
+from voc_seg_tfrecord.sheets.region_names import write_names
 
 PANEL = 300
 """The longer side of an image on the sheet, in pixels."""

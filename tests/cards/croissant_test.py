@@ -13,8 +13,8 @@ from support.paths import DUMMY_DATA
 from support.published import odd_names
 
 from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.cards import publish
 from voc_seg_tfrecord.interop.export import export
-from voc_seg_tfrecord.report import publish
 
 
 def exported(builder, folder, layout, **more):

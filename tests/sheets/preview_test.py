@@ -1,9 +1,9 @@
 import pytest
 
 from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.report import example, pick
-from voc_seg_tfrecord.report.preview import Wanted, draw
-from voc_seg_tfrecord.report.sheet import MAX_EXAMPLES
+from voc_seg_tfrecord.sheets import example, pick
+from voc_seg_tfrecord.sheets.preview import Wanted, draw
+from voc_seg_tfrecord.sheets.sheet import MAX_EXAMPLES
 
 
 @pytest.mark.parametrize(

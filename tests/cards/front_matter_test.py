@@ -2,7 +2,7 @@ import pytest
 from support.published import ODD_NAMES
 import yaml
 
-from voc_seg_tfrecord.report import front_matter
+from voc_seg_tfrecord.cards import front_matter
 
 LINES = ["a\nb", "a\x85b", "a\u2028b", "\x7f", "\ufeffx", "a\tb", "\ufffe"]
 

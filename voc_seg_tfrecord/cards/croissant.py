@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import about
-from voc_seg_tfrecord.report import card, files, record_sets
-from voc_seg_tfrecord.report.files import SUMS, DataFile
-from voc_seg_tfrecord.report.summary import Summary
+from voc_seg_tfrecord.cards import card, files, record_sets
+from voc_seg_tfrecord.cards.files import SUMS, DataFile
+from voc_seg_tfrecord.cards.summary import Summary
 
 if TYPE_CHECKING:
     import mlcroissant as mlc
