@@ -4,13 +4,14 @@
         [--only ours floor ...]
 
 Each build is a process of its own, the contenders take turns, and the figures are medians.
-Trees and outputs are put into FOLDER. A tree that is there already is used again. Wall and
+Trees and outputs are put into FOLDER. A tree that is there already is used again. Seconds and
 CPU seconds are those of the build alone, without the start of Python and TensorFlow. The
-column "memory" is the peak of the process's memory minus what it had before the build. The
-last column is the number of bytes written.
+column "added MiB" is the peak of the process's memory minus what it had before the build. This
+package is compared with the floor, which is what TFDS itself takes, and the others with it.
 """
 
 import argparse
+from collections.abc import Sequence
 import importlib
 import json
 import os
@@ -21,17 +22,21 @@ import subprocess
 import sys
 import time
 
-from make_tree import make_tree
+import machine
+from rows import Row, table
+from trees import drawn_tree
 
+FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 CONTENDERS = {
-    "ours": "(a) voc_seg_tfrecord, which decodes each image",
-    "trusted": "(a) with trust_images, which does not",
-    "tutorial": "(b) tutorials' script",
-    "plain_tfds": "(c) plain TFDS builder",
-    "deeplab": "(d) DeepLab's way",
-    "floor": "(e) TFDS from memory, the floor",
-    "copy": "(f) copying the files",
+    "floor": "TFDS writing from memory, the floor",
+    "ours": "`build`",
+    "trusted": "`build --trust_images`",
+    "tutorial": "tutorials' script",
+    "plain_tfds": "plain TFDS builder",
+    "deeplab": "DeepLab's way",
+    "copy": "copying the files",
 }
+OURS, FLOOR = ("ours", "trusted"), "floor"
 BIG_LIMIT = {"tutorial"}
 """Not run on trees with copies unless named, because decoded pixels take 9 times the room."""
 
@@ -83,39 +88,50 @@ def _run(name: str, root: pathlib.Path, folder: pathlib.Path) -> dict[str, float
     return json.loads(result.stdout.splitlines()[-1])
 
 
-def compare(
-    folder: pathlib.Path, pairs: int, copies: int, repeats: int, names: list[str]
-) -> dict[str, dict[str, float]]:
-    """Measures contenders in turns and returns the medians of each."""
-    root = make_tree(folder / f"tree_{pairs}_{copies}", pairs, copies)
+def rows(
+    folder: pathlib.Path,
+    *,
+    pairs: int,
+    repeats: int,
+    copies: int = 1,
+    names: Sequence[str] = tuple(CONTENDERS),
+) -> list[Row]:
+    """Builds in every way, in turns.
+
+    Args:
+      folder: where trees and outputs are put.
+      pairs: different pairs of image and mask.
+      repeats: runs of each.
+      copies: ids per pair.
+      names: some of `CONTENDERS`.
+    """
+    root, total = drawn_tree(folder, pairs, copies), pairs * copies
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for turn in range(repeats):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             runs[name].append(_run(name, root, folder))
             print(f"{name}: {runs[name][-1]}", file=sys.stderr)
-    return {
-        name: {key: statistics.median(run[key] for run in results) for key in results[0]}
-        for name, results in runs.items()
-    }
-
-
-def table(medians: dict[str, dict[str, float]]) -> str:
-    """Formats medians as Markdown. Ratios are wall times divided by ours, and by the floor's."""
-    lines = [
-        "| | wall s | times ours | of the floor | CPU s | memory MB | written MB |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for name, row in medians.items():
-        ratios = [
-            f"{row['wall'] / medians[other]['wall']:.2f}" if other in medians else ""
-            for other in ("ours", "floor")
-        ]
-        memory, written = row["memory"] / 2**20, row["bytes"] / 2**20
-        lines.append(
-            f"| {CONTENDERS[name]} | {row['wall']:.2f} | {' | '.join(ratios)} | {row['cpu']:.2f} "
-            f"| {memory:.0f} | {written:.0f} |"
+    found = []
+    for name, results in runs.items():
+        median = {key: statistics.median(run[key] for run in results) for key in results[0]}
+        figures = {
+            "s": f"{median['wall']:.2f}",
+            "CPU s": f"{median['cpu']:.2f}",
+            "added MiB": f"{median['memory'] / 2**20:.0f}",
+            "written MB": f"{median['bytes'] / 1e6:.0f}",
+        }
+        against = FLOOR if name in OURS else "" if name == FLOOR else OURS[0]
+        found.append(
+            Row(
+                "build" if copies == 1 else f"build, each pair {copies} times",
+                CONTENDERS[name],
+                tuple(total / run["wall"] for run in results),
+                CONTENDERS[against] if against in runs else "",
+                name in OURS,
+                figures,
+            )
         )
-    return "\n".join(lines)
+    return found
 
 
 def main() -> None:
@@ -129,11 +145,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="runs of each (%(default)s)")
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, help="which to run (all)")
     args = parser.parse_args()
+    print(machine.description())
     for copies in args.copies:
         names = args.only or [n for n in CONTENDERS if copies == 1 or n not in BIG_LIMIT]
-        medians = compare(args.folder, args.pairs, copies, args.repeats, names)
-        print(f"\n{args.pairs * copies} images with masks, {args.repeats} runs of each:\n")
-        print(table(medians))
+        found = rows(
+            args.folder, pairs=args.pairs, repeats=args.repeats, copies=copies, names=names
+        )
+        print("\n" + table(found))
 
 
 if __name__ == "__main__":

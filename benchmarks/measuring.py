@@ -1,13 +1,17 @@
-"""Ways of reading, timed in turns and compared in a table; for read.py."""
+"""Ways of reading, timed in turns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
-import itertools
-import resource
 import statistics
 import time
 
+from rounds import cpu_seconds, through
+from rows import Row
 import tensorflow as tf
+from tqdm import tqdm
+
+Seconds = tuple[float, float | None]
+"""Of the clock, and of all cores if that is known."""
 
 
 @dataclasses.dataclass
@@ -15,73 +19,66 @@ class Way:
     """One way of reading.
 
     Attributes:
-      part: of the table.
-      name: of its line.
+      task: what is read.
+      name: of the way.
       read: goes through the data once; if another process does, returns its seconds.
       examples: how many examples that are.
-      against: name of the line that it is compared with.
+      against: name of the way that it is compared with.
+      ours: whether this package's records are read.
+      warm: whether it has gone through the data already.
       seconds: of each round.
-      cpu_seconds: of this process, likewise; 0 for another's.
+      cpu_seconds: likewise, of all cores.
     """
 
-    part: str
+    task: str
     name: str
-    read: Callable[[], float | None]
+    read: Callable[[], Seconds | None]
     examples: int
     against: str = ""
+    ours: bool = True
+    warm: bool = False
     seconds: list[float] = dataclasses.field(default_factory=list)
-    cpu_seconds: list[float] = dataclasses.field(default_factory=list)
+    cpu_seconds: list[float | None] = dataclasses.field(default_factory=list)
 
     def run(self) -> None:
         """Reads once and takes the time."""
-        cpu, start = _cpu(), time.perf_counter()
+        cpu, start = cpu_seconds(), time.perf_counter()
         elsewhere = self.read()
-        self.seconds.append(elsewhere or time.perf_counter() - start)
-        self.cpu_seconds.append(0 if elsewhere else _cpu() - cpu)
+        here = time.perf_counter() - start, cpu_seconds() - cpu
+        wall, used = elsewhere or here
+        self.seconds.append(wall)
+        self.cpu_seconds.append(used)
 
     @property
-    def rate(self) -> float:
-        """The median of examples per second."""
-        return self.examples / statistics.median(self.seconds)
+    def row(self) -> Row:
+        """What it found."""
+        rates = tuple(self.examples / seconds for seconds in self.seconds)
+        figures = {}
+        if None not in self.cpu_seconds:
+            used = 1e3 * statistics.median(self.cpu_seconds) / self.examples
+            figures["CPU ms each"] = f"{used:.2f}"
+        return Row(self.task, self.name, rates, self.against, self.ours, figures)
 
 
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+def take_turns(ways: Sequence[Way], repeats: int) -> list[Row]:
+    """Runs every way once a round, after those that are cold have warmed up."""
+    for way in tqdm([way for way in ways if not way.warm], desc="Warming up"):
+        way.read()
+    for _ in tqdm(range(repeats), desc="Rounds"):
+        for way in ways:
+            way.run()
+    return [way.row for way in ways]
 
 
-def drained(dataset: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
+def drained(dataset: tf.data.Dataset) -> Callable[[], None]:
     """Returns what goes through a dataset without a Python loop."""
 
     def read() -> None:
-        dataset().reduce(0, lambda count, *_: count + 1).numpy()
+        dataset.reduce(0, lambda count, *_: count + 1).numpy()
 
     return read
 
 
-def looped(dataset: Callable[[], tf.data.Dataset]) -> Callable[[], None]:
+def looped(dataset: tf.data.Dataset) -> Callable[[], Seconds]:
     """Returns what takes each example as NumPy arrays into a Python loop."""
-
-    def read() -> None:
-        for _ in dataset().as_numpy_iterator():
-            pass
-
-    return read
-
-
-def table(ways: list[Way]) -> str:
-    """Returns the table of rates."""
-    lines = [
-        "| part | way | examples/s | CPU ms each | ratio | compared with |",
-        "|---|---|---:|---:|---:|---|",
-    ]
-    for part, group in itertools.groupby(ways, lambda way: way.part):
-        members = {way.name: way for way in group}
-        for way in members.values():
-            ratio = f"{way.rate / members[way.against].rate:.2f}" if way.against else ""
-            used = statistics.median(way.cpu_seconds)
-            cpu = f"{1e3 * used / way.examples:.2f}" if used else ""
-            lines.append(
-                f"| {part} | {way.name} | {way.rate:.0f} | {cpu} | {ratio} | {way.against} |"
-            )
-    return "\n".join(lines)
+    return lambda: through(dataset.as_numpy_iterator())

@@ -1,12 +1,12 @@
 """Measures random crops read from tiles against the same crops read from whole images, and disk.
 
-    python benchmarks/tiles.py [--images 200] [--repeats 5] [--crop 384] [--folder FOLDER]
+    python benchmarks/tiles.py [--pairs 200] [--repeats 5] [--crop 384] [--folder FOLDER]
 
 Makes images of 4000 x 3000 pixels that compress as photos do, builds them whole, as PNG tiles and
 as JPEG tiles, and reads crops in each way, image and mask: the tiles themselves and the same
 windows of the whole images, then smaller random crops. From whole images a crop is decoded as far
-as it needs. Every way is run once a round, in turns; what is printed are medians. What an earlier
-run left in FOLDER is used again.
+as it needs. Every way is run once a round, in turns; what is printed are medians. An "image" of
+the table is a crop. What an earlier run left in FOLDER is used again.
 """
 
 import argparse
@@ -14,16 +14,16 @@ import contextlib
 from functools import partial
 import os
 import pathlib
-import statistics
 import sys
 import tempfile
-import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from measuring import Way, drained, table
+import machine
+from measuring import Way, drained, take_turns
 import numpy as np
 from PIL import Image, ImageFilter
+from rows import Row, markdown, table
 import tensorflow as tf
 import tensorflow_datasets as tfds
 from tqdm import tqdm
@@ -32,7 +32,9 @@ from voc_seg_tfrecord import builder_from_tree, pipeline
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.pipeline.decoding import decode_window
 
+FULL, QUICK = {"pairs": 200, "repeats": 5}, {"pairs": 4, "repeats": 2}
 HEIGHT, WIDTH = 3000, 4000
+CROP = 384
 NAMES = ["background", "road", "roof", "tree", "water"]
 FORMS = {
     "whole": {},
@@ -102,14 +104,13 @@ def whole_tiles(builder: tfds.core.DatasetBuilder, count: int) -> tf.data.Datase
 
 
 def build(folder: pathlib.Path, tree: pathlib.Path) -> dict[str, tfds.core.DatasetBuilder]:
-    """Builds what is not there; prints how long it took."""
+    """Builds what is not there."""
     builders = {}
     for form, options in FORMS.items():
         there = folder / "data" / "voc_seg_tfrecord" / form / "1.0.0"
         if there.exists():
             builders[form] = tfds.builder_from_directory(there)
             continue
-        start = time.perf_counter()
         with contextlib.redirect_stdout(sys.stderr):
             builders[form] = builder_from_tree(
                 tree,
@@ -119,7 +120,6 @@ def build(folder: pathlib.Path, tree: pathlib.Path) -> dict[str, tfds.core.Datas
                 masks_by="index",
                 **options,
             )
-        print(f"{form}: built in {time.perf_counter() - start:.0f} s")
     return builders
 
 
@@ -127,56 +127,69 @@ def ways(builders: dict[str, tfds.core.DatasetBuilder], crop: int, few: int) -> 
     """Returns the ways of reading: few crops of whole images, ten times as many of tiles."""
     found = []
     for part, of_whole, of_tiles in (
-        ("512 x 512", same_crops, whole_tiles),
-        (f"random {crop} x {crop}", partial(crops, size=crop), partial(crops, size=crop)),
+        ("crops of large images: tiles of 512 x 512", same_crops, whole_tiles),
+        (
+            f"crops of large images: random {crop} x {crop}",
+            partial(crops, size=crop),
+            partial(crops, size=crop),
+        ),
     ):
-        read = drained(partial(of_whole, builders["whole"], count=few))
+        read = drained(of_whole(builders["whole"], count=few))
         found.append(Way(part, "whole images", read, few))
         for form in ("png", "jpeg"):
-            read = drained(partial(of_tiles, builders[form], count=10 * few))
+            read = drained(of_tiles(builders[form], count=10 * few))
             found.append(Way(part, f"{form} tiles", read, 10 * few, "whole images"))
     return found
+
+
+def rows(
+    folder: pathlib.Path, *, pairs: int, repeats: int, crop: int = CROP, crops_read: int = 0
+) -> list[Row]:
+    """Draws, builds, reads.
+
+    Args:
+      folder: where to work.
+      pairs: how many large images.
+      repeats: rounds.
+      crop: side of random crops.
+      crops_read: how many of whole images in a round; 0, the default, is as many as
+        images, but at least 20.
+    """
+    folder = folder / f"large_{pairs}"
+    if not (folder / "tree").exists():
+        write_tree(folder / "tree", pairs)
+    return take_turns(
+        ways(build(folder, folder / "tree"), crop, crops_read or max(pairs, 20)), repeats
+    )
+
+
+def disk(folder: pathlib.Path, pairs: int) -> str:
+    """Returns the table of bytes."""
+    folder = folder / f"large_{pairs}"
+    files = (folder / "tree").rglob("*.*")
+    sizes = {"folder of JPEG and PNG": sum(file.stat().st_size for file in files)}
+    builders = build(folder, folder / "tree")
+    sizes |= {form: int(builder.info.dataset_size) for form, builder in builders.items()}
+    lines = [["stored as", "MB on disk", "MB per image"]]
+    lines += [[form, f"{n / 1e6:.0f}", f"{n / 1e6 / pairs:.2f}"] for form, n in sizes.items()]
+    return markdown(lines, numbers=(1, 2))
 
 
 def main() -> None:
     """Makes, builds, reads, prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--images", type=int, default=200)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--crop", type=int, default=384, help="size of random crops in tiles")
+    parser.add_argument("--pairs", type=int, default=200, help="large images (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds (%(default)s)")
+    parser.add_argument("--crop", type=int, default=CROP, help="side of random crops (%(default)s)")
     parser.add_argument("--crops", type=int, default=200, help="crops per round from whole images")
     parser.add_argument("--folder", type=pathlib.Path, help="where to work (a temporary folder)")
     args = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = args.folder or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        tree = folder / "tree"
-        if not tree.exists():
-            write_tree(tree, args.images)
-        measure(folder, tree, args)
-
-
-def measure(folder: pathlib.Path, tree: pathlib.Path, args: argparse.Namespace) -> None:
-    """Builds and reads what was drawn."""
-    builders = build(folder, tree)
-    examples = {form: b.info.splits["train"].num_examples for form, b in builders.items()}
-    compared = ways(builders, args.crop, args.crops)
-    loads = []
-    for _ in tqdm(range(args.repeats + 1), desc="rounds"):
-        for way in compared:
-            way.run()
-            loads.append(os.getloadavg()[0])
-    for way in compared:  # the first round warms up
-        way.seconds, way.cpu_seconds = way.seconds[1:], way.cpu_seconds[1:]
-    print(
-        f"{os.cpu_count()} cores, load {statistics.median(loads):.1f}, TensorFlow {tf.__version__}"
-    )
-    print(f"{examples['whole']} images of {WIDTH} x {HEIGHT}, {examples['png']} tiles\n")
-    print(table(compared))
-    print("\n| stored as | MB on disk | MB per image |\n|---|---:|---:|")
-    sizes = {"folder of JPEG and PNG": sum(f.stat().st_size for f in tree.rglob("*.*"))}
-    sizes |= {form: int(builder.info.dataset_size) for form, builder in builders.items()}
-    for form, size in sizes.items():
-        print(f"| {form} | {size / 1e6:.0f} | {size / 1e6 / examples['whole']:.2f} |")
+        print(machine.description(), "\n")
+        sizes = {"crop": args.crop, "crops_read": args.crops}
+        print(table(rows(folder, pairs=args.pairs, repeats=args.repeats, **sizes)))
+        print("\n" + disk(folder, args.pairs))
 
 
 if __name__ == "__main__":

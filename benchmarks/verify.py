@@ -1,16 +1,18 @@
 """Times the commands that read built data on synthetic trees, each in a process of its own.
 
-    python benchmarks/verify.py FOLDER [--sizes 2913 12031] [--repeats 5] [--only stats ...]
+    python benchmarks/verify.py FOLDER [--pairs 2913 12031] [--repeats 5] [--only stats ...]
         [--before CHECKOUT]
 
 The trees are made in FOLDER by make_tree.py and kept there, and so are the datasets and the
-predictions. Prints a Markdown table of medians: CPU seconds of all threads, wall seconds, both with
-the start of Python, and the largest resident set. With `--before`, each command also runs with the
-package of another checkout, in turns.
+predictions. Prints a Markdown table of medians: CPU seconds of all threads, seconds, both with the
+start of Python, and the largest resident set. They are compared with a plain loop over `tfds.load`
+that counts the pixels of each class and nothing more. With `--before`, each command also runs with
+the package of another checkout, and is compared with that. All take turns.
 """
 
 import argparse
-import itertools
+from collections.abc import Sequence
+from functools import partial
 import os
 import pathlib
 import shutil
@@ -19,10 +21,13 @@ import subprocess
 import sys
 import time
 
-from make_tree import make_tree
+import machine
 import numpy as np
 from PIL import Image
+from rows import Row, table
+from trees import drawn_tree
 
+FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 _HERE = pathlib.Path(__file__).resolve().parents[1]
 _CONFIG = '{"name": "bench%d", "instance_mask": true, "masks_by": "index"}'
 
@@ -35,6 +40,15 @@ builder.download_and_prepare(
     download_config=tfds.download.DownloadConfig(manual_dir=sys.argv[2])
 )
 """
+
+_LOOP = """
+import sys, numpy as np, tensorflow_datasets as tfds
+for dataset in tfds.load(sys.argv[1], data_dir=sys.argv[2]).values():
+    pixels = np.zeros(256, np.int64)
+    for example in dataset.as_numpy_iterator():
+        pixels += np.bincount(example["segmentation_mask"].ravel(), minlength=256)
+"""
+_PLAIN = "loop over `tfds.load`, pixels only"
 
 
 def run(checkout: pathlib.Path, *command: object) -> tuple[float, float, float]:
@@ -79,7 +93,7 @@ def commands(folder: pathlib.Path, tree: pathlib.Path, size: int) -> dict[str, l
 
 def prepare(folder: pathlib.Path, size: int) -> pathlib.Path:
     """Makes the tree of a size, builds it and predicts its validation split; returns the tree."""
-    root = make_tree(folder / f"tree{size}", size)
+    root = drawn_tree(folder, size)
     tree, data = root.parent, folder / "data"
     if not (data / f"voc_seg_tfrecord/bench{size}/1.0.0/dataset_info.json").exists():
         run(_HERE, "-c", _BUILD, _CONFIG % size, tree, data)
@@ -92,51 +106,73 @@ def prepare(folder: pathlib.Path, size: int) -> pathlib.Path:
     return tree
 
 
-def compare(
-    folder: pathlib.Path, size: int, names: list[str], checkouts: list[pathlib.Path], repeats: int
-) -> None:
-    """Times commands on one size, in turns, and prints one row for each."""
-    made = commands(folder, prepare(folder, size), size)
+def once(checkout: pathlib.Path, words: list[object], out: pathlib.Path) -> tuple[float, ...]:
+    """Runs a command of the package and removes what it wrote; returns what `run` does."""
+    words = [str(word).replace("OUT", str(out)) for word in words]
+    found = run(checkout, "-m", "voc_seg_tfrecord", *words)
+    shutil.rmtree(out, ignore_errors=True)
+    out.with_suffix(".png").unlink(missing_ok=True)
+    return found
+
+
+def rows(
+    folder: pathlib.Path,
+    *,
+    pairs: int,
+    repeats: int,
+    names: Sequence[str] = ("verify", "verify --source", "stats", "leaks"),
+    before: pathlib.Path | None = None,
+) -> list[Row]:
+    """Times commands, in turns.
+
+    Args:
+      folder: where trees, datasets and predictions are put, and found again.
+      pairs: how many images.
+      repeats: runs of each.
+      names: commands.
+      before: a checkout to compare with.
+    """
+    folder = folder.resolve()
+    made = commands(folder, prepare(folder, pairs), pairs)
+    loop = ["-c", _LOOP, f"voc_seg_tfrecord/bench{pairs}", folder / "data"]
+    ways = {_PLAIN: lambda: run(_HERE, *loop)}
     for name in names:
-        runs: dict[pathlib.Path, list[tuple[float, float, float]]] = {c: [] for c in checkouts}
-        for turn, checkout in itertools.product(range(repeats), checkouts):
-            out = folder / f"out{turn}"
-            words = [str(word).replace("OUT", str(out)) for word in made[name]]
-            runs[checkout].append(run(checkout, "-m", "voc_seg_tfrecord", *words))
-            shutil.rmtree(out, ignore_errors=True)
-            out.with_suffix(".png").unlink(missing_ok=True)
-        medians = [
-            [statistics.median(column) for column in zip(*runs[c], strict=True)] for c in checkouts
-        ]
-        cells = [f"{value:.{2 - which}f}" for which in range(3) for value in _nth(medians, which)]
-        print(f"| {size} | `{name}` | {' | '.join(cells)} |", flush=True)
+        if before:
+            ways[f"`{name}`, before"] = partial(once, before, made[name], folder / "out")
+        ways[f"`{name}`"] = partial(once, _HERE, made[name], folder / "out")
+    runs: dict[str, list[tuple[float, ...]]] = {way: [] for way in ways}
+    for _ in range(repeats):
+        for way, call in ways.items():
+            runs[way].append(call())
+    return [_row(way, found, runs, pairs) for way, found in runs.items()]
 
 
-def _nth(rows: list[list[float]], which: int) -> list[float]:
-    return [row[which] for row in rows]
+def _row(
+    way: str, found: list[tuple[float, ...]], runs: dict[str, list[tuple[float, ...]]], pairs: int
+) -> Row:
+    cpu, wall, peak = map(statistics.median, zip(*found, strict=True))
+    figures = {"s": f"{wall:.1f}", "CPU s": f"{cpu:.2f}", "peak MiB": f"{peak:.0f}"}
+    earlier = f"{way}, before"
+    against = "" if way == _PLAIN else earlier if earlier in runs else _PLAIN
+    rates = tuple(pairs / seconds for _, seconds, _ in found)
+    return Row("look at all examples", way, rates, against, way != _PLAIN, figures)
 
 
 def main() -> None:
-    """Makes the trees, builds them, times the commands in turn, prints the table."""
+    """Parses the command line and prints a table for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[2913, 12031])
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[2913, 12031], help="of the trees")
+    parser.add_argument("--repeats", type=int, default=5, help="runs of each (%(default)s)")
     names = list(commands(pathlib.Path(), pathlib.Path(), 0))
-    parser.add_argument("--only", nargs="+", choices=names, default=names)
+    parser.add_argument("--only", nargs="+", choices=names, default=names, help="commands (all)")
     parser.add_argument("--before", type=pathlib.Path, help="a checkout to compare with")
     args = parser.parse_args()
-    folder = args.folder.resolve()
-    checkouts = [args.before.resolve(), _HERE] if args.before else [_HERE]
-    columns = [
-        f"{what} {which}".strip()
-        for what in ("CPU s", "wall s", "MiB")
-        for which in ("before", "")[-len(checkouts) :]
-    ]
-    print(f"| images | command | {' | '.join(columns)} |")
-    print("|---|---|" + "---:|" * len(columns))
-    for size in args.sizes:
-        compare(folder, size, args.only, checkouts, args.repeats)
+    print(machine.description(), "\n")
+    before = args.before and args.before.resolve()
+    for pairs in args.pairs:
+        found = rows(args.folder, pairs=pairs, repeats=args.repeats, names=args.only, before=before)
+        print(f"{pairs:,} images:\n\n{table(found)}\n")
 
 
 if __name__ == "__main__":

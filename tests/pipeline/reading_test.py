@@ -1,6 +1,8 @@
+import numpy as np
 import tensorflow as tf
 
 from voc_seg_tfrecord.pipeline import reading
+from voc_seg_tfrecord.pipeline.decoding import decode
 from voc_seg_tfrecord.pipeline.selection import select
 
 
@@ -40,3 +42,14 @@ def test_a_shuffled_epoch_holds_every_record_once(sample):
 def test_reading_gives_each_example_its_seed(sample):
     seeds = [tuple(e["seed"].numpy()) for e in reading.read(sample, "train", seed=3)]
     assert len(set(seeds)) == 3
+
+
+def test_examples_read_decoded_are_those_that_are_decoded_afterwards(sample):
+    afterwards = reading.read(sample, "train", seed=3).map(decode)
+    at_once = reading.read(sample, "train", seed=3, decoded=True)
+    assert at_once.element_spec == afterwards.element_spec
+    pairs = list(zip(at_once.as_numpy_iterator(), afterwards.as_numpy_iterator(), strict=True))
+    assert len(pairs) == 3
+    for left, right in pairs:
+        assert left.keys() == right.keys()
+        assert all(np.array_equal(left[name], right[name]) for name in left)

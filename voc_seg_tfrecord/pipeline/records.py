@@ -15,8 +15,10 @@ from voc_seg_tfrecord.features import FILENAME, FILL
 from voc_seg_tfrecord.pipeline.contents import Example
 from voc_seg_tfrecord.wording.near_names import did_you_mean
 
-# As TFDS reads: number of files in turn, records of each, bytes read at once.
-_CYCLE, _BLOCK, _BUFFER = 16, 16, 8 << 20
+_CYCLE, _BLOCK = 16, 16  # as TFDS reads: number of files in turn, records of each
+# Bytes read at once. From a disk, what fits into the processor's cache takes a sixth less time per
+# record than TFDS's 8 MB; from an object store, each read is a request.
+_BUFFER, _REMOTE_BUFFER = 256 << 10, 8 << 20
 
 
 def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -53,11 +55,12 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
     paths, skips, takes = zip(
         *((str(one.filename), one.skip, one.take) for one in instructions), strict=True
     )
+    buffer = _REMOTE_BUFFER if "://" in paths[0] else _BUFFER
     return tf.data.Dataset.from_tensor_slices(
         (list(paths), tf.constant(skips, tf.int64), tf.constant(takes, tf.int64))
     ).interleave(
         lambda path, skip, take: (
-            tf.data.TFRecordDataset(path, buffer_size=_BUFFER).skip(skip).take(take)
+            tf.data.TFRecordDataset(path, buffer_size=buffer).skip(skip).take(take)
         ),
         cycle_length=_CYCLE,
         block_length=_BLOCK,
