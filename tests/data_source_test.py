@@ -1,10 +1,21 @@
 """Reading without TensorFlow: `tfds.data_source` on array_record, with Grain and PyTorch."""
 
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from support.building import build, examples
 
-from voc_seg_tfrecord import arrays
+import voc_seg_tfrecord
+from voc_seg_tfrecord import VocSegConfig, arrays
+from voc_seg_tfrecord.audit import reading
+from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.audit.verify import verify
+from voc_seg_tfrecord.errors import ConfigError, RecordError
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +92,63 @@ class Crops:
     def __getitem__(self, index):
         example = arrays.center_crop_or_pad(self._source[index], 64)
         return example["image"], example["segmentation_mask"]
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    """The sample as TFRecord, with array_record beside it as TFDS's own command makes it."""
+    built = build(tmp_path_factory.mktemp("converted"), "sample")
+    command = [sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "convert_format"]
+    command += ["--dataset_version_dir", built.data_path, "--out_file_format", "array_record"]
+    subprocess.run(command, check=True, capture_output=True)
+    return built.data_path
+
+
+def test_files_that_tfds_has_added_are_read_by_the_registered_builder(converted, builder):
+    again = voc_seg_tfrecord.Builder(data_dir=converted.parents[2], config="sample")
+    found, expected = again.as_data_source(split="train"), builder.as_data_source(split="train")
+    assert len(found) == len(expected) == 3
+    for example, same in zip(found, expected, strict=True):
+        assert example["image/filename"] == same["image/filename"]
+        assert np.array_equal(example["segmentation_mask"], same["segmentation_mask"])
+        assert np.array_equal(example["image"], same["image"])
+
+
+def test_a_dataset_with_added_files_is_not_taken_for_damaged(converted):
+    opened = open_built(str(converted))
+    assert verify(opened).faults == []
+    builder = voc_seg_tfrecord.Builder(data_dir=converted.parents[2], config="sample")
+    assert len(examples(builder, "train")) == 3
+
+
+def test_other_changes_of_the_info_beside_added_files_are_found(converted, tmp_path):
+    copy = tmp_path / "voc_seg_tfrecord" / "sample" / "1.0.0"
+    shutil.copytree(converted, copy)
+    info = copy / "dataset_info.json"
+    text = info.read_text()
+    assert "alternativeFileFormats" in text
+    info.write_text(text.replace('"voc_seg_tfrecord"', '"voc_seg_tfrecore"'))
+    with pytest.raises(RecordError, match="SHA256SUMS"):
+        open_built(str(copy))
+
+
+def test_tfrecord_without_added_files_says_how_to_add_them(sample):
+    with pytest.raises(ConfigError, match="tfrecord, which has no random access") as caught:
+        sample.as_data_source(split="train")
+    command = re.search(r"tfds convert_format --dataset_version_dir (/\S+)", str(caught.value))
+    assert pathlib.Path(command[1]) == pathlib.Path(sample.data_path)
+
+
+@pytest.mark.parametrize("batch_size", [2, -1])
+def test_tfds_own_batches_are_warned_of_as_they_pad_with_background(sample, batch_size):
+    with pytest.warns(reading.PaddedWithBackground, match="0, which is background.*padded_batch"):
+        read = sample.as_dataset(split="train", batch_size=batch_size)
+    mask = (read if batch_size == -1 else next(iter(read)))["segmentation_mask"]
+    assert (mask.numpy()[0, -1, -1] == 0).all()  # what the warning says
+
+
+def test_batches_of_one_example_and_of_tiles_are_not_padded_and_not_warned_of(sample):
+    for batch in sample.as_dataset(split="train", batch_size=1):
+        assert batch["segmentation_mask"].shape[0] == 1
+    tiled = VocSegConfig(name="tiled", class_names=["background", "a"], tile=32)
+    reading.warn_of_padding(tiled, 8)

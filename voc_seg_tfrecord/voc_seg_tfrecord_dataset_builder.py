@@ -9,18 +9,19 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from etils import epath
-import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import about, configs, sources, staging, storage, sums
 from voc_seg_tfrecord import features as names_of
+from voc_seg_tfrecord.audit import reading
+from voc_seg_tfrecord.configs import feature_table
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import serializer, threads
 from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts import tables
-from voc_seg_tfrecord.labels import VOC_POSES, VOID, voc_palette
+from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.official.downloads import TfdsFetcher
 
 
@@ -49,59 +50,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
-        config = self.builder_config
-        names = list(config.built_class_names)
-        if config.task == "images":
-            size = {names_of.HEIGHT: np.int32, names_of.WIDTH: np.int32}
-            return self._dataset_info(_image_features() | size, None)
-        if config.task == "classification":
-            label = {names_of.LABEL: tfds.features.ClassLabel(names=names)}
-            return self._dataset_info(_image_features() | label, names_of.LABEL)
-        features = {
-            names_of.IMAGE: tfds.features.Image(
-                shape=(None, None, 3),
-                encoding_format=config.tile_format if config.tiling else "jpeg",
-                doc="The tile's pixels." if config.tiling else "The file's own bytes.",
-            ),
-            names_of.FILENAME: tfds.features.Text(doc="Name below the image folder."),
-            names_of.HEIGHT: np.int32,
-            names_of.WIDTH: np.int32,
-            names_of.MASK: tfds.features.LabeledImage(
-                labels=names,
-                shape=(None, None, 1),
-                encoding_format="png",
-                doc=f"One class index per pixel; {VOID} is void.",
-            ),
-            names_of.LABELS: tfds.features.Sequence(
-                tfds.features.ClassLabel(names=names),
-                doc="Classes in the mask, ascending, without background and void.",
-            ),
-        }
-        if config.tiling:
-            features |= _tile_features()
-        if config.instance_mask:
-            features[names_of.INSTANCES] = tfds.features.Image(
-                shape=(None, None, 1),
-                encoding_format="png",
-                use_colormap=True,
-                doc=f"One object number per pixel; 0 is background, {VOID} is void.",
-            )
-        if config.mask_sources:
-            features[names_of.MASK_SOURCE] = tfds.features.ClassLabel(
-                names=list(config.mask_sources),
-                doc=f"Who drew the mask: {' or '.join(config.mask_sources.values())}.",
-            )
-        if config.objects:
-            features[names_of.OBJECTS] = tfds.features.Sequence(
-                {
-                    "label": tfds.features.ClassLabel(names=names),
-                    "bbox": tfds.features.BBoxFeature(),
-                    "pose": tfds.features.ClassLabel(names=list(VOC_POSES)),
-                    "is_truncated": np.bool_,
-                    "is_difficult": np.bool_,
-                }
-            )
-        return self._dataset_info(features, names_of.MASK)
+        features, target = feature_table.table(self.builder_config)
+        return self._dataset_info(features, target)
 
     def _dataset_info(self, features: dict[str, Any], target: str | None) -> tfds.core.DatasetInfo:
         config = self.builder_config
@@ -123,6 +73,27 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 **_class_map(config),
             ),
         )
+
+    def as_dataset(
+        self, split: Any = None, *, batch_size: int | None = None, **options: Any
+    ) -> Any:
+        """Reads the dataset as `tf.data`; see TFDS.
+
+        It warns of `batch_size`, which pads masks with background where sizes differ.
+        """
+        if batch_size is not None:
+            reading.warn_of_padding(self.builder_config, batch_size)
+        return super().as_dataset(split, batch_size=batch_size, **options)
+
+    def as_data_source(self, split: Any = None, **options: Any) -> Any:
+        """Reads the dataset with random access, without TensorFlow; see TFDS.
+
+        Raises:
+          ConfigError: if there are no files with random access, such as array_record.
+        """
+        if not self.data_path.exists() or reading.has_random_access(self.info):
+            return super().as_data_source(split, **options)
+        return reading.converted(self.data_path).as_data_source(split, **options)
 
     def download_and_prepare(
         self, *, download_config: tfds.download.DownloadConfig | None = None, **options: Any
@@ -216,23 +187,6 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         from voc_seg_tfrecord.examples import beam
 
         return beam.MakeExamples(split, items, spec, self._beam_folder)
-
-
-def _image_features() -> dict[str, Any]:
-    return {
-        names_of.IMAGE: tfds.features.Image(shape=(None, None, 3)),
-        names_of.FILENAME: tfds.features.Text(),
-    }
-
-
-def _tile_features() -> dict[str, Any]:
-    return {
-        names_of.TILE_IMAGE_ID: tfds.features.Text(doc="The id of the image that was cut."),
-        names_of.TILE_Y: np.int32,
-        names_of.TILE_X: np.int32,
-        names_of.TILE_IMAGE_HEIGHT: np.int32,
-        names_of.TILE_IMAGE_WIDTH: np.int32,
-    }
 
 
 @contextlib.contextmanager
