@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from support.building import build, examples
+import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, arrays
@@ -112,6 +113,23 @@ def test_files_that_tfds_has_added_are_read_by_the_registered_builder(converted,
         assert example["image/filename"] == same["image/filename"]
         assert np.array_equal(example["segmentation_mask"], same["segmentation_mask"])
         assert np.array_equal(example["image"], same["image"])
+
+
+def test_data_source_by_name_finds_added_files_and_says_what_to_do_without_them(
+    converted, sample, monkeypatch
+):
+    for folder in (converted.parents[2], pathlib.Path(sample.data_path).parents[2]):
+        monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(folder))
+        if folder == converted.parents[2]:
+            assert len(tfds.data_source("voc_seg_tfrecord/sample", split="train")) == 3
+        else:
+            with pytest.raises(ValueError, match="tfds convert_format"):
+                tfds.data_source("voc_seg_tfrecord/sample", split="train")
+
+
+def test_a_dataset_that_is_not_built_yet_takes_the_format_that_is_asked_for(tmp_path):
+    new = voc_seg_tfrecord.Builder(data_dir=tmp_path, config="sample", file_format="array_record")
+    assert new.info.file_format.value == "array_record"
 
 
 def test_a_dataset_with_added_files_is_not_taken_for_damaged(converted):

@@ -41,6 +41,13 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     _beam_folder: epath.Path | None = None  # set while a build under Beam runs
     _place: str = ""  # of the dataset, set while it is built beside it
 
+    def __init__(
+        self, *, file_format: str | tfds.core.FileFormat | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        if file_format is not None:
+            reading.choose_format(self, file_format)
+
     if TYPE_CHECKING:  # TFDS says no more than that it is a config
 
         @property

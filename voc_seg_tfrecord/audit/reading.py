@@ -38,6 +38,25 @@ def has_random_access(info: tfds.core.DatasetInfo) -> bool:
     return info.file_format in _FORMAT.with_random_access()
 
 
+def choose_format(builder: tfds.core.DatasetBuilder, file_format: str | _FORMAT) -> None:
+    """Sets the format of a dataset that is not built yet, and looks for that of one that is.
+
+    `tfds.data_source` asks for array_record, whatever the dataset was built in.
+
+    Args:
+      builder: a builder that was opened without a format.
+      file_format: the format that is asked for.
+
+    Raises:
+      ConfigError: if the dataset is built, and not in this format.
+    """
+    wanted = _FORMAT.from_value(file_format)
+    if not (builder.data_path / "dataset_info.json").exists():
+        builder.info.set_file_format(wanted, override=True)
+    elif wanted != builder.info.file_format:
+        _with_one_of({wanted}, builder.data_path)
+
+
 def converted(folder: epath.Path) -> tfds.core.DatasetBuilder:
     """Opens a dataset to which `tfds convert_format` has added files with random access.
 
@@ -49,15 +68,22 @@ def converted(folder: epath.Path) -> tfds.core.DatasetBuilder:
     Raises:
       ConfigError: if it has no such files.
     """
+    return _with_one_of(set(_FORMAT.with_random_access()), folder)
+
+
+def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.DatasetBuilder:
     builder = tfds.builder_from_directory(folder)
-    available = builder.info.available_file_formats()
-    if available & set(_FORMAT.with_random_access()):
+    if builder.info.available_file_formats() & formats:
         return builder
+    found = builder.info.file_format
+    random_access = formats <= set(_FORMAT.with_random_access())
+    wanted = "array_record" if random_access else " or ".join(sorted(f.value for f in formats))
     place = folder if "://" in os.fspath(folder) else os.path.abspath(folder)  # noqa: PTH100
     raise ConfigError(
         folder,
-        found=f"records in the format {builder.info.file_format.value}, which has no random access",
-        expected="array_record, which tfds.data_source reads",
+        found=f"records in the format {found.value}"
+        + (", which has no random access" if found not in _FORMAT.with_random_access() else ""),
+        expected=f"the format {wanted}",
         remedy="add it beside the records that are there: tfds convert_format "
-        f"--dataset_version_dir {place} --out_file_format array_record",
+        f"--dataset_version_dir {place} --out_file_format {wanted}",
     )
