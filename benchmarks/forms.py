@@ -28,15 +28,17 @@ def write(root: pathlib.Path, folder: pathlib.Path) -> tuple[Source, tfds.core.D
         with contextlib.redirect_stdout(sys.stderr):
             export(builder, source.parquet, layout="parquet")
     if not source.tars.exists():
-        _write_tars(source)
+        write_tars(source)
     return source, builder
 
 
-def _write_tars(source: Source) -> None:
+def write_tars(source: Source) -> None:
+    """Writes two tar files, with one half of the pairs each."""
     source.tars.mkdir()
     files = source.files()
     for number, part in enumerate((files[0::2], files[1::2])):
-        with tarfile.open(source.tars / f"{number}.tar", "w") as tar:
+        # Pairs that are repeated are links to one file, and are to be files of their own here.
+        with tarfile.open(source.tars / f"{number}.tar", "w", dereference=True) as tar:
             for pair in part:
                 for path in map(pathlib.Path, pair):
                     tar.add(path, path.name.replace(".", "_", path.name.count(".") - 1))

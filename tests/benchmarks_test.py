@@ -1,7 +1,9 @@
 """The benchmarks run, and compare what they say they compare. No test looks at a time."""
 
 import importlib
+import tarfile
 
+import forms
 import page
 from peers import Source
 import pytest
@@ -99,6 +101,17 @@ def test_pairs_of_a_tree_are_repeated_until_there_are_enough(tmp_path):
     assert len(files) % different == 0
     lists = [(root / f"ImageSets/Segmentation/{name}.txt").read_text() for name in ("train", "val")]
     assert len("".join(lists).split()) == len(files)
+
+
+def test_repeated_pairs_are_complete_files_in_tars(tmp_path):
+    root, _ = trees.repeated_tree(DUMMY_DATA, tmp_path / "tree", 20)
+    source = Source(root, tmp_path)
+    forms.write_tars(source)
+    members = []
+    for path in source.tars.iterdir():
+        with tarfile.open(path) as tar:
+            members += [member for member in tar if member.isreg()]
+    assert len(members) == 2 * len(source.files())
 
 
 def test_a_folder_without_pairs_is_no_tree(tmp_path):
