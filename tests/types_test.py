@@ -26,10 +26,16 @@ OF_OTHERS = ("Builder", "VocSegConfig", "preview Return type is unknown")
 def run(folder, *command):
     """Runs a checker of this environment in a folder that holds no package; returns its output."""
     name, *arguments = command
-    program = shutil.which(name, path=pathlib.Path(sys.executable).parent) or shutil.which(name)
+    # pyright's --verifytypes takes the first `python` of PATH, whatever --pythonpath says.
+    path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+    program = shutil.which(name, path=path)
     assert program, f"{name} is not installed; install '.[test]'"
     return subprocess.run(
-        [program, *arguments], cwd=folder, capture_output=True, text=True, env=os.environ
+        [program, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
     ).stdout
 
 
@@ -87,7 +93,7 @@ def test_the_client_uses_every_public_name():
 
 def test_the_types_of_all_public_names_are_complete(tmp_path):
     command = ("--verifytypes", "voc_seg_tfrecord", "--ignoreexternal", "--outputjson")
-    printed = run(tmp_path, "basedpyright", *command, "--pythonpath", sys.executable)
+    printed = run(tmp_path, "basedpyright", *command)
     result = json.loads(printed)["typeCompleteness"]
     package = pathlib.Path(voc_seg_tfrecord.__file__).parent
     assert pathlib.Path(result["packageRootDirectory"]) == package  # what the tests import

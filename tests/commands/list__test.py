@@ -97,13 +97,19 @@ def test_versions_are_in_the_order_of_their_numbers(data_dir):
     assert [one.version for one in listed(data_dir)] == ["1.0.0", "2.0.0", "10.0.0"]
 
 
-@pytest.mark.parametrize("place", ["file", "s3://no-such-bucket-of-this-test"])
-def test_what_is_no_folder_is_a_wrong_call(tmp_path, capsys, place, monkeypatch):
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("file", "a folder that cannot be read"),
+        ("s3://no-such-bucket-of-this-test", "no s3fs in this environment"),
+    ],
+)
+def test_what_is_no_folder_is_a_wrong_call(tmp_path, capsys, place, found, monkeypatch):
     monkeypatch.setitem(sys.modules, "s3fs", None)  # no question goes over a network
     (tmp_path / "file").write_text("")
     assert list_all(place if "//" in place else tmp_path / place) == 2
     captured = capsys.readouterr()
-    assert "a folder that cannot be read" in captured.err
+    assert found in captured.err
     assert captured.out == ""
 
 
