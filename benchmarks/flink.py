@@ -1,12 +1,16 @@
-"""Builds a drawn tree on Apache Flink and compares the records with those of a plain build.
+"""Builds drawn trees on Apache Flink and compares the records with those of a plain build.
 
-    benchmarks/flink.sh FOLDER [--pairs 2913] [--task_managers 1 2] [--no-kill]
+    benchmarks/flink.sh FOLDER [--pairs 2913 23304] [--task_managers 1 2] [--no-kill]
 
-Prints seconds as a Markdown table. At last it kills one of two task managers during a build.
+Prints wall and CPU seconds as a Markdown table, and CPU milliseconds for each further pair of the
+larger tree: what is left if the start of workers is not counted. CPU seconds are those of all
+processes: the driver, Flink's and Beam's servers, and the workers. At last it kills one of two
+task managers during the largest build.
 """
 
 import argparse
 import pathlib
+import resource
 import shutil
 import signal
 import sys
@@ -20,18 +24,20 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 
-SHARDS = 16
-"""Flink sorts one worker's part of a shard as one record, which has to fit its sort buffer."""
+FILES = 2913
+"""Different pairs; larger trees have links to them."""
 
 
-def build(root: pathlib.Path, out: pathlib.Path, *flags: str) -> tfds.core.DatasetBuilder:
+def build(
+    root: pathlib.Path, out: pathlib.Path, flags: tuple[str, ...], num_shards: int | None
+) -> tfds.core.DatasetBuilder:
     """Builds the tree below `out`, on Beam if there are flags for it."""
     config = voc_seg_tfrecord.VocSegConfig(name="bench")
     builder = voc_seg_tfrecord.Builder(data_dir=out, config=config)
     options = apache_beam.options.pipeline_options.PipelineOptions(flags=list(flags))
     builder.download_and_prepare(
         download_config=tfds.download.DownloadConfig(
-            manual_dir=root, num_shards=SHARDS, beam_options=options if flags else None
+            manual_dir=root, num_shards=num_shards, beam_options=options if flags else None
         )
     )
     return builder
@@ -61,9 +67,54 @@ def kill_one(flink: Cluster, tasks: int) -> None:
     print("Killed a task manager.", file=sys.stderr)
 
 
-def _timed(*args) -> tuple[tfds.core.DatasetBuilder, float]:
-    start = time.perf_counter()
-    return build(*args), time.perf_counter() - start
+def _own_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+class Lines:
+    """Lines of the table, and the CPU seconds by size of the tree."""
+
+    def __init__(self, args: argparse.Namespace, work: pathlib.Path):
+        self.args, self.work = args, work
+        self.roots = {
+            pairs: make_tree(args.folder / f"tree_{pairs}", FILES, pairs // FILES)
+            for pairs in args.pairs
+        }
+        self.generators: dict[int, tfds.core.DatasetBuilder] = {}
+
+    def measure(self, name: str, flink: Cluster | None = None) -> None:
+        """Builds each tree and prints a line for each, and one for what a further pair costs."""
+        used = {}
+        for pairs, root in self.roots.items():
+            out = self.work / f"{name.replace(' ', '_')}_{pairs}"
+            flags = flink.beam_flags if flink else ()
+            cpu = _own_cpu() + (flink.cpu_seconds() if flink else 0)
+            start = time.perf_counter()
+            try:
+                builder = build(root, out, flags, self.args.num_shards)
+            except Exception as error:
+                left = list(out.glob("voc_seg_tfrecord/*/[0-9]*"))
+                print(f"| {name} | {pairs} | failed: {str(error)[:200]!r} | left: {left} | |")
+                continue
+            seconds = time.perf_counter() - start
+            used[pairs] = _own_cpu() + (flink.cpu_seconds() if flink else 0) - cpu
+            same = self._same(pairs, builder)
+            shards = "+".join(str(s.num_shards) for s in builder.info.splits.values())
+            print(f"| {name} | {pairs} | {shards} | {seconds:.0f} | {used[pairs]:.1f} | {same} |")
+            sys.stdout.flush()
+            if flink:
+                shutil.rmtree(out)
+        if len(used) > 1:
+            (few, less), *_, (many, more) = sorted(used.items())
+            each = 1e3 * (more - less) / (many - few)
+            print(f"| {name} | each further pair | | | {each / 1e3:.5f} | |", flush=True)
+
+    def _same(self, pairs: int, builder: tfds.core.DatasetBuilder) -> str:
+        if pairs not in self.generators:
+            self.generators[pairs] = builder
+            return ""
+        return "the same" if same_records(self.generators[pairs], builder) else "DIFFERENT"
 
 
 def main() -> None:
@@ -71,59 +122,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument(
-        "--pairs", type=int, default=2913, help="images with masks in the tree (%(default)s)"
+        "--pairs",
+        type=int,
+        nargs="*",
+        default=[FILES, 8 * FILES],
+        help=f"images with masks in the trees, multiples of {FILES} (%(default)s)",
     )
     parser.add_argument("--task_managers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--num_shards", type=int, help="of each split; default: TFDS's own rule")
     parser.add_argument("--no-kill", action="store_true")
     args = parser.parse_args()
     if lacks := missing(args.folder):
         sys.exit(f"{lacks}; run benchmarks/flink.sh")
     # So that the cluster is taken down.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    root = make_tree(args.folder / f"tree_{args.pairs}", args.pairs)
     work = args.folder / "work"
     shutil.rmtree(work, ignore_errors=True)
-    generator, seconds = _timed(root, work / "generator")
-    lines = [f"| without Beam, one process | {seconds:.1f} | |"]
+    lines = Lines(args, work)
+    print("| | pairs | shards | wall s | CPU s | records |")
+    print("|---|---:|---:|---:|---:|---|", flush=True)
+    lines.measure("one process")
     for count in args.task_managers:
-        out = work / f"flink{count}"
         with cluster(args.folder, work / f"cluster{count}", task_managers=count) as flink:
-            builder, seconds = _timed(root, out, *flink.beam_flags)
-        same = "the same" if same_records(generator, builder) else "DIFFERENT"
-        lines.append(f"| Flink, {count} task managers | {seconds:.1f} | {same} |")
-        shutil.rmtree(out)
+            lines.measure(f"Flink, task managers: {count}", flink)
     if not args.no_kill:
-        lines.append(_killed(args.folder, root, work, generator))
-    print(
-        "\n".join(
-            [
-                f"\n{args.pairs} images with masks:\n",
-                "| | seconds | records |",
-                "|---|---|---|",
-                *lines,
-            ]
-        )
-    )
+        lines.roots = dict([max(lines.roots.items())])
+        # Each has room for the other's work.
+        with cluster(args.folder, work / "cluster_kill", slots=2, parallelism=2) as flink:
+            threading.Thread(target=kill_one, args=(flink, 8), daemon=True).start()
+            lines.measure("Flink, one of two killed", flink)
     shutil.rmtree(work)
-
-
-def _killed(
-    software: pathlib.Path,
-    root: pathlib.Path,
-    work: pathlib.Path,
-    generator: tfds.core.DatasetBuilder,
-) -> str:
-    # Each has room for the other's work.
-    with cluster(software, work / "cluster_kill", slots=2, parallelism=2) as flink:
-        threading.Thread(target=kill_one, args=(flink, 8), daemon=True).start()
-        out = work / "killed"
-        try:
-            builder, seconds = _timed(root, out, *flink.beam_flags)
-        except Exception as error:
-            left = list(out.glob("voc_seg_tfrecord/*/[0-9]*"))
-            return f"| one of two killed | failed: {str(error)[:200]!r} | folders left: {left} |"
-    same = "the same" if same_records(generator, builder) else "DIFFERENT"
-    return f"| Flink, one of two killed | {seconds:.1f} | {same} |"
 
 
 if __name__ == "__main__":

@@ -17,55 +17,8 @@ import sys
 import time
 import urllib.request
 
-# Flink's own list for Java 17, as far as Beam's jobs need it.
-_OPENS = tuple(
-    f"--add-opens=java.base/{package}=ALL-UNNAMED"
-    for package in (
-        *("java.lang", "java.lang.reflect", "java.net", "java.io", "java.text", "java.time"),
-        *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "sun.net.util"),
-        *("java.util.concurrent.locks", "java.nio", "sun.nio.ch"),
-    )
-)
-
-# Every size is given, since Flink's start scripts, which would work them out, are not there.
-_CONFIG = """\
-jobmanager.rpc.address: localhost
-jobmanager.rpc.port: {rpc}
-jobmanager.bind-host: localhost
-rest.address: localhost
-rest.bind-address: localhost
-rest.port: {rest}
-taskmanager.host: localhost
-taskmanager.bind-host: localhost
-taskmanager.numberOfTaskSlots: {slots}
-taskmanager.cpu.cores: 1.0
-taskmanager.memory.task.heap.size: 512m
-taskmanager.memory.task.off-heap.size: 64m
-taskmanager.memory.network.min: 256m
-taskmanager.memory.network.max: 256m
-taskmanager.memory.managed.size: 512m
-taskmanager.memory.framework.heap.size: 128m
-taskmanager.memory.framework.off-heap.size: 128m
-taskmanager.memory.jvm-metaspace.size: 256m
-taskmanager.memory.jvm-overhead.min: 192m
-taskmanager.memory.jvm-overhead.max: 192m
-restart-strategy.type: fixed-delay
-restart-strategy.fixed-delay.attempts: 3
-restart-strategy.fixed-delay.delay: 1 s
-heartbeat.interval: 1000
-heartbeat.timeout: 8000
-io.tmp.dirs: {folder}
-blob.storage.directory: {folder}
-"""
-
-_LOG = """\
-rootLogger.level = INFO
-rootLogger.appenderRef.console.ref = console
-appender.console.name = console
-appender.console.type = CONSOLE
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{HH:mm:ss} %-5p %c{1} %m%n
-"""
+from flink_config import CONFIG, LOG, OPENS
+import psutil
 
 
 def missing(folder: pathlib.Path) -> str:
@@ -93,17 +46,25 @@ class Cluster:
         task_managers: int,
         slots: int,
         parallelism: int,
+        large_records: bool,
         stack: contextlib.ExitStack,
     ):
         self._software = software
         self._folder = folder
         self._stack = stack
+        self._processes: list[psutil.Process] = []
         rpc, rest, job, artifacts, expansion, pool = _free_ports(6)
         (folder / "conf").mkdir(parents=True)
         (folder / "tmp").mkdir()
-        config = _CONFIG.format(rpc=rpc, rest=rest, slots=slots, folder=folder / "tmp")
+        config = CONFIG.format(
+            rpc=rpc,
+            rest=rest,
+            slots=slots,
+            folder=folder / "tmp",
+            large_records=str(large_records).lower(),
+        )
         (folder / "conf" / "config.yaml").write_text(config)
-        (folder / "log4j.properties").write_text(_LOG)
+        (folder / "log4j.properties").write_text(LOG)
         self._rest = f"http://localhost:{rest}"
         runtime = "org.apache.flink.runtime"
         self._flink("jobmanager", f"{runtime}.entrypoint.StandaloneSessionClusterEntrypoint")
@@ -122,6 +83,8 @@ class Cluster:
             *("--job-host=localhost", f"--job-port={job}", f"--artifact-port={artifacts}"),
             *(f"--expansion-port={expansion}", f"--artifacts-dir={folder / 'tmp'}"),
             f"--flink-master=localhost:{rest}",
+            # Where a job is made of a pipeline, this says whether large records are spilled.
+            f"--flink-conf-dir={folder / 'conf'}",
         )
         _wait_for(lambda: self._get("/overview")["taskmanagers"] == task_managers, "task managers")
         _wait_for(lambda: _listens(job), "job server")
@@ -135,6 +98,10 @@ class Cluster:
         """Returns how many tasks of all jobs are finished, which tells how far a build is."""
         return sum(job["tasks"]["finished"] for job in self._get("/jobs/overview")["jobs"])
 
+    def cpu_seconds(self) -> float:
+        """Returns the CPU seconds of all processes of the cluster so far, and of their workers."""
+        return sum(_cpu(process) for process in self._processes)
+
     def _get(self, path: str):
         with urllib.request.urlopen(self._rest + path, timeout=5) as answer:
             return json.load(answer)
@@ -145,7 +112,7 @@ class Cluster:
 
     def _java(self, name: str, classpath: Sequence[str], main: str, *args: str):
         log = f"-Dlog4j.configurationFile={self._folder / 'log4j.properties'}"
-        command = ["java", "-Xmx1g", *_OPENS, log, "-cp", os.pathsep.join(classpath), main, *args]
+        command = ["java", "-Xmx3g", *OPENS, log, "-cp", os.pathsep.join(classpath), main, *args]
         return self._start(name, command)
 
     def _start(self, name: str, command: Sequence[str], env=None) -> subprocess.Popen:
@@ -154,6 +121,7 @@ class Cluster:
             command, stdout=output, stderr=subprocess.STDOUT, env=env, start_new_session=True
         )
         self._stack.callback(_end, process)
+        self._processes.append(psutil.Process(process.pid))
         return process
 
 
@@ -165,6 +133,7 @@ def cluster(
     task_managers: int = 2,
     slots: int = 1,
     parallelism: int | None = None,
+    large_records: bool = True,
 ) -> Iterator[Cluster]:
     """Starts a cluster and ends it.
 
@@ -174,13 +143,15 @@ def cluster(
       task_managers: how many, a process each.
       slots: how many tasks each may run at a time.
       parallelism: into how many parts Flink cuts a step; by default as many as slots.
+      large_records: whether Flink spills a record that does not fit into its sort buffer, in
+        place of giving up.
 
     Yields:
       The cluster, ready to take jobs.
     """
     with contextlib.ExitStack() as stack:
         parts = parallelism or task_managers * slots
-        yield Cluster(software, folder, task_managers, slots, parts, stack)
+        yield Cluster(software, folder, task_managers, slots, parts, large_records, stack)
 
 
 def serve_workers(port: int) -> None:
@@ -212,6 +183,15 @@ def _end(process: subprocess.Popen) -> None:
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(process.pid, how)
             process.wait(5)
+
+
+def _cpu(process: psutil.Process) -> float:
+    """Returns the CPU seconds of a process, of its children that ended, and of those that run."""
+    try:
+        children = process.children(recursive=True)
+        return sum(sum(one.cpu_times()[:4]) for one in (process, *children))
+    except psutil.NoSuchProcess:
+        return 0.0
 
 
 def _wait_for(condition: Callable[[], object], what: str, seconds: float = 60) -> None:

@@ -95,6 +95,14 @@ def test_tfds_reads_what_a_bucket_says_of_a_dataset_and_none_of_its_records(endp
     assert "File system scheme 's3' not implemented" in done.stdout
 
 
+def test_array_record_files_in_a_bucket_are_copied_and_not_read(endpoint, tmp_path):
+    built = build(tmp_path / "built", "sample", file_format="array_record")
+    command(endpoint, "copy", built.data_path, "s3://voc/datasets")
+    assert "error: " in command(endpoint, "stats", f"s3://{FOLDER}", status=1)
+    command(endpoint, "copy", f"s3://{FOLDER}", tmp_path / "back")
+    command(endpoint, "verify", "sample", "--data_dir", tmp_path / "back")
+
+
 def test_a_build_into_a_bucket_says_how_to_get_there(endpoint):
     said = command(endpoint, "build", "--release", "sample", "--data_dir", "s3://voc/d", status=1)
     assert "voc-seg-tfrecord copy" in said

@@ -78,6 +78,9 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher, workers_find: bool)
     splits: dict[str, Sequence[Item]] = {}
     folders: list[epath.Path] = []
     for split, (tree, name) in release_trees(config, fetcher).items():
+        # Where images have been listed, lists share the strings of their ids.
+        if not workers_find:
+            len(tree.images)
         ids = tree.read_ids(name)
         if config.strict:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
