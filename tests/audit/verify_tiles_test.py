@@ -12,7 +12,7 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.audit.dataset import open_built
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.examples import cut
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import encode
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_changed_pixel_of_the_image_is_found(doctored, tree):
         (data,) = doctoring.values(examples[0], "image")
         pixels = tf.io.decode_png(data).numpy()
         pixels[0, 0] ^= 1
-        doctoring.values(examples[0], "image")[0] = pillow.encode_png(np.asarray(pixels))
+        doctoring.values(examples[0], "image")[0] = encode.png(np.asarray(pixels))
         return examples
 
     (fault,) = found(doctored(change), tree)

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.examples.source import Source
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import encode
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
@@ -46,7 +46,7 @@ class ArrayItem:
         """Returns the example with its image as a PNG."""
         where = f"{self.filename}, mask"
         return RawExample(
-            image=File(pillow.encode_png(_image(self.image, self.filename)), self.filename),
+            image=File(encode.png(_image(self.image, self.filename)), self.filename),
             filename=self.filename,
             mask=None if self.mask is None else stored.from_array(_mask(self.mask, where), where),
             label=self.label,

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.errors import ConfigError, MaskError, SplitError, VocSegEr
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.facts import named_lists
 from voc_seg_tfrecord.features import IMAGE
-from voc_seg_tfrecord.formats import pillow, png_index
+from voc_seg_tfrecord.formats import encode, png_index
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.pool import ordered_map
@@ -132,7 +132,7 @@ def _png(found: Predictions, size: tuple[int, ...] | None, image_id: str) -> byt
             remedy="predict one of the classes for every pixel",
             kind="unknown prediction value",
         )
-    grey = File(pillow.encode_png(values.astype(np.uint8)), image_id)
+    grey = File(encode.png(values.astype(np.uint8)), image_id)
     return png_index.palette_png(grey, voc_palette().tobytes())
 
 

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.features import (
     TILE_Y,
     WIDTH,
 )
-from voc_seg_tfrecord.formats import pillow, png_values
+from voc_seg_tfrecord.formats import encode, pillow, png_values
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -82,7 +82,7 @@ def cut(
                 HEIGHT: tile.height,
                 WIDTH: tile.width,
                 LABELS: _labels(parts[MASK], background),
-                **{name: pillow.encode_png(part) for name, part in parts.items()},
+                **{name: encode.png(part) for name, part in parts.items()},
             },
         )
 
@@ -108,8 +108,8 @@ def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]
 
 def _encoded(pixels: np.ndarray, tiling: Tiling) -> bytes:
     if tiling.format == "jpeg":
-        return pillow.encode_jpeg(pixels, tiling.quality)
-    return pillow.encode_png(pixels, photo=True)
+        return encode.jpeg(pixels, tiling.quality)
+    return encode.png(pixels, photo=True)
 
 
 def _labels(mask: np.ndarray, background: int | None) -> list[int]:

@@ -1,8 +1,9 @@
-"""The one door to Pillow: it decodes still images and encodes PNGs and JPEGs, as arrays and bytes.
+"""The one door to Pillow for files: it decodes still images to arrays.
 
-No other module imports Pillow, except those of `report`, which draw. Behind this door no file
-is animated or larger than the limit, and whatever Pillow raises is an error of this package
-that names the file.
+Beside it `encode` writes PNGs and JPEGs, and `sixteen_bits` decodes samples that Pillow's files
+lose. No other module imports Pillow, except those of `report` and `sheets`, which draw. Behind
+this door no file is animated or larger than the limit, and whatever Pillow raises is an error of
+this package that names the file.
 """
 
 from collections.abc import Iterator
@@ -12,13 +13,14 @@ import io
 import warnings
 
 import numpy as np
-from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageFile, ImageOps
 
 from voc_seg_tfrecord.errors import ImageError, VocSegError
-from voc_seg_tfrecord.formats import webp
+from voc_seg_tfrecord.formats import encode, webp
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, describe, kind_of
 from voc_seg_tfrecord.formats.limits import animated, check_pixels
+from voc_seg_tfrecord.formats.pillow_errors import translated
 
 _FORMATS = {
     Kind.PNG: "PNG",
@@ -67,7 +69,7 @@ class Still:
           grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
           `[H, W, 4]` or `[H, W, 3]`.
         """
-        with _translated(self._where, self._error):
+        with translated(self._where, self._error):
             image = self._image
             if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
                 image = image.convert("RGBA" if image.mode == "PA" else "RGB")
@@ -77,7 +79,7 @@ class Still:
         """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
         if self._image.mode != "P":
             return None
-        with _translated(self._where, self._error):
+        with translated(self._where, self._error):
             colors = np.frombuffer(self._image.palette.getdata()[1], np.uint8)
             if self._image.palette.mode == "RGBA":
                 return colors.reshape(-1, 4)[:, :3]
@@ -85,12 +87,12 @@ class Still:
 
     def orientation(self) -> int:
         """Returns the orientation that EXIF gives, 1 to 8; 1 is upright, and the default."""
-        with _translated(self._where, self._error):
+        with translated(self._where, self._error):
             return self._image.getexif().get(_ORIENTATION, 1)
 
     def upright(self) -> "Still":
         """Returns the image rotated and mirrored as its EXIF orientation says."""
-        with _translated(self._where, self._error):
+        with translated(self._where, self._error):
             return dataclasses.replace(self, _image=ImageOps.exif_transpose(self._image))
 
     def rgb(self) -> np.ndarray:
@@ -98,17 +100,17 @@ class Still:
 
         Of 16-bit grey the high byte is kept; alpha is dropped, not blended.
         """
-        with _translated(self._where, self._error):
+        with translated(self._where, self._error):
             return _as_array(self._rgb())
 
     def rgb_png(self) -> bytes:
         """Returns the pixels of `rgb` as an RGB PNG."""
-        with _translated(self._where, self._error):
-            return _as_png(self._rgb())
+        with translated(self._where, self._error):
+            return encode.pillow_png(self._rgb())
 
     def grey(self, height: int, width: int) -> np.ndarray:
         """Returns the brightness of the image squeezed to this size, uint8 `[height, width]`."""
-        with _translated(self._where, self._error):
+        with translated(self._where, self._error):
             image = self._rgb().convert("L")
             return _as_array(image.resize((width, height), Image.Resampling.BOX))
 
@@ -140,7 +142,7 @@ def decode(
         `limits.MAX_PIXELS` pixels, is animated, is a palette image without its palette, or
         cannot be decoded.
     """
-    with _translated(file.where, error):
+    with translated(file.where, error):
         image = _opened(file, error)
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
@@ -163,7 +165,7 @@ def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
     Raises:
       VocSegError: of the class `error`, as `decode` does, but for what is wrong with the pixels.
     """
-    with _translated(file.where, error):
+    with translated(file.where, error):
         width, height = _opened(file, error).size
         return height, width
 
@@ -185,63 +187,6 @@ def is_turned(file: File) -> bool:
             return image.getexif().get(_ORIENTATION) in _TURNS
     except Exception:  # whatever the damage leads Pillow to
         return True
-
-
-def decode_sixteen_bits(
-    stream: File,
-    size: tuple[int, int],
-    *,
-    color: bool,
-    interlaced: bool,
-    error: type[VocSegError],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Decodes a PNG's pixels of 16 bits per sample and an alpha channel; Pillow's files lose half.
-
-    Args:
-      stream: the compressed pixels.
-      size: height and width.
-      color: whether there are colours; else grey.
-      interlaced: whether they are interlaced (Adam7).
-      error: the class of the error to raise.
-
-    Returns:
-      High and low bytes of all samples, uint8 `[H, W, 4]` of colours, `[H, W, 2]` of grey.
-
-    Raises:
-      VocSegError: of that class, if they cannot be decoded.
-    """
-
-    def decoded(raw_mode: str) -> np.ndarray:
-        arguments = ("RGBA", size[::-1], stream.data, "zip", raw_mode, int(interlaced))
-        return np.asarray(Image.frombytes(*arguments))
-
-    with _translated(stream.where, error):
-        if color:  # little-endian samples have the low byte where Pillow looks for the high one
-            return decoded("RGBA;16B"), decoded("RGBA;16L")
-        # The two bytes of grey and the two of alpha are as many as four samples of 8 bits.
-        pixels = decoded("RGBA")
-        return pixels[..., 0::2], pixels[..., 1::2]
-
-
-def encode_png(pixels: np.ndarray, *, photo: bool = False) -> bytes:
-    """Returns uint8 `[H, W]` as a greyscale PNG, or uint8 `[H, W, 3]` as an RGB PNG.
-
-    Args:
-      pixels: what to encode.
-      photo: whether these are pixels of a photo, which compress as well with less effort: 40
-        photos take 0.8 s at level 3 and 1.8 s at the usual level 6, and 1.6 % less space.
-    """
-    return _as_png(Image.fromarray(pixels), 3 if photo else -1)
-
-
-def encode_jpeg(pixels: np.ndarray, quality: int) -> bytes:
-    """Returns uint8 `[H, W]` or `[H, W, 3]` as a JPEG of a quality of 1 to 100.
-
-    Colour is stored with half the height and width, as most programs do.
-    """
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=quality, subsampling="4:2:0")
-    return buffer.getvalue()
 
 
 def shrink(pixels: np.ndarray, side: int) -> np.ndarray:
@@ -294,28 +239,6 @@ def _as_array(image: Image.Image) -> np.ndarray:
     return array
 
 
-def _as_png(image: Image.Image, level: int = -1) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=level)
-    return buffer.getvalue()
-
-
-@contextlib.contextmanager
-def _translated(where: str, error: type[VocSegError]) -> Iterator[None]:
-    try:
-        yield
-    except VocSegError:
-        raise
-    except Exception as reason:  # Pillow raises whatever the damage leads it to
-        raise error(
-            where,
-            found=f"it cannot be decoded: {_said(reason)}",
-            expected="a complete image file",
-            remedy="copy or export the file again",
-            kind="damaged file",
-        ) from None
-
-
 @contextlib.contextmanager
 def _truncated_allowed() -> Iterator[None]:
     ImageFile.LOAD_TRUNCATED_IMAGES = True
@@ -323,10 +246,3 @@ def _truncated_allowed() -> Iterator[None]:
         yield
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = False
-
-
-def _said(reason: Exception) -> str:
-    """Returns what an exception says, without the address of an object in memory."""
-    if isinstance(reason, UnidentifiedImageError):
-        return "its header is damaged"
-    return str(reason) or type(reason).__name__

@@ -17,7 +17,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.errors import RecordError
 from voc_seg_tfrecord.features import FILENAME, HEIGHT, IMAGE, INSTANCES, MASK, WIDTH
-from voc_seg_tfrecord.formats import id_lists, metadata, pillow
+from voc_seg_tfrecord.formats import encode, id_lists, metadata, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.interop import names
 from voc_seg_tfrecord.labels import VOID, background_index
@@ -67,7 +67,7 @@ def write(
         _put(folder / IMAGES / split / filename, data)
         ids = segment_ids(example, where)
         channels = [ids & 255, ids >> 8, np.zeros_like(ids)]
-        png = pillow.encode_png(np.stack(channels, axis=-1).astype(np.uint8))
+        png = encode.png(np.stack(channels, axis=-1).astype(np.uint8))
         _put(folder / ANNOTATIONS / f"panoptic_{split}" / f"{image_id}.png", png)
         size = {"height": int(example[HEIGHT]), "width": int(example[WIDTH])}
         images.append({"id": number, "file_name": filename, **size})

@@ -8,7 +8,7 @@ from typing import Any, Self
 from etils import epath
 
 from voc_seg_tfrecord.examples.raw import RawExample
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import encode
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.interop import values
@@ -59,7 +59,7 @@ class RecordItem:
             record = parse(file.read(self.length), self.where)
         image = values.pixels_or_file(record, self.layout, self.layout.image, self.where)
         if not isinstance(image, bytes):
-            image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
+            image = encode.png(image)  # smaller than raw pixels, and lossless
         mask, label = None, None
         if self.layout.mask:
             found = values.pixels_or_file(record, self.layout, self.layout.mask, self.where)

@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import pillow, png, png_chunks, png_index, png_values
+from voc_seg_tfrecord.formats import encode, pillow, png, png_chunks, png_index, png_values
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
@@ -156,4 +156,4 @@ def _check_official(header: png.Header, file: File) -> None:
 
 def _index_mask(indices: np.ndarray) -> IndexMask:
     counts = count_values(indices)
-    return IndexMask(pillow.encode_png(indices), *indices.shape, tuple(counts.tolist()))
+    return IndexMask(encode.png(indices), *indices.shape, tuple(counts.tolist()))

@@ -8,7 +8,15 @@ from typing import Literal
 import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import kinds, pillow, png, png_chunks, png_pixels, png_values
+from voc_seg_tfrecord.formats import (
+    kinds,
+    pillow,
+    png,
+    png_chunks,
+    png_pixels,
+    png_values,
+    sixteen_bits,
+)
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
@@ -99,7 +107,7 @@ def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Sa
 
 def _sixteen_bits_with_alpha(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
     """Reads what Pillow would cut to 8 bits: all of grey and alpha, the high bytes of colours."""
-    high, low = pillow.decode_sixteen_bits(
+    high, low = sixteen_bits.decode(
         File(png_pixels.stream(chunks), file.where),
         (header.height, header.width),
         color=header.color is png.ColorType.RGBA,

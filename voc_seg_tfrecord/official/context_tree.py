@@ -19,7 +19,7 @@ import numpy as np
 from voc_seg_tfrecord.errors import MaskError, SourceError
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.facts import pascal_context
-from voc_seg_tfrecord.formats import mat_files, pillow
+from voc_seg_tfrecord.formats import encode, mat_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.listing import index_files
@@ -134,4 +134,4 @@ def _as_png(file: File) -> File:
             expected=f"labels from 1 to {pascal_context.LABELS}, as LabelMap of Pascal Context has",
             remedy="unpack the archive of Pascal Context again",
         )
-    return File(pillow.encode_png(_values()[numbers]), file.where)
+    return File(encode.png(_values()[numbers]), file.where)

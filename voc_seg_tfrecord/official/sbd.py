@@ -8,7 +8,7 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.errors import ListError, SourceError
-from voc_seg_tfrecord.formats import mat_files, pillow
+from voc_seg_tfrecord.formats import encode, mat_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
@@ -95,4 +95,4 @@ def as_png(file: File) -> File:
     """
     if not file.where.endswith(".mat"):
         return file
-    return File(pillow.encode_png(read_mask(file.data, file.where)), file.where)
+    return File(encode.png(read_mask(file.data, file.where)), file.where)

@@ -12,7 +12,7 @@ import numpy as np
 
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats import encode, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID
@@ -49,7 +49,7 @@ class TrainaugPair(Pair):
         if self.wants_instances and mask and instances is None:
             header = png.read_header(mask)
             void = np.full((header.height, header.width), VOID, np.uint8)
-            instances = File(pillow.encode_png(void), mask.where)
+            instances = File(encode.png(void), mask.where)
         return dataclasses.replace(
             raw, mask=mask, instances=instances, mask_source=self.mask_source
         )

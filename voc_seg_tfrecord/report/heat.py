@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import encode
 
 MOST = 40
 """Classes that have a map, at most."""
@@ -45,7 +45,7 @@ def _map(counts: np.ndarray, label: int) -> Map:
     from matplotlib import colormaps
 
     rgb = (colormaps["viridis"](counts / counts.max())[..., :3] * 255).astype(np.uint8)
-    url = f"data:image/png;base64,{base64.b64encode(pillow.encode_png(rgb)).decode()}"
+    url = f"data:image/png;base64,{base64.b64encode(encode.png(rgb)).decode()}"
     centres = (np.arange(len(counts)) + 0.5) / len(counts)
     down = float(counts.sum(1) @ centres / counts.sum())
     across = float(counts.sum(0) @ centres / counts.sum())

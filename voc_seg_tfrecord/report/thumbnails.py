@@ -11,7 +11,7 @@ from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.errors import RecordError, VocSegError
 from voc_seg_tfrecord.features import FILENAME, IMAGE, INSTANCES, LABEL, MASK
-from voc_seg_tfrecord.formats import pillow, png_index
+from voc_seg_tfrecord.formats import encode, pillow, png_index
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.histogram import count_values
 from voc_seg_tfrecord.interop import shards
@@ -79,7 +79,7 @@ def read(
 
 def image_url(pixels: np.ndarray) -> str:
     """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
-    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, SIDE), _QUALITY))
+    return _url("jpeg", encode.jpeg(pillow.shrink(pixels, SIDE), _QUALITY))
 
 
 def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
@@ -87,7 +87,7 @@ def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
     scale = min(1, SIDE / max(mask.shape))
     height, width = (max(1, round(side * scale)) for side in mask.shape)
     values, indices = np.unique(_nearest(mask, height, width), return_inverse=True)
-    grey = pillow.encode_png(indices.reshape(height, width).astype(np.uint8))
+    grey = encode.png(indices.reshape(height, width).astype(np.uint8))
     return _url("png", png_index.palette_png(File(grey, "mask"), colors[values].tobytes()))
 
 
@@ -154,7 +154,7 @@ def _crop(image: np.ndarray, found: np.ndarray) -> str:
     inside = _nearest(found[window], *small.shape[:2])
     small[_grown(inside) & ~inside] = 0
     small[inside & _grown(~inside)] = 255
-    return _url("jpeg", pillow.encode_jpeg(small, 85))
+    return _url("jpeg", encode.jpeg(small, 85))
 
 
 def _span(first: int, last: int, length: int) -> slice:
