@@ -18,8 +18,9 @@ _FILE_OF = {
 
 # How to build without a feature that needs more files than image and mask.
 _LEAVE_OUT = {
-    "instances": ', or leave instance masks out: "instance_mask": false in the config',
-    "annotation": ', or leave boxes out: "objects": false in the config',
+    "instances": ", or leave instance masks out: no --instance_mask, or "
+    '"instance_mask": false in the config',
+    "annotation": ', or leave boxes out: no --objects, or "objects": false in the config',
 }
 
 
