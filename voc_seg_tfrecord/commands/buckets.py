@@ -33,4 +33,5 @@ def reach_s3(words: Sequence[str]) -> None:
         )
     os.environ.setdefault(_VARIABLE, "false")
     # epath has read the variable already, when TFDS was imported, and keeps what it said.
-    gpath._is_tf_installed.cache_clear()
+    if hasattr(gpath, "_is_tf_installed"):
+        gpath._is_tf_installed.cache_clear()
