@@ -10,6 +10,8 @@ from rows import Row
 import tensorflow as tf
 from tqdm import tqdm
 
+_PAUSE = 0.3  # seconds
+
 Seconds = tuple[float, float | None]
 """Of the clock, and of all cores if that is known."""
 
@@ -61,11 +63,15 @@ class Way:
 
 
 def take_turns(ways: Sequence[Way], repeats: int) -> list[Row]:
-    """Runs every way once a round, after those that are cold have warmed up."""
+    """Runs every way once a round, after those that are cold have warmed up.
+
+    There is a pause before each, in which threads and processes of the one before come to an end.
+    """
     for way in tqdm([way for way in ways if not way.warm], desc="Warming up"):
         way.read()
     for _ in tqdm(range(repeats), desc="Rounds"):
         for way in ways:
+            time.sleep(_PAUSE)
             way.run()
     return [way.row for way in ways]
 

@@ -31,7 +31,7 @@ from rows import Row, markdown, table
 import tensorflow_datasets as tfds
 from trees import SPLIT, drawn_tree, repeated_tree
 
-FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 200, "repeats": 3}
+FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 300, "repeats": 3}
 PARTS = ("limit", "batches", "crops", "rare", "peers")
 QUICK_PARTS = ("limit", "batches", "crops", "peers")
 CROP = 384
