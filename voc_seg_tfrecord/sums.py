@@ -15,6 +15,7 @@ from voc_seg_tfrecord.errors import RecordError
 NAME = "SHA256SUMS"
 """The name of the file."""
 
+_PIECE = 1 << 20  # bytes of a large file that are read at once
 _ENDINGS = (".json", ".txt")  # info, features, metadata and class names
 _INFO = "dataset_info.json"
 # `tfds convert_format` adds files in another format, and says so here.
@@ -29,7 +30,7 @@ def write(folder: epath.Path) -> None:
         for path in folder.iterdir()
         if path.name.endswith(_ENDINGS) and path.name not in _WRITTEN_LATER
     )
-    lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(paths)]
+    lines = [f"{digest_of(path)[0]}  {path.name}\n" for path in sorted(paths)]
     (folder / NAME).write_text("".join(lines))
 
 
@@ -45,7 +46,7 @@ def check(folder: epath.Path) -> None:
     for line in sums.read_bytes().splitlines():
         digest, _, name = line.decode("utf-8", "replace").partition("  ")
         path = folder / name
-        found = _digest(path) if name and "/" not in name and path.exists() else ""
+        found = digest_of(path)[0] if name and "/" not in name and path.exists() else ""
         if found != digest and not (name == _INFO and _without_formats(path) == digest):
             raise RecordError(
                 path,
@@ -63,5 +64,11 @@ def _without_formats(path: epath.Path) -> str:
     return hashlib.sha256(_OTHER_FORMATS.sub(b"", data, count=1)).hexdigest()
 
 
-def _digest(path: epath.Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def digest_of(path: epath.Path) -> tuple[str, int]:
+    """Returns the sha256 of a file and its size in bytes, read in pieces."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+            size += len(piece)
+    return digest.hexdigest(), size

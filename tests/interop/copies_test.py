@@ -70,10 +70,10 @@ def test_a_file_that_was_changed_in_a_copy_is_not_copied_on(built, tmp_path):
 
 
 def test_what_does_not_arrive_as_it_was_sent_is_no_dataset(built, tmp_path, monkeypatch):
-    digest = copies._digest
+    digest = copies.digest_of
     monkeypatch.setattr(
         copies,
-        "_digest",
+        "digest_of",
         lambda path: digest(path) if built.data_path in path.parents else ("0" * 64, 1),
     )
     with pytest.raises(RecordError, match="run the command again"):

@@ -130,7 +130,9 @@ def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
 
 
 def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
-    """Returns a built dataset's class names, in mask order; none for images alone."""
+    """Returns a built dataset's class names, of masks or of images; none for images alone."""
     if has_only_images(builder):
         return ()
+    if LABEL in builder.info.features:
+        return tuple(builder.info.features[LABEL].names)
     return tuple(builder.info.features[LABELS].feature.names)

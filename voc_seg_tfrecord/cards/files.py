@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 import dataclasses
-import hashlib
 import os
 
 from etils import epath
+
+from voc_seg_tfrecord import sums
 
 TREES = ("voc", "coco-panoptic")
 """Layouts of many files."""
@@ -23,7 +24,6 @@ _KINDS = {
     ".bmp": "image/bmp",
 }
 _OTHER = "application/octet-stream"
-_PIECE = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,12 +53,8 @@ def find(folder: epath.Path) -> list[DataFile]:
 
 def read(path: epath.Path, folder: epath.Path) -> DataFile:
     """Returns a file below a folder."""
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-            size += len(piece)
-    return DataFile(path.relative_to(folder).as_posix(), size, digest.hexdigest())
+    digest, size = sums.digest_of(path)
+    return DataFile(path.relative_to(folder).as_posix(), size, digest)
 
 
 def write_sums(folder: epath.Path, found: Sequence[DataFile]) -> DataFile:

@@ -9,8 +9,8 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import dataset, fingerprint, records, verify_record
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.features import LABEL, MASK, MASKS
-from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.histogram import count_values
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,16 +56,9 @@ def summarize(builder: tfds.core.DatasetBuilder, *, progress: bool = False) -> S
     }
     return Summary(
         splits,
-        class_names(builder),
+        dataset.class_names(builder),
         fingerprint.of_dataset({name: split.fingerprint for name, split in splits.items()}),
     )
-
-
-def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
-    """Returns the names of the classes of masks, or of images; none for images alone."""
-    if LABEL in builder.info.features:
-        return tuple(builder.info.features[LABEL].names)
-    return dataset.class_names(builder)
 
 
 _Counted = tuple[str, np.ndarray, np.ndarray, fingerprint.Digests]
@@ -77,7 +70,7 @@ def _count(record: Record) -> _Counted:
     masks = {name: records.pixels(file) for name, file in named if file.data}
     pixels = np.zeros(256, np.int64)
     if MASK in masks:
-        pixels = pillow.count_values(masks[MASK])
+        pixels = count_values(masks[MASK])
     labels = np.bincount(record.ints(LABEL), minlength=256)
     return record.id, (pixels > 0) + labels, pixels, verify_record.digests_of(record, masks)
 

@@ -9,7 +9,6 @@ copy, `sha256sum -c` takes that file.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-import hashlib
 import os
 
 from etils import epath
@@ -18,6 +17,7 @@ from tqdm import tqdm
 from voc_seg_tfrecord import staging
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.sums import digest_of
 from voc_seg_tfrecord.trees.listing import real_path
 
 MANIFEST = "COPY_SHA256SUMS"
@@ -113,7 +113,7 @@ def _fill(
         disable=not progress,
     ):
         copied[name] = result
-    digest, _ = _digest(source / last)
+    digest, _ = digest_of(source / last)
     digests = {name: result[0] for name, result in copied.items()} | {last: digest}
     lines = [f"{digest}  {name}\n" for name, digest in sorted(digests.items())]
     if compare:  # first, so that nothing is written beside another dataset
@@ -129,31 +129,22 @@ def _put(
     source: epath.Path, folder: epath.Path, expected: Mapping[str, str], compare: bool, name: str
 ) -> tuple[str, int, bool]:
     """Copies a file; returns its sha256, its size, and whether it was there already."""
-    digest, size = _digest(source / name)
+    digest, size = digest_of(source / name)
     if expected.get(name, digest) != digest:
         raise _differs(source / name, digest, expected[name], "copy the dataset there again")
     path = folder / name
-    if path.exists() and path.stat().length == size and _digest(path)[0] == digest:
+    if path.exists() and path.stat().length == size and digest_of(path)[0] == digest:
         return digest, size, True
     if compare:
         raise _occupied(folder, "another dataset, or one that was changed", [name])
     with (source / name).open("rb") as data, path.open("wb") as out:
         while chunk := data.read(_CHUNK):
             out.write(chunk)
-    found, _ = _digest(path)
+    found, _ = digest_of(path)
     if found != digest:
         path.unlink()
         raise _differs(path, found, digest, "run the command again")
     return digest, size, False
-
-
-def _digest(path: epath.Path) -> tuple[str, int]:
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
-    return digest.hexdigest(), size
 
 
 def _names(source: epath.Path, needed: Sequence[str]) -> list[str]:

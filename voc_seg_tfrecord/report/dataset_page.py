@@ -72,7 +72,7 @@ def render(
 ) -> str:
     """Returns the page as HTML; see `write`."""
     facts = gather.gather(builder, splits, progress=progress)
-    names = tuple(clean(name) for name in gather.class_names(builder))
+    names = tuple(clean(name) for name in dataset.class_names(builder))
     masked = MASK in builder.info.features
     unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
     background = dataset.background(builder) if masked else None

@@ -82,20 +82,13 @@ def gather(
       RecordError: if a shard is damaged. A record that is wrong is a problem of its split.
     """
     dataset.check_features(builder, (IMAGE, FILENAME))
-    names = class_names(builder)
+    names = dataset.class_names(builder)
     background = dataset.background(builder) if MASK in builder.info.features else None
     read = functools.partial(_read, names, background)
     return {
         split: _add_up(split, names, records.scan(builder, split, read, progress=progress))
         for split in splits
     }
-
-
-def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
-    """Returns the names of classes, of masks or of images; none for images alone."""
-    if LABEL in builder.info.features:
-        return tuple(builder.info.features[LABEL].names)
-    return dataset.class_names(builder)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -108,7 +108,7 @@ def by_class(
       ConfigError: if the dataset has no such split or no classes.
       RecordError: if they cannot be read.
     """
-    if not class_names_of(builder):
+    if not class_names(builder):
         raise ConfigError(
             builder.info.full_name,
             found="images without masks or labels",
@@ -116,7 +116,7 @@ def by_class(
             remedy="leave out by_class",
         )
     count(builder, split)
-    of_class: dict[int, list[int]] = {c: [] for c in range(len(class_names_of(builder)))}
+    of_class: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
     for place, serialized in enumerate(shards.read(builder, split)):
         for value in _classes(records.parse(serialized)):
             of_class[value].append(place)
@@ -129,13 +129,6 @@ def by_class(
     wanted = sorted({place for places in taken.values() for place in places})
     read = {p: decoded(record) for p, record in read_at(builder, split, wanted)}
     return {c: [read[place] for place in taken[c]] for c in of_class}
-
-
-def class_names_of(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
-    """Returns the class names of a dataset, whether of masks or of whole images."""
-    if LABEL in builder.info.features:
-        return tuple(builder.info.features[LABEL].names)
-    return class_names(builder)
 
 
 def _take(

@@ -6,7 +6,7 @@ import dataclasses
 from PIL import Image
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit.dataset import background, palette
+from voc_seg_tfrecord.audit.dataset import background, class_names, palette
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.sheets import pick
 from voc_seg_tfrecord.sheets.cell import Look
@@ -85,7 +85,7 @@ def draw(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> Preview:
       ConfigError: if there is no such split, id or class.
       RecordError: if the examples cannot be read.
     """
-    names = pick.class_names_of(builder)
+    names = class_names(builder)
     groups, splits = _chosen(builder, wanted)
     split = ", ".join(splits)
     if not groups:
@@ -124,7 +124,7 @@ def _chosen(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> tuple[list[Gro
     split = wanted.split or pick.default_split(builder)
     if wanted.by_class:
         num = wanted.num or _NUM_OF_CLASS
-        check_number(num * max(1, len(pick.class_names_of(builder))))
+        check_number(num * max(1, len(class_names(builder))))
         of_class = pick.by_class(builder, split, num, wanted.seed)
         groups = [Group(examples, value) for value, examples in of_class.items()]
     else:
