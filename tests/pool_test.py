@@ -82,3 +82,19 @@ def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
     assert build.returncode != 0
     assert b"KeyboardInterrupt" in rest
     assert not any((tmp_path / "data" / "voc_seg_tfrecord" / "own").iterdir())
+
+
+def test_calls_that_write_have_ended_when_an_error_comes_out():
+    ended = []
+
+    def write(item):
+        if item == 0:
+            raise ValueError("the first")
+        time.sleep(0.2)
+        ended.append(item)
+
+    with pytest.raises(ValueError, match="the first"):
+        list(pool.ordered_map(write, range(pool.THREADS), writes=True))
+    before = list(ended)
+    time.sleep(0.4)
+    assert ended == before

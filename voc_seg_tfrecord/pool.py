@@ -18,7 +18,11 @@ AHEAD = 4 * THREADS
 
 
 def ordered_map(
-    function: Callable[[Item], Result], items: Iterable[Item], *, ahead: int = AHEAD
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    ahead: int = AHEAD,
+    writes: bool = False,
 ) -> Iterator[tuple[Item, Result]]:
     """Maps a function over items in threads.
 
@@ -26,6 +30,8 @@ def ordered_map(
       function: called once per item, in any thread.
       items: what to call it with; drawn no further ahead than `ahead`.
       ahead: how many results may be waiting, what bounds the memory.
+      writes: whether calls write files. Those that have begun are waited for then, whatever
+        happens, so that the files can be removed.
 
     Yields:
       Each item with its result, in the order of `items`.
@@ -47,4 +53,4 @@ def ordered_map(
                 waiting.append((item, pool.submit(function, item)))
             yield done, result
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=writes, cancel_futures=True)

@@ -105,7 +105,7 @@ def _fill(
     first = [name for name in names if name != last]
     copied: dict[str, tuple[str, int, bool]] = {}
     for name, result in tqdm(
-        ordered_map(put, first),
+        ordered_map(put, first, writes=True),
         total=len(first),
         desc="Copying...",
         unit=" files",
