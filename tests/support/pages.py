@@ -7,8 +7,8 @@ The convention, for README.md and docs/*.md:
 2. A `text` fence after it holds all that it prints to standard output. A line `...` stands for
    any number of lines that are left out.
 3. A comment before a fence may say more: `<!-- not run: reason -->`; `<!-- exits: 1 -->`, the
-   exit status of the last command; `<!-- needs: torch -->`, a module without which the fence is
-   skipped.
+   exit status of the last command; `<!-- needs: grain, jax -->`, modules without which the fence
+   is skipped.
 4. Paths of the pages stand for folders of the test: see `World`.
 """
 
@@ -132,9 +132,9 @@ def _commands(text: str) -> list[str]:
 
 
 def missing(fence: Fence) -> str:
-    """Returns the module that a fence needs and that is not installed; empty if there is none."""
-    name = fence.marks.get("needs", "")
-    return name if name and importlib.util.find_spec(name) is None else ""
+    """Returns the modules that a fence needs and that are not installed; empty if there is none."""
+    names = [name for name in fence.marks.get("needs", "").split(", ") if name]
+    return ", ".join(name for name in names if importlib.util.find_spec(name) is None)
 
 
 def same(printed: str, shown: str) -> bool:
