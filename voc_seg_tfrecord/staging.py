@@ -22,6 +22,7 @@ import uuid
 from etils import epath
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.storage import is_bucket
 
 try:
     import fcntl
@@ -132,7 +133,7 @@ def remove_dead(parent: epath.PathLike) -> None:
 def _token(parent: epath.Path) -> Iterator[str]:
     """Yields a new token, whose lock is held in a local folder."""
     token = uuid.uuid4().hex[:12]
-    if fcntl is None or not _is_local(parent):
+    if fcntl is None or is_bucket(parent):
         yield token
         return
     remove_dead(parent)
@@ -177,7 +178,7 @@ def _move(temporary: epath.Path, folder: epath.Path, replace: bool) -> None:
             temporary.rename(folder)
         return
     try:
-        if _is_local(folder):
+        if not is_bucket(folder):
             os.rename(temporary, folder)  # noqa: PTH104 - epath does not rename to an empty folder
         else:
             temporary.rename(folder)
@@ -190,10 +191,6 @@ def _move(temporary: epath.Path, folder: epath.Path, replace: bool) -> None:
             expected="one process at a time for each folder",
             remedy="use what the other process has written, or run this again with another name",
         ) from None
-
-
-def _is_local(folder: epath.Path) -> bool:
-    return "://" not in os.fspath(folder)
 
 
 def _exchange(first: epath.Path, second: epath.Path) -> bool:

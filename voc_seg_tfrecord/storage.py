@@ -52,6 +52,11 @@ _WORDS = {
 }
 
 
+def is_bucket(path: PathLike) -> bool:
+    """Says whether a path is an address of an object store, such as `gs://BUCKET/datasets`."""
+    return "://" in os.fspath(path)
+
+
 @contextlib.contextmanager
 def told(where: object) -> Iterator[None]:
     """Turns what the operating system or TensorFlow says about files into a `StorageError`.

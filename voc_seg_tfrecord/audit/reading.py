@@ -8,6 +8,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.storage import is_bucket
 
 _FORMAT = tfds.core.FileFormat
 
@@ -78,7 +79,7 @@ def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.Dataset
     found = builder.info.file_format
     random_access = formats <= set(_FORMAT.with_random_access())
     wanted = "array_record" if random_access else " or ".join(sorted(f.value for f in formats))
-    place = folder if "://" in os.fspath(folder) else os.path.abspath(folder)  # noqa: PTH100
+    place = folder if is_bucket(folder) else os.path.abspath(folder)  # noqa: PTH100
     raise ConfigError(
         folder,
         found=f"records in the format {found.value}"

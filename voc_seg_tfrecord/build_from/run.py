@@ -9,7 +9,7 @@ from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.labels import VOC_CLASSES
-from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.storage import PathLike, is_bucket
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 
@@ -73,9 +73,18 @@ def check_free(
       The file format to ask TFDS for.
 
     Raises:
-      ConfigError: if a dataset is there and may not be replaced, or has another file format.
+      ConfigError: if a dataset is there and may not be replaced, or has another file format, or
+        files of this format cannot be written there.
     """
     builder = Builder(data_dir=data_dir, config=config)
+    if file_format == "array_record" and is_bucket(builder.data_path):
+        raise ConfigError(
+            builder.data_path,
+            found=f"a folder of an object store, for files of the format {file_format}",
+            expected="a folder on a disk: the library of that format cannot write elsewhere",
+            remedy="build into a folder on a disk, and copy the dataset: voc-seg-tfrecord copy "
+            "DATASET gs://BUCKET/datasets",
+        )
     if builder.data_path.exists() and not overwrite:
         raise ConfigError(
             builder.data_path,

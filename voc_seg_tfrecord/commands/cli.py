@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         completion.complete(parser)  # prints what may follow, and ends the process
     try:
-        buckets.reach_s3(sys.argv[1:] if argv is None else argv)
+        buckets.reach(sys.argv[1:] if argv is None else argv)
         args = parser.parse_args(argv)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
         files = storage.told("a file of this command")

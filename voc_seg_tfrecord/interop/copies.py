@@ -9,7 +9,6 @@ copy, `sha256sum -c` takes that file.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-import os
 
 from etils import epath
 from tqdm import tqdm
@@ -17,6 +16,7 @@ from tqdm import tqdm
 from voc_seg_tfrecord import staging
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.storage import is_bucket
 from voc_seg_tfrecord.sums import digest_of
 from voc_seg_tfrecord.trees.listing import real_path
 
@@ -74,11 +74,11 @@ def copy(
     _check_places(source, target)
     there = {path.name for path in target.iterdir()} if target.exists() else set()
     foreign = sorted(there - {*names, MANIFEST})
-    if not overwrite and (foreign or (there and not _is_bucket(target))):
+    if not overwrite and (foreign or (there and not is_bucket(target))):
         found = "other files" if foreign else "a dataset"
         raise _occupied(target, found, foreign or sorted(there))
     expected = _read_manifest(source)
-    if _is_bucket(target):
+    if is_bucket(target):
         if overwrite:
             for name in [last, *foreign]:  # first of all it is no dataset any more
                 (target / name).unlink(missing_ok=True)
@@ -194,7 +194,3 @@ def _differs(path: epath.Path, found: str, expected: str, remedy: str) -> Record
         remedy=remedy,
         kind="damaged copy",
     )
-
-
-def _is_bucket(path: epath.Path) -> bool:
-    return "://" in os.fspath(path)

@@ -9,6 +9,7 @@ from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.labels import unprintable
+from voc_seg_tfrecord.storage import is_bucket
 from voc_seg_tfrecord.trees.names import Names
 from voc_seg_tfrecord.trees.naming import ANY, Naming
 
@@ -92,7 +93,7 @@ def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str,
       LayoutError: if the folder cannot be listed.
     """
     try:
-        if "://" in os.fspath(folder):
+        if is_bucket(folder):
             for path in folder.iterdir():
                 known = posixpath.splitext(path.name)[1].lower() in endings
                 # Only what has no known ending is asked whether it is a folder: in a bucket
@@ -121,7 +122,7 @@ def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str,
 def real_path(folder: epath.Path) -> str:
     """Returns where a folder really lies. Buckets have no links."""
     path = os.fspath(folder)
-    return path.rstrip("/") if "://" in path else os.path.realpath(path)
+    return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
 
 
 def _strange_name(folder: epath.Path, name: str, count: int) -> LayoutError:

@@ -1,0 +1,147 @@
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support.building import build, examples, records
+from support.paths import DUMMY_DATA
+from support.tfds_build import tfds_build
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import VocSegConfig, sums
+
+fake_gs = pytest.importorskip("support.fake_gs")
+
+FOLDER = "datasets/voc_seg_tfrecord/sample/1.0.0"
+
+
+@pytest.fixture
+def bucket(tmp_path_factory):
+    """An empty bucket `voc` on this machine."""
+    with fake_gs.serve(tmp_path_factory.mktemp("gs")) as bucket:
+        yield bucket
+
+
+@pytest.fixture
+def way():
+    """By what the command line reaches the bucket, if the user says nothing."""
+    return "gcsfs" if importlib.util.find_spec("gcsfs") else "TensorFlow"
+
+
+BOTH_WAYS = pytest.mark.parametrize("way", ["TensorFlow", "gcsfs"])
+
+
+@pytest.fixture
+def command(bucket, way):
+    """Runs the command line; returns what it says."""
+    if way == "gcsfs" and importlib.util.find_spec("gcsfs") is None:
+        pytest.skip("gcsfs is not installed")
+    said = {"EPATH_USE_TF": "true"} if way == "TensorFlow" else {}
+
+    def run(*words, status=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "voc_seg_tfrecord", *map(str, words)],
+            env={**os.environ, **bucket.environment, **said},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == status, done.stderr
+        assert "WARNING:gcsfs" not in done.stderr
+        return done.stderr if status else done.stdout
+
+    return run
+
+
+@BOTH_WAYS
+def test_a_dataset_copied_to_a_bucket_is_read_there_and_copied_back(command, tmp_path):
+    built = build(tmp_path / "built", "sample")
+    assert f"copied to gs://voc/{FOLDER}" in command("copy", built.data_path, "gs://voc/datasets")
+    assert command("verify", f"gs://voc/{FOLDER}") == command("verify", built.data_path)
+    assert command("stats", "sample", "--data_dir", "gs://voc/datasets") == command(
+        "stats", built.data_path
+    )
+    command("copy", f"gs://voc/{FOLDER}", tmp_path / "back")
+    back = tfds.builder("voc_seg_tfrecord/sample", data_dir=tmp_path / "back")
+    for split in built.info.splits:
+        assert records(back, split) == records(built, split)
+
+
+def test_array_record_files_are_copied_to_a_bucket_and_read_there(command, tmp_path):
+    built = build(tmp_path / "built", "sample", file_format="array_record")
+    command("copy", built.data_path, "gs://voc/datasets")
+    assert command("verify", f"gs://voc/{FOLDER}") == command("verify", built.data_path)
+
+
+def test_a_copy_that_was_broken_off_is_no_dataset_and_goes_on(command, bucket, tmp_path):
+    built = build(tmp_path / "built", "sample")
+    command("copy", built.data_path, "gs://voc/datasets")
+    names = bucket.names(FOLDER)
+    shard = next(name for name in names if "train" in name)
+    bucket.remove(f"{FOLDER}/dataset_info.json")  # as if it had been stopped before the last files
+    bucket.write(f"{FOLDER}/{shard}", b"half")
+    assert "no such dataset" in command("verify", f"gs://voc/{FOLDER}", status=2)
+    said = command("copy", built.data_path, "gs://voc/datasets")
+    assert f"{len(names) - 3} of them were there already" in said
+    command("verify", f"gs://voc/{FOLDER}")
+
+
+def test_another_dataset_in_a_bucket_is_replaced_only_if_that_is_said(command, bucket, tmp_path):
+    built = build(tmp_path / "built", "sample")
+    other = build(tmp_path / "other", "sample")
+    for _ in range(2):  # the same dataset again is no other one
+        command("copy", built.data_path, "gs://voc/datasets")
+    changed = (built.data_path / "dataset_info.json").read_text() + "\n"
+    (other.data_path / "dataset_info.json").write_text(changed)
+    sums.write(other.data_path)
+    said = command("copy", other.data_path, "gs://voc/datasets", status=2)
+    assert "another dataset" in said
+    command("copy", other.data_path, "gs://voc/datasets", "--overwrite")
+    assert bucket.read(f"{FOLDER}/dataset_info.json").decode() == changed
+
+
+def test_the_command_line_builds_into_a_bucket(command, bucket, tmp_path):
+    command("build", "--release", "sample", "--data_dir", "gs://voc/datasets")
+    built = build(tmp_path / "built", "sample")
+    for path in built.data_path.iterdir():
+        assert bucket.read(f"{FOLDER}/{path.name}") == path.read_bytes()
+
+
+def test_a_build_of_array_record_into_a_bucket_says_what_to_do(command, bucket):
+    words = ("build", "--release", "sample", "--file_format", "array_record")
+    said = command(*words, "--data_dir", "gs://voc/datasets", status=2)
+    assert "voc-seg-tfrecord copy" in said
+    assert not bucket.names(FOLDER)
+
+
+def test_tfds_builds_a_tree_of_a_bucket_into_the_bucket_and_loads_it(bucket, tmp_path):
+    for path in DUMMY_DATA.rglob("*"):
+        if path.is_file():
+            bucket.write(f"devkit/{path.relative_to(DUMMY_DATA)}", path.read_bytes())
+    tfds_build(
+        *("--manual_dir", "gs://voc/devkit", "--data_dir", "gs://voc/datasets"),
+        *("--config", json.dumps({"name": "own"})),
+        **bucket.environment,
+    )
+    local = build(tmp_path, VocSegConfig(name="own"), DUMMY_DATA)
+    for path in local.data_path.glob("*tfrecord*"):
+        there = bucket.read(f"datasets/voc_seg_tfrecord/own/1.0.0/{path.name}")
+        assert there == path.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        env={**os.environ, **bucket.environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == list(examples(local, "train"))
+
+
+LOADED = """
+import tensorflow_datasets as tfds
+
+builder = tfds.builder_from_directory("gs://voc/datasets/voc_seg_tfrecord/own/1.0.0")
+for example in builder.as_dataset(split="train"):
+    print(example["image/filename"].numpy().decode())
+"""
