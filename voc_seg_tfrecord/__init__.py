@@ -6,6 +6,10 @@ imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `repor
 `stats` and `verify`, and the function `preview`, are imported when they are first asked for.
 """
 
+# First, as Ctrl-C may come during all other imports.
+from voc_seg_tfrecord.commands import starting as _starting  # noqa: F401
+
+# isort: split
 import importlib
 from typing import TYPE_CHECKING
 

@@ -12,7 +12,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import about, configs, sources, staging, storage, sums
+from voc_seg_tfrecord import about, configs, sources, storage, sums
 from voc_seg_tfrecord import features as names_of
 from voc_seg_tfrecord.audit import reading
 from voc_seg_tfrecord.configs import feature_table
@@ -23,6 +23,7 @@ from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.labels import VOID, voc_palette
 from voc_seg_tfrecord.official.downloads import TfdsFetcher
+from voc_seg_tfrecord.staging import folders
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
@@ -126,7 +127,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         assign = tfds.core.utils.temporary_assignment
         with (
             storage.told(self.data_path),
-            staging.staged(self.data_path, replace=mode.overwrite_dataset) as folder,
+            folders.staged(self.data_path, replace=mode.overwrite_dataset) as folder,
             assign(self, "_place", self.data_dir),
             assign(self, "_data_dir", os.fspath(folder)),
             _enough_examples(download_config.num_shards),

@@ -26,6 +26,8 @@ SHARED = {
     "record_report",
     "release_arguments",
     "screen",
+    "starting",
+    "stopping",
     "table",
     "tile_arguments",
     "tree_arguments",

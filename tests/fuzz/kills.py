@@ -1,14 +1,17 @@
 """Kills builds, imports and exports at many moments, and looks at what they leave.
 
     python tests/fuzz/kills.py --kills 24
-    python tests/fuzz/kills.py --kills 24 --signal TERM build export
+    python tests/fuzz/kills.py --kills 24 --signal TERM --seed 1 build "export voc"
+    python tests/fuzz/kills.py --kills 24 --signal INT --fresh build
 
 After each kill the dataset or folder must be absent or complete. Then the same command is run
 again: it must end with status 0, write the same bytes as a run that was not killed, and leave
-nothing unfinished. SIGTERM and SIGINT must leave nothing unfinished themselves.
+nothing unfinished. SIGTERM and SIGINT must leave nothing unfinished themselves, end with their
+status, and show no traceback.
 
 Each run is a fork of one process that has imported TensorFlow already, so that the moments lie in
-the work and not in the imports.
+the work and not in the imports. With --fresh each is a process of its own, and the moments lie in
+its start and its end too.
 """
 
 import argparse
@@ -17,11 +20,13 @@ import dataclasses
 import hashlib
 import os
 import pathlib
+import random
 import shutil
 import signal
 import sys
 import tempfile
 import time
+import traceback
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file__).parents[2])]
 
@@ -33,16 +38,37 @@ class Command:
     """A command to be killed.
 
     Attributes:
-      call: runs it in this process.
+      words: the command line.
       made: the folder that it makes.
       out: the folder that all it writes is in.
       replaces: whether the folder is there before, and must stay until the new one is complete.
+      tfds: whether it is TFDS's own command line.
     """
 
-    call: Callable[[], int]
+    words: list
     made: pathlib.Path
     out: pathlib.Path
     replaces: bool = False
+    tfds: bool = False
+
+    def start(self, fresh: bool) -> int:
+        """Starts it; returns the number of its process."""
+        words = list(map(str, self.words))
+        if not fresh:
+            return _fork(lambda: (_tfds if self.tfds else _ours)(words), self.said)
+        module = "tensorflow_datasets.scripts.cli.main" if self.tfds else "voc_seg_tfrecord"
+        opened = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        files = [
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, self.said, opened, 0o600),
+        ]
+        program = [sys.executable, "-m", module, *words]
+        return os.posix_spawn(sys.executable, program, os.environ, file_actions=files)
+
+    @property
+    def said(self) -> pathlib.Path:
+        """The file of what it writes to standard error."""
+        return self.out.with_name("said")
 
 
 @dataclasses.dataclass
@@ -54,6 +80,7 @@ class Outcome:
     half_loads: int = 0
     old_lost: int = 0
     other_status: int = 0
+    tracebacks: int = 0
     next_failed: int = 0
     next_differs: int = 0
     next_unfinished: int = 0
@@ -71,12 +98,15 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=24, help="kills of each command (24)")
     parser.add_argument("--pairs", type=int, default=300, help="images and masks (300)")
     parser.add_argument("--signal", choices=("KILL", "TERM", "INT"), default="KILL")
+    parser.add_argument("--seed", help="moves the moments at random; even moments by default")
+    parser.add_argument("--fresh", action="store_true", help="processes in place of forks")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         commands = _commands(pathlib.Path(name), args.pairs)
         number = signal.Signals[f"SIG{args.signal}"]
         wanted = args.commands or list(commands)
-        outcomes = {w: _kill_often(commands[w], args.kills, number) for w in wanted}
+        moments = _moments(args.kills, args.seed)
+        outcomes = {w: _kill_often(commands[w], moments, number, args.fresh) for w in wanted}
     fields = [field.name for field in dataclasses.fields(Outcome)]
     print("command".ljust(18), *fields)
     for command, outcome in outcomes.items():
@@ -85,6 +115,12 @@ def main() -> int:
             command.ljust(18), *(str(v).rjust(len(f)) for v, f in zip(values, fields, strict=True))
         )
     return 1 if any(outcome.faults for outcome in outcomes.values()) else 0
+
+
+def _moments(kills: int, seed: str | None) -> list[float]:
+    """Returns when to kill, in parts of the time that a run takes."""
+    generator = random.Random(seed)
+    return [(n + (0.5 if seed is None else generator.random())) / kills for n in range(kills)]
 
 
 def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
@@ -98,7 +134,7 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         ["export", source / "voc_seg_tfrecord/s/1.0.0", "--layout", "raw", "--out", records],
     ]
     for words in made:
-        _wait(_fork(lambda words=words: _ours(words)))
+        _wait(_fork(lambda words=words: _ours(list(map(str, words))), folder / "said"))
     config = '{"name": "k"}'
     built = out / "voc_seg_tfrecord/k/1.0.0"
     build = ["build", tree, "--name", "k", "--class_names", CLASSES, "--data_dir", out]
@@ -107,51 +143,53 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
     imported = ["import", records, "--name", "k", "--class_names", CLASSES, "--data_dir", out]
     export = ["export", source / "voc_seg_tfrecord/s/1.0.0", "--out", out / "k", "--layout"]
     return {
-        "build": Command(lambda: _ours(build), built, out),
-        "build --overwrite": Command(lambda: _ours([*build, "--overwrite"]), built, out, True),
-        "tfds build": Command(lambda: _tfds(tfds), built, out),
-        "import": Command(lambda: _ours(imported), built, out),
-        "export voc": Command(lambda: _ours([*export, "voc"]), out / "k", out),
-        "export deeplab": Command(lambda: _ours([*export, "deeplab"]), out / "k", out),
+        "build": Command(build, built, out),
+        "build --overwrite": Command([*build, "--overwrite"], built, out, replaces=True),
+        "tfds build": Command(tfds, built, out, tfds=True),
+        "import": Command(imported, built, out),
+        "export voc": Command([*export, "voc"], out / "k", out),
+        "export deeplab": Command([*export, "deeplab"], out / "k", out),
     }
 
 
 def _ours(words: list) -> int:
     from voc_seg_tfrecord.commands import cli
 
-    return cli.main([str(word) for word in words])
+    return cli.main(words)
 
 
 def _tfds(words: list) -> int:
     from tensorflow_datasets.scripts.cli import main
 
-    main.main(main._parse_flags(["tfds", *map(str, words)]))
+    main.main(main._parse_flags(["tfds", *words]))
     return 0
 
 
-def _kill_often(command: Command, kills: int, number: int) -> Outcome:
+def _kill_often(command: Command, moments: list[float], number: int, fresh: bool) -> Outcome:
     shutil.rmtree(command.out, ignore_errors=True)
     start = time.monotonic()
-    status = _wait(_fork(command.call))
+    status = _wait(command.start(fresh))
     duration = time.monotonic() - start
     whole = _digest(command.made)
     if status or not whole:
         raise SystemExit(f"a run that nobody killed ended with status {status}")
     outcome = Outcome()
-    for kill in range(kills):
+    for moment in moments:
         if not command.replaces:
             shutil.rmtree(command.out, ignore_errors=True)
-        child = _fork(command.call)
-        time.sleep(duration * (kill + 0.5) / kills)
+        child = command.start(fresh)
+        time.sleep(duration * moment)
         os.kill(child, number)
-        _judge_killed(outcome, _wait(child), command, whole, number)
+        _judge_killed(outcome, _wait(child), command, whole, number, moment)
         if not command.replaces and command.made.exists():
             shutil.rmtree(command.made)  # the kill came too late: the next run is to build again
-        _judge_next(outcome, _wait(_fork(command.call)), command, whole)
+        _judge_next(outcome, _wait(command.start(fresh=False)), command, whole)
     return outcome
 
 
-def _judge_killed(outcome: Outcome, status: int, command: Command, whole: str, number: int) -> None:
+def _judge_killed(
+    outcome: Outcome, status: int, command: Command, whole: str, number: int, moment: float
+) -> None:
     outcome.kills += 1
     unfinished = bool(_unfinished(command.out))
     outcome.left_unfinished += unfinished
@@ -161,8 +199,11 @@ def _judge_killed(outcome: Outcome, status: int, command: Command, whole: str, n
     if number != signal.SIGKILL:
         other = status not in (0, 128 + number) or unfinished
         outcome.other_status += other
-        if other:
-            print(f"status {status}, unfinished: {unfinished}")
+        said = command.said.read_text()
+        shown = not command.tfds and ("Traceback" in said or "Exception ignored" in said)
+        outcome.tracebacks += shown
+        if other or shown:
+            print(f"at {moment:.4f}: status {status}, unfinished: {unfinished}\n{said[-2000:]}")
 
 
 def _judge_next(outcome: Outcome, status: int, command: Command, whole: str) -> None:
@@ -185,22 +226,22 @@ def _digest(folder: pathlib.Path) -> str:
     return digest.hexdigest()
 
 
-def _fork(call: Callable[[], int]) -> int:
+def _fork(call: Callable[[], int], said: pathlib.Path) -> int:
     status = 1
     child = 0
     try:
         child = os.fork()
         if child:
             return child
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        if "KILLS_SHOW" not in os.environ:
-            os.dup2(null, 2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
         status = call()
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 1
     except KeyboardInterrupt:
         status = 128 + signal.SIGINT
+    except BaseException:
+        traceback.print_exc()
     finally:
         if not child:  # never out of here: this process is not the one that called
             os._exit(status)

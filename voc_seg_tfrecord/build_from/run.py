@@ -9,6 +9,7 @@ from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.labels import VOC_CLASSES
+from voc_seg_tfrecord.staging.signals import Held
 from voc_seg_tfrecord.storage import PathLike, is_bucket
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -122,8 +123,9 @@ def _check_writable(folder: epath.Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / "incomplete.probe"
-        probe.write_bytes(b"")
-        probe.unlink()
+        with Held():
+            probe.write_bytes(b"")
+            probe.unlink()
     except OSError as error:
         raise ConfigError(
             f"--data_dir, {folder}",

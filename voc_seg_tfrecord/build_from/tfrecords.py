@@ -1,10 +1,7 @@
 """From hand-written TFRecords to a built dataset."""
 
 from collections.abc import Mapping, Sequence
-import tempfile
 from typing import Any
-
-from etils import epath
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -15,6 +12,7 @@ from voc_seg_tfrecord.interop.items import RecordItem, make_items
 from voc_seg_tfrecord.interop.scan import Scan, scan_records
 from voc_seg_tfrecord.masks import luminance
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.staging import folders
 from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -59,8 +57,8 @@ def import_records(
     """
     check_name(name)
     names = spelled_out(class_names)
-    with tempfile.TemporaryDirectory() as folder:
-        scan = scan_records(files, epath.Path(folder), keys, shape)
+    with folders.temporary() as folder:
+        scan = scan_records(files, folder, keys, shape)
         task = task_of(scan)
         if task != "images" and not names:
             raise ConfigError(

@@ -3,6 +3,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+import gc
 import importlib
 import os
 import sys
@@ -11,15 +12,15 @@ from typing import NoReturn
 
 from absl import logging
 
-from voc_seg_tfrecord import staging, storage
-from voc_seg_tfrecord.commands import buckets, completion
+from voc_seg_tfrecord import storage
+from voc_seg_tfrecord.commands import buckets, completion, starting
 from voc_seg_tfrecord.commands.parser import Parser
 from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
+from voc_seg_tfrecord.commands.starting import PROGRAM
+from voc_seg_tfrecord.commands.stopping import Stops, stops
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.wording import versions
-
-PROGRAM = "voc-seg-tfrecord"
 
 _DESCRIPTION = """\
 Pascal-VOC-layout segmentation data in TensorFlow Datasets.
@@ -36,11 +37,8 @@ GROUPS = {
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 _WRONG_DATA, _WRONG_CALL = 1, 2
-_INTERRUPTED, _READER_GONE, _TERMINATED = (
-    130,
-    141,
-    143,
-)  # 128 and the signal's number, as shells say it
+_STOPPED = 128  # and the signal's number, as shells say it
+_READER_GONE = _STOPPED + 13  # SIGPIPE, which Windows does not have
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,6 +51,24 @@ def main(argv: Sequence[str] | None = None) -> int:
       The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 130 or 143 if
       Ctrl-C or SIGTERM stopped it, 141 if what reads its output has gone.
     """
+    with stops() as stop:
+        try:
+            status = _main(argv, stop)
+            stop.raising = False
+        except BaseException:
+            stop.raising = False
+            if not stop.came:
+                raise
+            status = _STOPPED + stop.came[0]
+    if status > _STOPPED and stop.came:
+        # Only here: what the exception held is removed when nothing refers to it any more.
+        gc.collect()
+        starting.say_stopped(stop.came[0])
+    return status
+
+
+def _main(argv: Sequence[str] | None, stop: Stops) -> int:
+    stop.raising = True
     # Start-up messages of TensorFlow and TFDS would hide the answer.
     quiet_tensorflow()
     logging.set_verbosity(logging.ERROR)
@@ -64,19 +80,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = parser.parse_args(argv)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
         files = storage.told("a file of this command")
-        with screened(as_json=as_json), staging.terminable(), files:
+        with screened(as_json=as_json), files:
             return args.run(args)
     except VocSegError as error:
         print(literal(f"error: {error}"), file=sys.stderr)
         return _WRONG_CALL if isinstance(error, ConfigError) else _WRONG_DATA
     except ReaderGone:
         return _READER_GONE
-    except KeyboardInterrupt:
-        print("\nstopped by Ctrl-C; nothing unfinished is left", file=sys.stderr)
-        return _INTERRUPTED
-    except staging.Terminated:
-        print("\nstopped by SIGTERM; nothing unfinished is left", file=sys.stderr)
-        return _TERMINATED
 
 
 def make_parser() -> Parser:

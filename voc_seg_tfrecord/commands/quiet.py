@@ -16,6 +16,8 @@ import tempfile
 from types import ModuleType
 from typing import Any
 
+from voc_seg_tfrecord.staging.signals import Held
+
 _TENSORFLOW = "tensorflow"
 _LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 
@@ -56,7 +58,8 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__.loader = module.__loader__ = self._loader
-        with _without_logs():
+        # A signal in the middle of it would become another error, or end the process.
+        with Held(), _without_logs():
             self._loader.exec_module(module)
 
 

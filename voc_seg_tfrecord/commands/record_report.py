@@ -2,7 +2,6 @@
 
 import collections
 from collections.abc import Sequence
-import tempfile
 from typing import Any
 
 from etils import epath
@@ -11,6 +10,7 @@ from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.interop.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.interop.items import make_items
 from voc_seg_tfrecord.interop.scan import scan_records
+from voc_seg_tfrecord.staging import folders
 
 _SHOWN = 3  # records of a file, problems of an import
 
@@ -31,8 +31,7 @@ def show(
       import of them may be impossible all the same.
     """
     found, made = [], None
-    with tempfile.TemporaryDirectory() as name:
-        folder = epath.Path(name)
+    with folders.temporary() as folder:
         for path in find_files(files):
             found.append(_file(path, unpacked(path, folder)))
             if not silent:

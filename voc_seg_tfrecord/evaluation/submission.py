@@ -22,6 +22,7 @@ from voc_seg_tfrecord.formats import encode, png_index
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.labels import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.staging import files
 from voc_seg_tfrecord.storage import PathLike
 
 COMPETITIONS = (5, 6)
@@ -73,16 +74,12 @@ def submission(
         )
     found = Predictions(predictions)
     found.check_extra(set(ids))
-    incomplete = out.parent / f"incomplete.{out.name}"
-    try:
+    with files.staged(out) as incomplete:
         with incomplete.open("wb") as stream:
             made = ordered_map(functools.partial(_try_png, found, sizes), ids)
             problems = _write(stream, made, f"results/VOC2012/Segmentation/comp{comp}_test_cls")
         if problems:
             raise SplitError("test", problems, len(ids))
-        incomplete.replace(out)
-    finally:
-        incomplete.unlink(missing_ok=True)
     return len(ids)
 
 

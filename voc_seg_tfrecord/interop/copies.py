@@ -13,9 +13,9 @@ import functools
 from etils import epath
 from tqdm import tqdm
 
-from voc_seg_tfrecord import staging
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.staging import folders
 from voc_seg_tfrecord.storage import is_bucket
 from voc_seg_tfrecord.sums import digest_of
 from voc_seg_tfrecord.trees.listing import real_path
@@ -84,7 +84,7 @@ def copy(
                 (target / name).unlink(missing_ok=True)
         complete = last in there and not overwrite
         return _fill(source, target, names, last, expected, progress, compare=complete)
-    with staging.staged(target, replace=overwrite) as folder:
+    with folders.staged(target, replace=overwrite) as folder:
         folder.mkdir()
         made = _fill(source, folder, names, last, expected, progress)
     return dataclasses.replace(made, folder=str(target))

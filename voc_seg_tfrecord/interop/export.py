@@ -8,7 +8,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord import staging, storage
+from voc_seg_tfrecord import storage
 from voc_seg_tfrecord.errors import ConfigError, RecordError
 from voc_seg_tfrecord.features import FILENAME, FILL, HEIGHT, LABEL, MASK, WIDTH
 from voc_seg_tfrecord.interop import (
@@ -21,6 +21,7 @@ from voc_seg_tfrecord.interop import (
     voc_tree,
 )
 from voc_seg_tfrecord.interop.files import Record, parse
+from voc_seg_tfrecord.staging import folders
 from voc_seg_tfrecord.storage import PathLike
 
 LayoutName = Literal["raw", "deeplab", "voc", "parquet", "coco-panoptic"]
@@ -80,7 +81,7 @@ def export(
     folder = folder.resolve()  # so that "." has a name and a parent
     _check(builder, folder, layout)
     _make(folder.parent)
-    with storage.told(folder), staging.staged(folder) as incomplete:
+    with storage.told(folder), folders.staged(folder) as incomplete:
         incomplete.mkdir()
         notes = []
         for split in builder.info.splits:

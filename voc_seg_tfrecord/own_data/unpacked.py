@@ -11,7 +11,6 @@ import pathlib
 import shutil
 import stat
 import tarfile
-import tempfile
 from typing import BinaryIO
 import zipfile
 import zlib
@@ -19,7 +18,7 @@ import zlib
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
-from voc_seg_tfrecord.staging import terminable
+from voc_seg_tfrecord.staging import folders
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """How names of archives end."""
@@ -45,7 +44,7 @@ def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
     if path.is_dir() or not is_archive(path) or not path.exists():
         yield path
         return
-    with terminable(), tempfile.TemporaryDirectory(prefix="voc_seg_tfrecord_") as temporary:
+    with folders.temporary() as temporary:
         folder = pathlib.Path(temporary) / path.name
         folder.mkdir()
         try:

@@ -7,7 +7,6 @@ that stand in it. So even a name that got past the escaping could neither run no
 import base64
 from collections.abc import Iterable, Mapping
 import hashlib
-import os
 import pathlib
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.staging import files
 from voc_seg_tfrecord.storage import PathLike
 
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
@@ -87,13 +87,9 @@ def save(page: str, path: epath.Path) -> None:
     Raises:
       ConfigError: if it cannot be written.
     """
-    incomplete = path.parent / f"incomplete.{os.getpid()}.{path.name}"
     try:
-        try:
+        with files.staged(path) as incomplete:
             incomplete.write_bytes(page.encode())
-            incomplete.replace(path)
-        finally:
-            incomplete.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(
             path,

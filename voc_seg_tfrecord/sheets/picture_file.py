@@ -6,6 +6,7 @@ from etils import epath
 from PIL import Image
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.staging import files
 
 _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
 
@@ -45,7 +46,8 @@ def save(drawn: Image.Image, out: epath.Path) -> None:
             remedy="save it as .png, or draw fewer examples",
         ) from None
     try:
-        out.write_bytes(file.getvalue())
+        with files.staged(out) as incomplete:
+            incomplete.write_bytes(file.getvalue())
     except OSError as error:
         raise ConfigError(
             f"--out {out}",

@@ -14,14 +14,14 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import sys
-import threading
+import tempfile
 import uuid
 
 from etils import epath
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.staging.signals import Held
 from voc_seg_tfrecord.storage import is_bucket
 
 try:
@@ -34,10 +34,6 @@ _LOCK = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
 _FOLDER = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_.+")
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # from Linux's fcntl.h and fs.h
-
-
-class Terminated(SystemExit):
-    """SIGTERM has come. Not caught, it ends the process with status 143."""
 
 
 @contextlib.contextmanager
@@ -60,55 +56,33 @@ def staged(folder: epath.PathLike, *, replace: bool = False) -> Iterator[epath.P
     """
     folder = epath.Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with terminable(), _token(folder.parent) as token:
-        temporary = folder.parent / f"incomplete.{token}_{folder.name}"
+    with Held() as held, _token(folder.parent) as token:
+        made = folder.parent / f"incomplete.{token}_{folder.name}"
         try:
-            yield temporary
-            with _undisturbed():
-                _move(temporary, folder, replace)
+            held.let_through()
+            yield made
+            held.waiting = True
+            _move(made, folder, replace)
         finally:
-            with _undisturbed():
-                for left in folder.parent.glob(f"incomplete.*{token}_*"):
-                    left.rmtree()
+            held.waiting = True
+            for left in folder.parent.glob(f"incomplete.*{token}_*"):
+                left.rmtree()
 
 
 @contextlib.contextmanager
-def terminable() -> Iterator[None]:
-    """Lets SIGTERM end the block by `Terminated`, so that what is unfinished is removed.
+def temporary() -> Iterator[epath.Path]:
+    """Yields a new folder of this machine's temporary ones, and removes it at the end.
 
-    By default it ends a process on the spot. A handler of the caller's own stays.
+    It is removed as a whole, also after an error, Ctrl-C or SIGTERM.
     """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def stop(number: int, _: object) -> None:
-        raise Terminated(128 + number)
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Lets Ctrl-C and SIGTERM wait until the end of the block."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda number, _: came.append(number)) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
+    with Held() as held:
+        folder = tempfile.TemporaryDirectory(prefix="voc_seg_tfrecord_")
+        try:
+            held.let_through()
+            yield epath.Path(folder.name)
+        finally:
+            held.waiting = True
+            folder.cleanup()
 
 
 def remove_dead(parent: epath.PathLike) -> None:
@@ -169,19 +143,19 @@ def _locked(lock: pathlib.Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _move(temporary: epath.Path, folder: epath.Path, replace: bool) -> None:
+def _move(made: epath.Path, folder: epath.Path, replace: bool) -> None:
     """Puts a complete folder in its place; a folder that is replaced goes where it was."""
     if replace and folder.exists():
-        if not _exchange(temporary, folder):
-            old = temporary.with_name(f"{temporary.name}.old")
+        if not _exchange(made, folder):
+            old = made.with_name(f"{made.name}.old")
             folder.rename(old)
-            temporary.rename(folder)
+            made.rename(folder)
         return
     try:
         if not is_bucket(folder):
-            os.rename(temporary, folder)  # noqa: PTH104 - epath does not rename to an empty folder
+            os.rename(made, folder)  # noqa: PTH104 - epath does not rename to an empty folder
         else:
-            temporary.rename(folder)
+            made.rename(folder)
     except OSError as error:
         if not isinstance(error, FileExistsError) and error.errno != errno.ENOTEMPTY:
             raise

@@ -1,0 +1,81 @@
+import signal
+import time
+
+import pytest
+
+from voc_seg_tfrecord.commands import cli, list_, starting
+from voc_seg_tfrecord.staging.signals import NUMBERS
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Runs the command line with something else in place of one of its commands."""
+
+    def running(run):
+        monkeypatch.setattr(list_, "run", run)
+        monkeypatch.setattr(starting, "_said", False)
+        return cli.main(["list"])
+
+    return running
+
+
+STATUS = [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")]
+
+
+@pytest.mark.parametrize(("number", "status", "name"), STATUS)
+def test_a_signal_ends_a_command_with_its_status_and_one_line(command, capfd, number, status, name):
+    assert command(lambda _: signal.raise_signal(number)) == status
+    assert capfd.readouterr().err == f"\nstopped by {name}; nothing unfinished is left\n"
+
+
+@pytest.mark.parametrize(("number", "status", "name"), STATUS)
+def test_a_signal_that_python_cannot_raise_ends_the_command_too(
+    command, capfd, number, status, name
+):
+    class Owner:
+        def __del__(self):
+            signal.raise_signal(number)
+
+    def run(_):
+        Owner()
+        time.sleep(20)
+        return 0
+
+    assert command(run) == status
+    assert capfd.readouterr().err == f"\nstopped by {name}; nothing unfinished is left\n"
+
+
+def test_a_signal_that_has_become_another_error_is_still_told_as_one(command, capfd):
+    def run(_):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    assert command(run) == 130
+    assert "ImportError" not in capfd.readouterr().err
+
+
+def test_an_error_without_a_signal_stays_what_it_is(command):
+    def run(_):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        command(run)
+
+
+def test_what_was_there_before_a_command_is_there_after_it(command):
+    before = [signal.getsignal(number) for number in NUMBERS]
+    assert command(lambda _: 0) == 0
+    command(lambda _: signal.raise_signal(signal.SIGTERM))
+    assert [signal.getsignal(number) for number in NUMBERS] == before
+
+
+def test_a_handler_of_the_callers_own_stays(command):
+    came = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
+    try:
+        assert command(lambda _: signal.raise_signal(signal.SIGTERM) or 0) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert came == [signal.SIGTERM]
