@@ -42,6 +42,34 @@ def test_a_file_is_valid_and_lacks_only_what_nobody_has_said(sample, tmp_path, l
     assert lacking == {"citeAs", "license", "datePublished"}
 
 
+@pytest.mark.parametrize("layout", ["parquet", "voc"])
+def test_mlcroissant_writes_again_what_it_reads(tmp_path, layout):
+    folder = exported(odd_names(tmp_path / "data"), tmp_path / "out", layout)
+    dataset, _, _ = opened(folder)
+    again = dataset.metadata.to_json()
+    said = json.loads((folder / "croissant.json").read_text())
+    assert list(again) == list(said)
+    assert without_lists_of_one(again) == without_lists_of_one(said)
+
+
+def without_lists_of_one(value):
+    """Returns JSON-LD in which a list of one value is that value, which means the same."""
+    if isinstance(value, dict):
+        return {name: without_lists_of_one(part) for name, part in value.items()}
+    if isinstance(value, list):
+        parts = [without_lists_of_one(part) for part in value]
+        return parts[0] if len(parts) == 1 else parts
+    return value
+
+
+def test_the_words_of_a_file_mean_what_they_mean_in_mlcroissant(sample, tmp_path):
+    folder = exported(sample, tmp_path / "out", "deeplab")
+    said = json.loads((folder / "croissant.json").read_text())
+    theirs = mlc.Metadata(name="a", url="https://example.org", version="1.0.0").to_json()
+    assert said["@context"] == theirs["@context"]
+    assert said["conformsTo"] == theirs["conformsTo"]
+
+
 def test_a_file_about_which_all_is_known_has_no_warning(tmp_path):
     config = VocSegConfig(
         name="mine",
@@ -60,6 +88,7 @@ def test_a_file_about_which_all_is_known_has_no_warning(tmp_path):
     assert (said["datePublished"], said["license"]) == ("2024-05-31", "MIT")
     assert (said["citeAs"], said["url"]) == ("@misc{walls}", "https://example.org")
     assert dataset.metadata.name == "mine"
+    assert list(dataset.metadata.to_json()) == list(said)
 
 
 def test_a_release_has_the_date_of_its_archive(tmp_path):

@@ -1,7 +1,9 @@
 """The Croissant file of a dataset: JSON-LD that search engines and libraries read.
 
 It names each file with its sha256, and the fields of the records where `mlcroissant` can read
-them, which is in Parquet files.
+them, which is in Parquet files. It is plain JSON, and written as such: importing `mlcroissant`,
+which brings pandas and networkx, would take most of the time of a small export. The tests let
+`mlcroissant` read and validate the file, and write it again.
 
 References:
   https://docs.mlcommons.org/croissant/docs/croissant-spec.html, version 1.0.
@@ -10,7 +12,7 @@ References:
 from collections.abc import Iterator, Sequence
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
 import tensorflow_datasets as tfds
 
@@ -19,11 +21,28 @@ from voc_seg_tfrecord.cards import card, files, record_sets
 from voc_seg_tfrecord.cards.files import SUMS, DataFile
 from voc_seg_tfrecord.cards.summary import Summary
 
-if TYPE_CHECKING:
-    import mlcroissant as mlc
-
 NAME = "croissant.json"
 """The name of the file."""
+
+_OWN_WORDS = (
+    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format "
+    "includes isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated "
+    "replace samplingRate separator source subField transform"
+)
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{word: f"cr:{word}" for word in _OWN_WORDS.split()},
+}
+"""What the words of the file mean: the context of the specification's appendix."""
 
 _IN_SETS = {
     "voc": r"(JPEGImages|SegmentationClass|SegmentationObject)/()",
@@ -52,31 +71,29 @@ def write(
       found: its files. Their paths are relative to the folder of the Croissant file.
       published: the date of publication, such as 2024-05-31; by default that of the release.
     """
-    import mlcroissant as mlc
-
     said = about.of_built(builder.info)
     release = card.release_of(builder)
     fingerprint = f"Fingerprint of its {summary.examples} examples: {summary.fingerprint}."
-    metadata = mlc.Metadata(
-        name=card.title(builder),
-        description=f"{said.description}\n\n{fingerprint}".strip(),
-        cite_as=said.citation,
-        license=[said.license] if said.license else None,
-        url=said.homepage,
-        version=str(builder.info.version),
-        date_published=published or (release.published if release else "") or None,
-        distribution=list(_distribution(layout, found)),
-        record_sets=list(record_sets.of_parquet(builder)) if layout == "parquet" else [],
-    )
-    return json.dumps(metadata.to_json(), ensure_ascii=False, indent=2) + "\n"
+    described = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": card.title(builder),
+        "description": f"{said.description}\n\n{fingerprint}".strip(),
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "citeAs": said.citation,
+        "datePublished": published or (release.published if release else ""),
+        "license": said.license,
+        "url": said.homepage,
+        "version": str(builder.info.version),
+        "distribution": list(_distribution(layout, found)),
+        "recordSet": list(record_sets.of_parquet(builder)) if layout == "parquet" else [],
+    }
+    known = {name: value for name, value in described.items() if value}
+    return json.dumps(known, ensure_ascii=False, indent=2) + "\n"
 
 
-def _distribution(
-    layout: str, found: Sequence[DataFile]
-) -> Iterator["mlc.FileObject | mlc.FileSet"]:
+def _distribution(layout: str, found: Sequence[DataFile]) -> Iterator[dict[str, Any]]:
     """Yields the files. Of a tree's many, the file of their digests has a digest here."""
-    import mlcroissant as mlc
-
     sets: dict[str, set[str]] = {}
     for file in found:
         pattern = _pattern(layout, file.path)
@@ -84,21 +101,25 @@ def _distribution(
             sets.setdefault(pattern, set()).add(file.kind)
         if pattern and layout in files.TREES:
             continue
-        yield mlc.FileObject(
-            id=file.path,
-            name=file.path,
-            description=f"sha256 of each file of the tree, as `sha256sum -c {SUMS}` checks them"
-            if file.path == SUMS
-            else None,
-            content_url=file.path,
-            content_size=f"{file.size} B",
-            encoding_formats=[file.kind],
-            sha256=file.sha256,
-        )
+        told = f"sha256 of each file of the tree, as `sha256sum -c {SUMS}` checks them"
+        yield {
+            "@type": "cr:FileObject",
+            "@id": file.path,
+            "name": file.path,
+            **({"description": told} if file.path == SUMS else {}),
+            "contentSize": f"{file.size} B",
+            "contentUrl": file.path,
+            "encodingFormat": file.kind,
+            "sha256": file.sha256,
+        }
     for pattern, kinds in sorted(sets.items()):
-        yield mlc.FileSet(
-            id=pattern, name=pattern, includes=[pattern], encoding_formats=sorted(kinds)
-        )
+        yield {
+            "@type": "cr:FileSet",
+            "@id": pattern,
+            "name": pattern,
+            "encodingFormat": sorted(kinds),
+            "includes": pattern,
+        }
 
 
 def _pattern(layout: str, path: str) -> str:

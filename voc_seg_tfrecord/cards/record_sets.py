@@ -11,7 +11,6 @@ from voc_seg_tfrecord.interop.columns import Column
 from voc_seg_tfrecord.labels import VOID
 
 if TYPE_CHECKING:
-    import mlcroissant as mlc
     import pyarrow as pa
 
 _SAID = {
@@ -20,71 +19,69 @@ _SAID = {
 }
 
 
-def of_parquet(builder: tfds.core.DatasetBuilder) -> Iterator["mlc.RecordSet"]:
+def of_parquet(builder: tfds.core.DatasetBuilder) -> Iterator[dict[str, Any]]:
     """Yields one record set for each split, and one for each list of class names.
 
     Fields are called `SPLIT/COLUMN`. Images and masks are decoded by who reads the records.
     """
-    import mlcroissant as mlc
-
     described = columns.columns(builder.info.features, builder.info.full_name)
     for split in builder.info.splits:
-        fields = [_field(split, column) for column in described]
-        yield mlc.RecordSet(id=split, name=split, fields=fields)
+        fields = [_of_column(split, column) for column in described]
+        yield {"@type": "cr:RecordSet", "@id": split, "name": split, "field": fields}
     for name, names in _lists_of_names(described):
         yield _enumeration(f"names/{name}", names)
 
 
-def _field(split: str, column: Column) -> "mlc.Field":
-    import mlcroissant as mlc
+def _of_column(split: str, column: Column) -> dict[str, Any]:
     import pyarrow as pa
 
-    place = f"{split}/{column.name}"
-    common = {"id": place, "name": column.name, "description": _SAID.get(column.name)}
+    said = {"description": _SAID[column.name]} if column.name in _SAID else {}
+
+    def field(**more: Any) -> dict[str, Any]:
+        return _field(split, column.name, **said, **more)
+
     if column.is_image:
         source = _source(split, column.name, cells.BYTES)
-        return mlc.Field(**common, data_types=[mlc.DataType.IMAGE_OBJECT], source=source)
+        return field(dataType="sc:ImageObject", source=source)
+    source = _source(split, column.name)
     if not pa.types.is_list(column.type):
-        kind = _kind(column.type)
-        return mlc.Field(**common, data_types=[kind], source=_source(split, column.name))
+        return field(dataType=_kind(column.type), source=source)
     inner = column.type.value_type
     if not pa.types.is_struct(inner):
-        kind, source = _kind(inner), _source(split, column.name)
-        return mlc.Field(**common, data_types=[kind], source=source, repeated=True)
+        return field(dataType=_kind(inner), repeated=True, source=source)
     parts = [
-        mlc.Field(
-            id=f"{place}/{part.name}",
-            name=part.name,
-            data_types=[_kind(part.type)],
+        _field(
+            f"{split}/{column.name}",
+            part.name,
+            dataType=_kind(part.type),
             source=_source(split, column.name, part.name),
         )
         for part in inner
     ]
-    return mlc.Field(**common, sub_fields=parts, repeated=True)
+    return field(repeated=True, subField=parts)
 
 
-def _source(split: str, column: str, part: str = "") -> "mlc.Source":
-    import mlcroissant as mlc
-
-    return mlc.Source(
-        file_set=f"{parquet.FOLDER}/{split}-*.parquet",
-        extract=mlc.Extract(column=column),
-        transforms=[mlc.Transform(json_path=part)] if part else [],
-    )
+def _field(place: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"@type": "cr:Field", "@id": f"{place}/{name}", "name": name, **more}
 
 
-def _kind(kind: "pa.DataType") -> Any:
+def _source(split: str, column: str, part: str = "") -> dict[str, Any]:
+    files = {"fileSet": {"@id": f"{parquet.FOLDER}/{split}-*.parquet"}}
+    inside = {"transform": {"jsonPath": part}} if part else {}
+    return {**files, "extract": {"column": column}, **inside}
+
+
+def _kind(kind: "pa.DataType") -> str:
     """Returns Croissant's type of values, or of the parts of a vector."""
-    import mlcroissant as mlc
     import pyarrow as pa
 
     if pa.types.is_fixed_size_list(kind):
         return _kind(kind.value_type)
     if pa.types.is_boolean(kind):
-        return mlc.DataType.BOOL
+        return "sc:Boolean"
     if pa.types.is_floating(kind):
-        return mlc.DataType.FLOAT
-    return mlc.DataType.INTEGER if pa.types.is_integer(kind) else mlc.DataType.TEXT
+        return "sc:Float"
+    return "sc:Integer" if pa.types.is_integer(kind) else "sc:Text"
 
 
 def _lists_of_names(described: list[Column]) -> Iterator[tuple[str, list[str]]]:
@@ -108,19 +105,15 @@ def _lists_of_names(described: list[Column]) -> Iterator[tuple[str, list[str]]]:
         yield from visit(column.name, column.description)
 
 
-def _enumeration(place: str, names: list[str]) -> "mlc.RecordSet":
-    import mlcroissant as mlc
-
-    index, name = f"{place}/index", f"{place}/name"
-    return mlc.RecordSet(
-        id=place,
-        name=place,
-        description="Names of classes by their index.",
-        data_types=["sc:Enumeration"],
-        key=index,
-        fields=[
-            mlc.Field(id=index, name="index", data_types=[mlc.DataType.INTEGER]),
-            mlc.Field(id=name, name="name", data_types=[mlc.DataType.TEXT]),
-        ],
-        data=[{index: number, name: text} for number, text in enumerate(names)],
-    )
+def _enumeration(place: str, names: list[str]) -> dict[str, Any]:
+    index, name = _field(place, "index"), _field(place, "name")
+    return {
+        "@type": "cr:RecordSet",
+        "@id": place,
+        "name": place,
+        "description": "Names of classes by their index.",
+        "dataType": "sc:Enumeration",
+        "key": {"@id": index["@id"]},
+        "field": [{**index, "dataType": "sc:Integer"}, {**name, "dataType": "sc:Text"}],
+        "data": [{index["@id"]: number, name["@id"]: text} for number, text in enumerate(names)],
+    }
