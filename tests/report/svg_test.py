@@ -1,3 +1,4 @@
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -33,6 +34,22 @@ def test_no_style_attribute_or_element_is_left_that_a_policy_would_refuse(chart)
 def test_a_missing_bar_is_told_in_words(chart):
     assert ">absent in train<" in chart
     assert 'class="fill-warn"' in chart
+
+
+def test_a_class_without_any_bar_is_told_once():
+    values = {"train": [0, 0], "validation": [0, 2]}
+    chart = charts.bars("Images", values, ["cat", "dog"], ["#c00080"] * 2, "{:,}", "images")
+    texts = re.findall(r">(absent[^<]*)<", chart)
+    assert texts == ["absent in all splits here", "absent in train"]
+    alone = charts.bars("Images", {"train": [0]}, ["cat"], ["#c00080"], "{:,}", "images")
+    assert re.findall(r">(absent[^<]*)<", alone) == ["absent in train"]
+
+
+def test_a_split_that_has_no_bar_of_its_own_counts_when_a_class_is_called_absent():
+    values = {f"split {number}": [float(number == 8)] for number in range(9)}
+    chart = charts.bars("Images", values, ["cat"], ["#c00080"], "{:,}", "images")
+    assert "in all splits" not in chart
+    assert chart.count(">absent in split") == len(svg.SERIES)
 
 
 def test_the_same_figures_give_the_same_bytes_and_ids_have_their_prefix(chart):

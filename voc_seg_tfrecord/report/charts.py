@@ -1,11 +1,11 @@
 """The charts of the report page, drawn by Matplotlib; each is as wide as a phone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import unicodedata
 
 import numpy as np
 
-from voc_seg_tfrecord.report import svg
+from voc_seg_tfrecord.report import artists, svg
 
 WIDTH = 340
 """Width of a chart in CSS pixels."""
@@ -28,9 +28,10 @@ def bars(
     colors: Sequence[str],
     form: str,
     prefix: str,
-    marked: str = "absent",
 ) -> str:
     """Draws one bar for each class and split.
+
+    Where a value is 0 it says that the class is absent, once for a class without any bar.
 
     Args:
       title: what is counted.
@@ -39,23 +40,23 @@ def bars(
       colors: of the classes, as `#rrggbb`.
       form: how a value is written, such as `{:.2%}`.
       prefix: of ids.
-      marked: what stands where a bar is missing, as the value is 0.
     """
     shown = dict(list(values.items())[:_SPLITS])
     row = 8 + 13 * len(shown)
     height = row * len(names) + 10
+    left, right = 128, 0.98 * WIDTH
     with svg.figure(WIDTH, height) as figure:
-        left = 128 / WIDTH
-        axes = figure.add_axes((left, 0, 0.98 - left, 1))
+        axes = figure.add_axes((left / WIDTH, 0, (right - left) / WIDTH, 1))
+        axes.set_axis_off()
         top = max((max(v, default=0) for v in shown.values()), default=0) or 1
-        for place, (split, of_split) in enumerate(shown.items()):
-            positions = np.arange(len(names)) * row + 13 * place + 6
-            axes.barh(positions, of_split, 10, color=svg.SERIES[place])
-            for y, value in zip(positions, of_split, strict=True):
-                text = form.format(value) if value else f"{marked} in {clean(split, 12)}"
-                color = svg.INK if value else svg.WARN
-                axes.text(top * (value / top + 0.015), y, text, color=color, va="center", size=10)
-        middle = np.arange(len(names)) * row + 6.5 * len(shown) - 0.5
+        rows = np.arange(len(names)) * row + 6
+        for place, of_split in enumerate(shown.values()):
+            artists.rectangles(axes, 0, rows + 13 * place - 5, of_split, 10, svg.SERIES[place])
+        for number, place, value, text in _bar_texts(values, form):
+            color = svg.INK if value else svg.WARN
+            at = value + 0.015 * top, rows[number] + 13 * place
+            figure.text(*at, text, transform=axes.transData, color=color, va="center", size=10)
+        middle = rows + 6.5 * (len(shown) - 1)
         axes.scatter(
             [-0.05 * top] * len(names),
             middle,
@@ -67,15 +68,25 @@ def bars(
             linewidths=0.8,
             zorder=3,
         )
-        axes.set_yticks(middle, [clean(name, _NAME) for name in names], size=11)
-        axes.tick_params(axis="y", length=0, pad=17)
-        axes.set_xticks([])
-        axes.grid(visible=False)
+        artists.labels(axes, "left", middle, [clean(name, _NAME) for name in names], 17, 11)
         axes.set_xlim(0, top * 1.48)
         axes.set_ylim(height - 4, -4)
-        axes.spines[["left", "bottom"]].set_visible(False)
         axes.axvline(0, color=svg.LINE, linewidth=0.8)
         return svg.render(figure, _label(title, shown), prefix)
+
+
+def _bar_texts(
+    values: Mapping[str, Sequence[float]], form: str
+) -> Iterator[tuple[int, float, float, str]]:
+    """Yields a class's number, the place of a bar among its bars, its value and its text."""
+    shown = list(values)[:_SPLITS]
+    for number, of_class in enumerate(zip(*values.values(), strict=True)):
+        if len(of_class) > 1 and not any(of_class):
+            yield number, (len(shown) - 1) / 2, 0, "absent in all splits here"
+            continue
+        for place, (split, value) in enumerate(zip(shown, of_class, strict=False)):
+            text = form.format(value) if value else f"absent in {clean(split, 12)}"
+            yield number, place, value, text
 
 
 def histogram(
@@ -95,12 +106,14 @@ def histogram(
         for place, (_, found) in enumerate(shown.items()):
             counts, _ = np.histogram(np.clip(found, edges[0], edges[-1]), edges)
             left = np.arange(len(counts)) + 0.07 + place * width
-            axes.bar(left, counts, width, align="edge", color=svg.SERIES[place])
-        axes.set_xticks(range(len(edges)), ticks, size=10)
-        axes.set_xlabel(axis, size=10)
+            artists.rectangles(axes, left, 0, width, counts, svg.SERIES[place])
+        artists.labels(axes, "bottom", range(len(edges)), ticks)
+        axes.autoscale_view()
+        axes.set_ylim(0)
+        axes.set_xticks([])
+        axes.set_xlabel(axis, size=10, labelpad=17)
         axes.set_ylabel(unit, size=10)
-        axes.tick_params(length=0, labelsize=10)
-        axes.grid(visible=False, axis="x")
+        axes.tick_params(axis="y", length=0, labelsize=10)
         axes.yaxis.set_major_locator(_whole())
         return svg.render(figure, _label(title, shown), prefix)
 
@@ -151,12 +164,11 @@ def together(counts: np.ndarray, names: Sequence[str], prefix: str) -> str:
             interpolation="none",
         )
         short = [clean(name, _NAME) for name in names[:number]]
-        axes.set_xticks(range(number), short, rotation=90, size=10)
-        axes.set_yticks(range(number), short, size=10)
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
+        artists.labels(axes, "top", range(number), short)
+        artists.labels(axes, "left", range(number), short)
+        axes.xaxis.set_visible(False)
+        axes.yaxis.set_visible(False)
         axes.spines[:].set_visible(True)
-        axes.grid(visible=False)
         label = "Classes that are in one image, a row and a column for each; the table has numbers"
         return svg.render(figure, label, prefix)
 
