@@ -3,18 +3,18 @@
 Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecord')` and
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
 imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `report`, `splits`,
-`stats` and `verify`, and the function `preview`, are imported when they are first asked for.
+`stats` and `verify`, and the functions `builder_from_tree`, `from_arrays` and `preview`, are
+imported when they are first asked for.
 """
 
 # First, as Ctrl-C may come during all other imports.
+from voc_seg_tfrecord.commands import loading as _loading  # noqa: F401
 from voc_seg_tfrecord.commands import starting as _starting  # noqa: F401
 
 # isort: split
 import importlib
 from typing import TYPE_CHECKING
 
-from voc_seg_tfrecord.build_from.memory import from_arrays
-from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import VocSegError
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, voc_palette
@@ -32,7 +32,8 @@ __all__ = [
     "voc_palette",
 ]
 
-# Imported late, as some of them import TensorFlow. Not in `__all__`: `import *` would load them.
+# Imported late, as some of them import TensorFlow, and most processes need few of them. Those that
+# load much are not in `__all__`: `import *` would load them.
 if TYPE_CHECKING:
     from voc_seg_tfrecord import arrays as arrays
     from voc_seg_tfrecord import evaluation as evaluation
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord import stats as stats
     from voc_seg_tfrecord.audit import leaks as leaks
     from voc_seg_tfrecord.audit import verify as verify
+    from voc_seg_tfrecord.build_from.memory import from_arrays as from_arrays
+    from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
     from voc_seg_tfrecord.sheets.figure import preview as preview
 
 _MODULES = {
@@ -54,8 +57,12 @@ _MODULES = {
     "stats": "stats",
     "verify": "audit.verify",
 }
-# Functions that import Matplotlib, and the modules that hold them.
-_FUNCTIONS = {"preview": "sheets.figure"}
+# Functions, and the modules that hold them.
+_FUNCTIONS = {
+    "builder_from_tree": "build_from.tree",
+    "from_arrays": "build_from.memory",
+    "preview": "sheets.figure",
+}
 
 __version__: str  # read when it is first asked for
 

@@ -1,4 +1,4 @@
-"""What a dataset says of itself: description, citation, homepage and licence."""
+"""What a dataset says of itself: description, citation, homepage, licence, how to get its data."""
 
 import dataclasses
 import json
@@ -10,6 +10,15 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID, background_index
+from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
+
+MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
+--manual_dir may be one of:
+  * an unpacked devkit: the folder that holds VOCdevkit, VOCdevkit itself, or VOC2012;
+  * a folder with the release's own archive, such as VOCtrainval_11-May-2012.tar;
+  * for context59 and context60, VOC2010 with Pascal Context's labels, which nobody serves;
+  * for own data, a folder with {IMAGES}, {MASKS} and {LISTS}.
+With none of them, releases whose archive is registered are downloaded."""
 
 
 @dataclasses.dataclass(frozen=True)

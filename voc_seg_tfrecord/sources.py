@@ -18,14 +18,6 @@ from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.trees.pairs import SoughtPairs
 
-MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
---manual_dir may be one of:
-  * an unpacked devkit: the folder that holds VOCdevkit, VOCdevkit itself, or VOC2012;
-  * a folder with the release's own archive, such as VOCtrainval_11-May-2012.tar;
-  * for context59 and context60, VOC2010 with Pascal Context's labels, which nobody serves;
-  * for own data, a folder with {IMAGES}, {MASKS} and {LISTS}.
-With none of them, releases whose archive is registered are downloaded."""
-
 
 def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = False) -> Source:
     """Finds the files of every split of a config, and checks its lists.

@@ -12,7 +12,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import about, configs, sources, storage, sums
+from voc_seg_tfrecord import about, configs, storage, sums
 from voc_seg_tfrecord import features as names_of
 from voc_seg_tfrecord.audit import reading
 from voc_seg_tfrecord.configs import feature_table
@@ -20,9 +20,9 @@ from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import serializer, threads
 from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.facts import tables
 from voc_seg_tfrecord.labels import VOID, voc_palette
-from voc_seg_tfrecord.official.downloads import TfdsFetcher
 from voc_seg_tfrecord.staging import folders
 
 
@@ -33,10 +33,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "First release."}
     BUILDER_CONFIGS = configs.BUILDER_CONFIGS
     DEFAULT_BUILDER_CONFIG_NAME = "2012"
-    MANUAL_DOWNLOAD_INSTRUCTIONS = sources.MANUAL_DOWNLOAD_INSTRUCTIONS
+    MANUAL_DOWNLOAD_INSTRUCTIONS = about.MANUAL_DOWNLOAD_INSTRUCTIONS
 
     # What to build from in place of what the config names: records or arrays.
-    source: sources.Source | None = None
+    source: Source | None = None
 
     _checksums_path = tables.folder("checksums") / "checksums.tsv"
     _beam_folder: epath.Path | None = None  # set while a build under Beam runs
@@ -172,11 +172,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         self, dl_manager: tfds.download.DownloadManager
     ) -> dict[str, SplitGenerator]:
         """Finds every split's files and checks its list, all before the first record."""
-        source = self.source or sources.open_source(
-            self.builder_config,
-            TfdsFetcher(dl_manager),
-            workers_find=self._beam_folder is not None,
-        )
+        source = self.source or self._open_source(dl_manager)
         if source.archives:  # no key at all otherwise: what was not verified is not recorded
             self.info.metadata["archives"] = list(source.archives)
         for index, color in source.colors.items():
@@ -185,6 +181,17 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             split: self._generate_examples(split, items, source.spec)
             for split, items in source.splits.items()
         }
+
+    def _open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
+        # Imported here, as what is built is read without them.
+        from voc_seg_tfrecord import sources
+        from voc_seg_tfrecord.official.downloads import TfdsFetcher
+
+        return sources.open_source(
+            self.builder_config,
+            TfdsFetcher(dl_manager),
+            workers_find=self._beam_folder is not None,
+        )
 
     def _generate_examples(
         self, split: str, items: Sequence[Item], spec: ExampleSpec

@@ -20,6 +20,7 @@ SHARED = {
     "class_table",
     "cli",
     "completion",
+    "loading",
     "one_bar",
     "parser",
     "quiet",

@@ -52,7 +52,7 @@ def start(tmp_path):
 @pytest.mark.parametrize("words", [["-m", "voc_seg_tfrecord"], ["voc-seg-tfrecord"]])
 @pytest.mark.parametrize(
     "when",
-    ["voc_seg_tfrecord.errors", "numpy", "tensorflow_datasets", "voc_seg_tfrecord.commands.verify"],
+    ["voc_seg_tfrecord.errors", "numpy", "tensorflow_datasets", "voc_seg_tfrecord.commands.list_"],
 )
 def test_ctrl_c_while_the_command_line_starts_is_one_line_and_status_130(start, words, when):
     stopped = start(when, *words, "list")

@@ -64,7 +64,9 @@ def test_the_page_takes_the_colours_of_the_theme(pages):
         with browser.opened(pages[0], color_scheme=scheme) as window:
             colors = dict(re.findall(r"--(\w+):(#\w+)", theme))
             ground = window.evaluate("getComputedStyle(document.body).backgroundColor")
-            text = window.locator("svg text.fill-ink").first.evaluate("e => getComputedStyle(e).fill")
+            text = window.locator("svg text.fill-ink").first.evaluate(
+                "e => getComputedStyle(e).fill"
+            )
             for found, name in ((ground, "paper"), (text, "ink")):
                 rgb = [int(value) for value in re.findall(r"\d+", found)]
                 assert "#{:02x}{:02x}{:02x}".format(*rgb) == colors[name]

@@ -6,7 +6,6 @@ import dataclasses
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import sources
 from voc_seg_tfrecord.audit import records
 from voc_seg_tfrecord.audit.tile_sources import TileOriginals
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -106,6 +105,8 @@ def find(
             expected="a VOC tree",
             remedy="give the folder that was the dataset's --manual_dir",
         )
+    from voc_seg_tfrecord import sources  # most who look at records have no source to look at
+
     source = sources.open_source(config or _config(builder), _OnlyFolder(folder))
     if set(source.splits) != set(builder.info.splits):
         raise ConfigError(

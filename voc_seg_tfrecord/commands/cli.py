@@ -13,7 +13,7 @@ from typing import NoReturn
 from absl import logging
 
 from voc_seg_tfrecord import storage
-from voc_seg_tfrecord.commands import buckets, completion, starting
+from voc_seg_tfrecord.commands import buckets, completion, loading, starting
 from voc_seg_tfrecord.commands.parser import Parser
 from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
@@ -64,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Only here: what the exception held is removed when nothing refers to it any more.
         gc.collect()
         starting.say_stopped(stop.came[0])
+    elif not status:  # an error may hold something that is removed with it
+        loading.ended()
     return status
 
 
@@ -72,12 +74,14 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     # Start-up messages of TensorFlow and TFDS would hide the answer.
     quiet_tensorflow()
     logging.set_verbosity(logging.ERROR)
-    parser = make_parser()
+    loading.loaded()
     if "_ARGCOMPLETE" in os.environ:
-        completion.complete(parser)  # prints what may follow, and ends the process
+        completion.complete(make_parser())  # prints what may follow, and ends the process
+    words = sys.argv[1:] if argv is None else argv
+    parser = make_parser(words)
     try:
-        buckets.reach(sys.argv[1:] if argv is None else argv)
-        args = parser.parse_args(argv)  # exits with 2 if an argument is wrong
+        buckets.reach(words)
+        args = parser.parse_args(words)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
         files = storage.told("a file of this command")
         with screened(as_json=as_json), files:
@@ -89,10 +93,17 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
         return _READER_GONE
 
 
-def make_parser() -> Parser:
-    """Returns the parser of the whole command line."""
+def make_parser(words: Sequence[str] = ()) -> Parser:
+    """Returns the parser of the command line.
+
+    Args:
+      words: the command line's arguments. If the first names a command, no module of another
+        command is imported, as importing all takes longer than most commands. The parser knows
+        that command alone.
+    """
+    chosen = [name for name in COMMANDS if [name.rstrip("_")] == list(words[:1])] or COMMANDS
     modules = {
-        name: importlib.import_module(f"voc_seg_tfrecord.commands.{name}") for name in COMMANDS
+        name: importlib.import_module(f"voc_seg_tfrecord.commands.{name}") for name in chosen
     }
     parser = Parser(
         prog=PROGRAM,
@@ -117,7 +128,8 @@ def make_parser() -> Parser:
 
 
 def _group(title: str, modules: Mapping[str, ModuleType]) -> str:
-    lines = (f"    {name.rstrip('_'):12}{modules[name].SUMMARY}\n" for name in GROUPS[title])
+    there = [name for name in GROUPS[title] if name in modules]
+    lines = (f"    {name.rstrip('_'):12}{modules[name].SUMMARY}\n" for name in there)
     return f"\n\n  {title}:\n{''.join(lines)}".rstrip("\n")
 
 

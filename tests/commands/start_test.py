@@ -1,0 +1,106 @@
+"""A command loads what it needs and no more: loading is most of the time of a small one."""
+
+import subprocess
+import sys
+
+import pytest
+from support.paths import REPOSITORY
+
+from voc_seg_tfrecord.commands import cli
+
+LARGE = {
+    "apache_beam",
+    "jinja2",
+    "matplotlib",
+    "mlcroissant",
+    "networkx",
+    "pandas",
+    "pyarrow",
+    "rdflib",
+    "requests",
+    "rich",
+    "scipy",
+    "tensorflow",
+}
+
+NEEDED = {
+    "report": {"jinja2", "matplotlib"},
+    "export --layout voc": {"jinja2"},  # of the card
+    "export --layout parquet": {"jinja2", "pyarrow", "pandas"},  # pyarrow loads pandas
+}
+
+CODE = """
+import sys
+from voc_seg_tfrecord.commands import cli
+status = cli.main()
+print(f"\\nloaded {status}", *{name.partition(".")[0] for name in sys.modules})
+print("commands", *(n for n in sys.modules if n.startswith("voc_seg_tfrecord.commands.")))
+"""
+
+
+def loaded(*words):
+    """Runs a command; returns the packages, and the commands of ours, that it loaded."""
+    result = subprocess.run(
+        [sys.executable, "-c", CODE, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=REPOSITORY,
+    )
+    *_, packages, commands = result.stdout.splitlines()
+    _, status, *packages = packages.split()
+    assert status == "0", result.stderr
+    modules = {name.rpartition(".")[2] for name in commands.split()[1:]}
+    return set(packages), modules & set(cli.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "verify",
+        "stats",
+        "leaks",
+        "preview --out {out}/sheet.png",
+        "export --layout voc --out {out}/voc",
+        "export --layout parquet --out {out}/parquet",
+        "report --out {out}/page.html",
+    ],
+)
+def test_a_command_loads_its_own_module_and_no_large_package_but_what_it_needs(
+    words, sample, tmp_path
+):
+    name, *more = words.format(out=tmp_path).split()
+    data = {
+        "list": ["--data_dir", tmp_path],
+        "leaks": [f"{sample.data_dir}@train", f"{sample.data_dir}@validation"],
+    }
+    packages, commands = loaded(name, *data.get(name, [sample.data_dir]), *more)
+    assert commands == {"list_" if name == "list" else name}
+    allowed = next((NEEDED[start] for start in NEEDED if words.startswith(start)), set())
+    assert packages & LARGE <= allowed
+    assert "numpy" in packages
+
+
+GARBAGE = """
+import gc, sys
+sys.argv = [{argv0!r}]
+from voc_seg_tfrecord.commands import cli, list_
+sys.argv = ["somewhere/__main__.py", "list"]
+list_.run = lambda args: print(gc.isenabled(), gc.get_freeze_count() > 0) or 0
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("argv0", "frozen"), [("bin/voc-seg-tfrecord", True), ("-m", True), ("train.py", False)]
+)
+def test_garbage_is_searched_while_a_command_runs_but_not_in_what_it_imported(argv0, frozen):
+    words = [sys.executable, "-c", GARBAGE.format(argv0=argv0), "-m", "voc_seg_tfrecord"]
+    result = subprocess.run(words, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    assert result.stdout == f"True {frozen}\n"
+
+
+def test_the_help_page_knows_all_commands():
+    text = cli.make_parser(["--help"]).format_help()
+    assert all(f"    {name.rstrip('_')} " in text for name in cli.COMMANDS)
