@@ -50,18 +50,25 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = 
             expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
             remedy="give the folder with --manual_dir",
         )
-    return own_source(make_plan(open_tree(folder, config), config), config)
+    plan = make_plan(open_tree(folder, config), config)
+    return own_source(plan, config, for_workers=workers_find)
 
 
-def own_source(decided: Plan, config: VocSegConfig) -> Source:
+def own_source(decided: Plan, config: VocSegConfig, *, for_workers: bool = False) -> Source:
     """Returns the source that a plan describes.
+
+    Args:
+      decided: the plan.
+      config: the config to build.
+      for_workers: whether workers will read the files, who are sent names and no paths.
 
     Raises:
       SplitError: if files are missing.
     """
-    splits = {
+    pairs = {
         split: decided.tree.pairs(split, ids, config.parts) for split, ids in decided.splits.items()
     }
+    splits = {split: one.listed() for split, one in pairs.items()} if for_workers else pairs
     colors = class_colors(decided.class_file, config)
     return Source(splits, config.example_spec(decided.rule), colors=colors)
 
@@ -70,9 +77,6 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher, workers_find: bool)
     splits: dict[str, Sequence[Item]] = {}
     folders: list[epath.Path] = []
     for split, (tree, name) in release_trees(config, fetcher).items():
-        # Where images have been listed, lists share the strings of their ids.
-        if not workers_find:
-            len(tree.images)
         ids = tree.read_ids(name)
         if config.strict:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))

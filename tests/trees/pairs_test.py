@@ -1,3 +1,5 @@
+import json
+import pickle
 import types
 
 from etils import epath
@@ -7,7 +9,7 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig, sources
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.trees import tree as tree_module
-from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK
+from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Parts
 from voc_seg_tfrecord.trees.pairs import SoughtPairs
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -57,3 +59,28 @@ def test_a_file_that_nobody_finds_is_told_when_it_is_read(root):
     (item,) = SoughtPairs(VocTree(root), ["x"], IMAGE_AND_MASK)
     with pytest.raises(LayoutError, match="JPEGImages/x: no such file"):
         item.read()
+
+
+def test_workers_read_the_files_of_an_own_tree_by_names_and_nobody_lists_it_again(
+    root, monkeypatch
+):
+    tree = VocTree(root)
+    parts = Parts(instances=True, annotations=True)
+    pairs = tree.pairs("train", tree.read_ids("train"), parts)
+    listed = pairs.listed()
+    sent = json.dumps([item.to_json() for item in listed])
+    assert str(root) not in sent
+    monkeypatch.setattr(tree_module, "index_files", None)
+    items = [pickle.loads(pickle.dumps(listed.opener()))(data) for data in json.loads(sent)]
+    assert [item.read() for item in items] == [pair.read() for pair in pairs]
+    assert [item.id for item in listed[1:]] == [pair.id for pair in pairs[1:]]
+    assert len(listed) == len(pairs)
+
+
+def test_an_image_that_is_background_for_want_of_a_mask_is_so_on_a_worker_too(root):
+    (root / "SegmentationClass" / "2007_000001.png").unlink()
+    tree = VocTree(root)
+    (pair,) = tree.pairs("train", ["2007_000001"], Parts(background=True))
+    (item,) = tree.pairs("train", ["2007_000001"], Parts(background=True)).listed()
+    assert item.read() == pair.read()
+    assert item.read().mask is None

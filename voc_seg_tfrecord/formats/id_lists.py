@@ -7,6 +7,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord.formats.ids import Ids
 from voc_seg_tfrecord.labels import unprintable
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
@@ -36,7 +37,7 @@ def image_id(filename: str) -> str:
     return _without_suffix(filename)
 
 
-def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
+def parse_ids(data: bytes, where: object, known: Container[str]) -> Ids:
     """Reads the ids of a list file.
 
     A line, stripped, is an id if an image of that name is known. Only if none is, it is
@@ -57,14 +58,15 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.
     """
-    ids: dict[str, None] = {}
-    repeated = False
     wrong: list[tuple[int, str, str]] = []
-    for number, line, found in _resolved(data, where, known):
-        if fault := _wrong(found):
-            wrong.append((number, line, fault))
-        repeated |= found in ids
-        ids[found] = None
+
+    def found_ids() -> Iterator[str]:
+        for number, line, found in _resolved(data, where, known):
+            if fault := _wrong(found):
+                wrong.append((number, line, fault))
+            yield found
+
+    ids = Ids(found_ids())
     if wrong:
         number, line, fault = wrong[0]
         more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
@@ -81,9 +83,9 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> list[str]:
             expected="one image id per line",
             remedy="add ids to the list, or leave its split out",
         )
-    if repeated:
+    if ids.repeated:
         raise _repeated(data, where, known)
-    return list(ids)
+    return ids
 
 
 def _resolved(data: bytes, where: object, known: Container[str]) -> Iterator[tuple[int, str, str]]:
@@ -150,10 +152,16 @@ def _resolve(line: str, known: Container[str]) -> str:
 
 
 def _find(line: str, known: Container[str]) -> str | None:
-    for candidate in _readings(line if line in known else line.replace("\\", "/")):
-        if candidate in known:
-            return known[candidate] if isinstance(known, Mapping) else candidate
-    return None
+    if (found := _id_of(line, known)) is not None:
+        return found
+    readings = (_id_of(reading, known) for reading in _readings(line.replace("\\", "/")))
+    return next((found for found in readings if found is not None), None)
+
+
+def _id_of(name: str, known: Container[str]) -> str | None:
+    if isinstance(known, Mapping):
+        return known.get(name)
+    return name if name in known else None
 
 
 def any_id(data: bytes, where: object, known: Container[str]) -> bool:

@@ -4,6 +4,8 @@ References:
   Hariharan et al., Semantic Contours from Inverse Detectors, ICCV 2011.
 """
 
+from collections.abc import Sequence
+
 from etils import epath
 import numpy as np
 
@@ -44,7 +46,7 @@ def find_unpacked(archive: epath.Path, folder: epath.Path) -> epath.Path:
     return found
 
 
-def read_ids(folder: epath.PathLike, name: str) -> list[str]:
+def read_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
     """Returns the ids of one of SBD's lists, in its order.
 
     Args:

@@ -75,7 +75,7 @@ class TrainaugTree(VocTree):
             return next((path for path in paths if path.exists()), paths[0])
         return super().list_path(name)
 
-    def read_ids(self, name: str) -> list[str]:
+    def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of a list; see `VocTree.read_ids`.
 
         `train` is (VOC2012 train, SBD train, SBD val) without VOC2012 val.

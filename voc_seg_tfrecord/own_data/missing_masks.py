@@ -6,6 +6,7 @@ import itertools
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError, ListError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.formats.ids import Ids
 from voc_seg_tfrecord.own_data.mask_names import check_names_match
 from voc_seg_tfrecord.trees.layout import MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.listing import index_files
@@ -13,8 +14,8 @@ from voc_seg_tfrecord.trees.tree import VocTree
 
 
 def without_masks(
-    tree: VocTree, config: VocSegConfig, splits: dict[str, list[str]]
-) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    tree: VocTree, config: VocSegConfig, splits: dict[str, Sequence[str]]
+) -> tuple[dict[str, Sequence[str]], dict[str, list[str]]]:
     """Leaves out listed ids that have no image or no mask, if the config says so.
 
     Returns:
@@ -27,11 +28,11 @@ def without_masks(
     check_names_match(tree)
     if config.missing_mask == "background":
         _check_no_jpegs(tree, itertools.chain(*splits.values()))
-    kept: dict[str, list[str]] = {}
+    kept: dict[str, Sequence[str]] = {}
     left_out: dict[str, list[str]] = {}
     for name, ids in splits.items():
         out = {image_id for image_id in ids if _is_left_out(image_id, tree, config)}
-        kept[name] = [image_id for image_id in ids if image_id not in out]
+        kept[name] = Ids(image_id for image_id in ids if image_id not in out) if out else ids
         if out:
             left_out[name] = [image_id for image_id in ids if image_id in out]
     bare = [name for name, ids in kept.items() if not ids]
@@ -52,7 +53,7 @@ def _is_left_out(image_id: str, tree: VocTree, config: VocSegConfig) -> bool:
     return not tree.masks.alike(image_id)
 
 
-def take_bare(splits: dict[str, list[str]], sources: dict[str, str]) -> list[str]:
+def take_bare(splits: dict[str, Sequence[str]], sources: dict[str, str]) -> list[str]:
     """Takes out the splits that nobody asked for and that have no image with a mask.
 
     Test lists of releases and tools are such. `splits` and `sources` are changed.

@@ -45,7 +45,7 @@ class Plan:
     class_file: ClassFile | None
     decision: Decision
     rule: MaskRule
-    splits: dict[str, list[str]]
+    splits: dict[str, Sequence[str]]
     sources: dict[str, str]
     left_out: dict[str, list[str]]
     notes: tuple[str, ...]

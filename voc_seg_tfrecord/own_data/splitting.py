@@ -10,6 +10,7 @@ from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.errors import ConfigError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.ids import Ids
 from voc_seg_tfrecord.own_data import discovery, split_names
 from voc_seg_tfrecord.own_data.stratifying import POOL
 from voc_seg_tfrecord.trees.ratios import assign
@@ -21,7 +22,7 @@ _SHOWN_PAIRS = 6  # of lists
 
 def split_ids(
     tree: VocTree, config: VocSegConfig
-) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:
+) -> tuple[dict[str, Sequence[str]], dict[str, str], list[str]]:
     """Shares the ids of a tree out to splits.
 
     Args:
@@ -46,7 +47,8 @@ def split_ids(
         splits, sources = {POOL: sorted(tree.images)}, {POOL: POOL}
     elif ratios:
         groups = config.grouping.groups(tree.images) if config.grouping else None
-        splits = assign(tree.images, ratios, config.seed, groups)
+        assigned = assign(tree.images, ratios, config.seed, groups)
+        splits = {name: Ids(ids) for name, ids in assigned.items()}
         in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
         share = f"of {len(tree.images)}{in_groups}, by hash"
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
@@ -124,9 +126,9 @@ def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
             )
 
 
-def _read_split(tree: VocTree, source: str) -> list[str]:
+def _read_split(tree: VocTree, source: str) -> Sequence[str]:
     if source.endswith("/"):
-        return [image_id for image_id in tree.images if image_id.startswith(source)]
+        return Ids(image_id for image_id in tree.images if image_id.startswith(source))
     return tree.read_ids(source)
 
 
@@ -144,16 +146,16 @@ def _check_not_empty(
 
 
 def _check_disjoint(
-    splits: dict[str, list[str]], sources: Mapping[str, str], tree: VocTree
+    splits: dict[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
 ) -> None:
-    ids = {name: set(found) for name, found in splits.items()}
     shared = {
-        (a, b): [image_id for image_id in splits[a] if image_id in ids[b]]
+        (a, b): both
         for a, b in itertools.combinations(splits, 2)
-        if not ids[a].isdisjoint(ids[b])
+        if (both := [image_id for image_id in splits[a] if image_id in splits[b]])
     }
     if not shared:
         return
+    ids = {name: set(found) for name, found in splits.items()}
     found = [
         f"{sources[a]} and {sources[b]} have {len(both)} of {len(ids[a])} and "
         f"{len(ids[b])} ids in both, such as {', '.join(both[:_SHOWN_IDS])}"

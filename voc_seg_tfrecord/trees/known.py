@@ -24,10 +24,10 @@ class KnownNames(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         if name in self._images:
-            return self._images.same(name)
+            return name
         image_id = self._naming.core_of(name)
         if image_id in self._images and posixpath.splitext(self._images[image_id])[0] == name:
-            return self._images.same(image_id)
+            return image_id
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:

@@ -28,7 +28,7 @@ def index_files(
       endings: in lower case; other files are passed over, and hidden ones.
       naming: what names have around their id; other files are passed over.
       without: names that fit this are passed over.
-      like: the names below another folder that has the same ids for the most part.
+      like: the names below another folder that may have the same ids.
 
     Returns:
       Names below `folder` by id. Of two files of one id the first of `endings` is named, and

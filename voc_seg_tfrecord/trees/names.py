@@ -1,23 +1,29 @@
 """The names of files below a folder by id, in little memory: there may be millions."""
 
-from collections.abc import Callable, Iterator, Mapping
+import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import functools
+import heapq
+import itertools
+import operator
 import posixpath
 from typing import Any
 import unicodedata
 
+from voc_seg_tfrecord.formats.ids import Ids
 from voc_seg_tfrecord.trees.naming import ANY, Naming
+
+_PART = 20_000  # ids that are sorted at a time
 
 
 class Names(Mapping[str, str]):
     """The names of files below a folder, by id.
 
-    Names are not kept but made from ids, since all have the same naming and most the same ending.
-    One million ids of 17 characters take 110 MB, and 30 MB where another folder has the same.
+    Names are not kept but made from ids, since all have the same naming and few endings.
 
     Args:
       naming: what names have around their id.
-      other: names whose ids are the same for the most part, to share the strings.
+      other: names below a folder that may have the same ids, which are held once then.
 
     Attributes:
       twins: by id, all names of its files, where it has more than one.
@@ -28,15 +34,19 @@ class Names(Mapping[str, str]):
     def __init__(self, naming: Naming = ANY, other: "Names | None" = None):
         self._naming = naming
         self._other = other
-        self._ids: dict[str, str] = {}  # each id to itself, which is how `same` finds it
-        self._ending: str | None = None  # that of most names
-        self._odd: dict[str, str] = {}  # the endings that differ from it
+        self._ids = Ids()
+        self._endings: list[str] = []  # all that there are
+        self._ending_of = array.array("H")  # by the id's number, the index of its ending
+        self._waiting: list[tuple[str, int]] = []
+        self._parts: list[tuple[Ids, array.array]] = []  # sorted
         self.twins: dict[str, list[str]] = {}
         self.loops: list[str] = []
 
     def __getitem__(self, image_id: str) -> str:
-        ending = self._odd.get(self._ids[image_id], self._ending)
-        return self._naming.name_of(image_id, ending or "")
+        number = self._ids.number(image_id)
+        if number is None:
+            raise KeyError(image_id)
+        return self._name(image_id, self._ending_of[number])
 
     def __contains__(self, image_id: object) -> bool:
         return image_id in self._ids
@@ -47,23 +57,13 @@ class Names(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._ids)
 
-    def same(self, image_id: str) -> str:
-        """Returns the string by which an id is held, so that there is no second one of it."""
-        return self._ids.get(image_id, image_id)
-
     def add(self, image_id: str, ending: str) -> None:
         """Adds a file. `finish` has to follow the last one."""
-        if image_id in self._ids:
-            names = self.twins.setdefault(image_id, [self[image_id]])
-            names.append(self._naming.name_of(image_id, ending))
-            return
-        if self._other is not None:
-            image_id = self._other.same(image_id)
-        if self._ending is None:
-            self._ending = ending
-        elif self._ending != ending:
-            self._odd[image_id] = ending
-        self._ids[image_id] = image_id
+        if ending not in self._endings:
+            self._endings.append(ending)
+        self._waiting.append((image_id, self._endings.index(ending)))
+        if len(self._waiting) == _PART:
+            self._sort_waiting()
 
     def finish(self, rank: Callable[[str], Any]) -> None:
         """Sorts the ids, and names the best file of each id that has several.
@@ -71,11 +71,31 @@ class Names(Mapping[str, str]):
         Args:
           rank: how good a name is, the lowest first.
         """
-        self._other = None
-        self._ids = {image_id: image_id for image_id in sorted(self._ids.values())}
-        for image_id in sorted(self.twins):
-            names = self.twins[image_id] = sorted(self.twins.pop(image_id), key=rank)
-            self._odd[image_id] = posixpath.splitext(names[0])[1]
+        self._sort_waiting()
+        files = heapq.merge(*(zip(ids, endings, strict=True) for ids, endings in self._parts))
+        others = self._other._ids if self._other is not None else Ids()
+        self._ids = _like(others, self._best(files, rank))
+        self._parts, self._other = [], None
+
+    def _sort_waiting(self) -> None:
+        self._waiting.sort()
+        endings = array.array("H", (ending for _, ending in self._waiting))
+        self._parts.append((Ids(image_id for image_id, _ in self._waiting), endings))
+        self._waiting = []
+
+    def _best(self, files: Iterable[tuple[str, int]], rank: Callable[[str], Any]) -> Iterator[str]:
+        """Yields each id once, and keeps the ending of its best file."""
+        for image_id, same in itertools.groupby(files, key=operator.itemgetter(0)):
+            ending, *others = (ending for _, ending in same)
+            if others:
+                names = sorted((self._name(image_id, e) for e in (ending, *others)), key=rank)
+                self.twins[image_id] = names
+                ending = self._endings.index(posixpath.splitext(names[0])[1])
+            self._ending_of.append(ending)
+            yield image_id
+
+    def _name(self, image_id: str, ending: int) -> str:
+        return self._naming.name_of(image_id, self._endings[ending])
 
     def alike(self, image_id: str) -> str:
         """Returns an id that is there and looks like one that is not; empty if none does."""
@@ -84,6 +104,16 @@ class Names(Mapping[str, str]):
     @functools.cached_property
     def _by_look(self) -> dict[str, str]:
         return {_look(image_id): image_id for image_id in self}
+
+
+def _like(others: Ids, ids: Iterator[str]) -> Ids:
+    """Returns `others` if they are the ids that are drawn; while they are, no others are made."""
+    there, same = iter(others), 0
+    for image_id in ids:
+        if next(there, None) != image_id:
+            return Ids(itertools.chain(itertools.islice(others, same), [image_id], ids))
+        same += 1
+    return others if same == len(others) else Ids(itertools.islice(others, same))
 
 
 def _look(image_id: str) -> str:

@@ -7,6 +7,8 @@ import pickle
 import threading
 from typing import TYPE_CHECKING, Any, overload
 
+from etils import epath
+
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.trees.pair import Pair, Parts
 
@@ -43,6 +45,77 @@ class Pairs(Sequence[Pair]):
         image_id = self._ids[index]
         places = self.tree.places(image_id, self._parts)
         return self.tree.make_pair(image_id, places, self._parts)
+
+    def listed(self) -> "ListedPairs":
+        """Returns the same for workers, who are sent names of files in place of paths."""
+        return ListedPairs(self.tree, self._ids, self._parts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """An id and the names of its files, which are there.
+
+    Attributes:
+      id: the image id.
+      names: by part, such as `mask`, the file's name below the folder of the part; None if the
+        image needs no such file and has none.
+      folders: the folder of each part.
+    """
+
+    id: str
+    names: Mapping[str, str | None]
+    folders: Mapping[str, str]
+
+    def read(self) -> RawExample:
+        """Reads each file once.
+
+        Raises:
+          VocSegError: naming a file that cannot be read.
+        """
+        paths = {
+            part: name and epath.Path(self.folders[part]) / name
+            for part, name in self.names.items()
+        }
+        return Pair(self.id, self.names["image"], **paths).read()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns id and names as plain data, for `ListedPairs.opener` on a worker."""
+        return {"id": self.id, "names": self.names}
+
+
+class ListedPairs(Sequence[Listed]):
+    """The pairs of ids whose files are all there, for workers; see `Pairs.listed`.
+
+    Args:
+      tree: where they lie.
+      ids: the ids, in order; at least one.
+      parts: what is needed beside the image.
+    """
+
+    def __init__(self, tree: "VocTree", ids: Sequence[str], parts: Parts):
+        self._ids = ids
+        self._places = tree.places(ids[0], parts)  # in an own tree they are those of all ids
+        self._folders = {part: str(place.folder) for part, place in self._places.items()}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self._listed(image_id) for image_id in self._ids[index]]
+        return self._listed(self._ids[index])
+
+    def opener(self) -> Callable[[Mapping[str, Any]], Listed]:
+        """Returns what makes an item of plain data on a worker."""
+        return functools.partial(_listed, self._folders)
+
+    def _listed(self, image_id: str) -> Listed:
+        names = {part: place.names.get(image_id) for part, place in self._places.items()}
+        return Listed(image_id, names, self._folders)
+
+
+def _listed(folders: Mapping[str, str], data: Mapping[str, Any]) -> Listed:
+    return Listed(folders=folders, **data)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -82,7 +82,7 @@ class VocTree:
         data = File.read(self.list_path(name), ListError).data
         return not data.strip() or any_id(data, self.list_path(name), self._known)
 
-    def read_ids(self, name: str) -> list[str]:
+    def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of the list `name`, in its order.
 
         Raises:
@@ -207,7 +207,7 @@ class VocTree:
         naming: Naming = ANY,
         without: Naming | None = None,
     ) -> Names:
-        """Lists a folder below the root. Its ids share the strings of one listed before."""
+        """Lists a folder below the root. Ids that are those of one listed before are held once."""
         like = next((v for v in vars(self).values() if isinstance(v, Names)), None)
         return index_files(self.root / folder, endings, naming, without, like)
 
