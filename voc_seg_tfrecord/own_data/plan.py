@@ -1,6 +1,6 @@
 """All that is decided about a user's own tree, before any example is made of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 
@@ -173,9 +173,12 @@ def _decide(
     if config.masks_by == "index":
         return AS_SAID
     where = tree.root / tree.layout.masks
-    listed = {image_id for ids in splits.values() for image_id in ids if image_id in tree.masks}
-    paths = (where / name for image_id, name in tree.masks.items() if image_id in listed)
+
+    def listed() -> Iterator[str]:
+        return (i for i in tree.masks if any(i in ids for ids in splits.values()))
+
+    count = sum(1 for _ in listed())
     colored = class_file is not None and class_file.colored
-    found = survey(paths, len(listed), all_colors=colored)
+    found = survey((where / tree.masks[i] for i in listed()), count, all_colors=colored)
     question = Question(found, config.class_names, class_file, config.void)
     return decide(question, config.masks_by)

@@ -44,7 +44,7 @@ def split_ids(
     # A config has lists for all splits or ratios for all; see VocSegConfig.
     ratios = {name: value for name, value in wanted.items() if not isinstance(value, str)}
     if ratios and config.split_by == "stratified":
-        splits, sources = {POOL: sorted(tree.images)}, {POOL: POOL}
+        splits, sources = {POOL: Ids(tree.images)}, {POOL: POOL}
     elif ratios:
         groups = config.grouping.groups(tree.images) if config.grouping else None
         assigned = assign(tree.images, ratios, config.seed, groups)
