@@ -69,6 +69,13 @@ def _lost(lost: Any, found: Stops, hook: Any) -> None:
     if not isinstance(lost.exc_value, (KeyboardInterrupt, Terminated)):
         hook(lost)
     elif found.came and found.raising:
-        again = threading.Timer(_AGAIN, _thread.interrupt_main, [found.came[-1]])
+        again = threading.Timer(_AGAIN, _send, [found.came[-1]])
         again.daemon = True
         again.start()
+
+
+def _send(number: int) -> None:
+    if hasattr(signal, "pthread_kill"):  # wakes the main thread, where it waits for something
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        _thread.interrupt_main(number)
