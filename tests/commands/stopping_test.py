@@ -1,9 +1,11 @@
+import contextlib
 import signal
 import time
 
 import pytest
 
 from voc_seg_tfrecord.commands import cli, list_, starting
+from voc_seg_tfrecord.errors import RecordError
 from voc_seg_tfrecord.staging.signals import NUMBERS
 
 
@@ -56,6 +58,16 @@ def test_a_signal_that_has_become_another_error_is_still_told_as_one(command, ca
 
     assert command(run) == 130
     assert "ImportError" not in capfd.readouterr().err
+
+
+def test_a_signal_that_has_become_damaged_data_is_still_told_as_one(command, capfd):
+    def run(_):
+        with contextlib.suppress(KeyboardInterrupt):  # as C++ does that asks for a type
+            signal.raise_signal(signal.SIGINT)
+        raise RecordError("dataset_info.json", found="damaged", expected="a dataset")
+
+    assert command(run) == 130
+    assert capfd.readouterr().err == "\nstopped by Ctrl-C; nothing unfinished is left\n"
 
 
 def test_an_error_without_a_signal_stays_what_it_is(command):

@@ -87,6 +87,8 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
         with screened(as_json=as_json), files:
             return args.run(args)
     except VocSegError as error:
+        if stop.came:  # and has become this error
+            raise
         print(literal(f"error: {error}"), file=sys.stderr)
         return _WRONG_CALL if isinstance(error, ConfigError) else _WRONG_DATA
     except ReaderGone:

@@ -2,7 +2,8 @@
 
 Python handles a signal by an exception, which does not always arrive. Where Python cannot raise it,
 as in `__del__` and in callbacks of the garbage collector, it is only printed, and the command would
-go on. Where a module written in C is being imported, it may become an ImportError.
+go on. Code in C++ may make another error of it: an ImportError where a module is being imported, or
+the wrong type of an object that it had asked about, which TFDS's features then do not have.
 """
 
 import _thread
