@@ -22,6 +22,7 @@ def ordered_map(
     items: Iterable[Item],
     *,
     ahead: int = AHEAD,
+    together: int = 1,
     writes: bool = False,
 ) -> Iterator[tuple[Item, Result]]:
     """Maps a function over items in threads.
@@ -29,7 +30,9 @@ def ordered_map(
     Args:
       function: called once per item, in any thread.
       items: what to call it with; drawn no further ahead than `ahead`.
-      ahead: how many results may be waiting, what bounds the memory.
+      ahead: how many results, or groups of them, may be waiting, what bounds the memory.
+      together: how many items a thread takes at a time. Where one takes little, handing over
+        each of them, and Python's lock with it, takes as long.
       writes: whether calls write files. Those that have begun are waited for then, whatever
         happens, so that the files can be removed.
 
@@ -41,16 +44,20 @@ def ordered_map(
         when the caller stops early (also by Ctrl-C), calls that have not begun are dropped.
     """
     items = iter(items)
+    groups = iter(lambda: list(itertools.islice(items, together)), [])
     pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")
-    waiting: collections.deque[tuple[Item, futures.Future[Result]]] = collections.deque()
+    waiting: collections.deque[futures.Future[list[tuple[Item, Result]]]] = collections.deque()
     try:
-        for item in itertools.islice(items, ahead):
-            waiting.append((item, pool.submit(function, item)))
+        for group in itertools.islice(groups, ahead):
+            waiting.append(pool.submit(_map, function, group))
         while waiting:
-            done, future = waiting.popleft()
-            result = future.result()
-            for item in itertools.islice(items, 1):
-                waiting.append((item, pool.submit(function, item)))
-            yield done, result
+            results = waiting.popleft().result()
+            for group in itertools.islice(groups, 1):
+                waiting.append(pool.submit(_map, function, group))
+            yield from results
     finally:
         pool.shutdown(wait=writes, cancel_futures=True)
+
+
+def _map(function: Callable[[Item], Result], group: list[Item]) -> list[tuple[Item, Result]]:
+    return [(item, function(item)) for item in group]

@@ -1,3 +1,4 @@
+from collections import Counter
 import io
 import struct
 import zlib
@@ -47,7 +48,7 @@ def test_palette_pngs_give_the_indices_that_pillow_gives(depth, interlaced):
     assert (tf_decode(mask.png) == values).all()
     assert (np.asarray(Image.open(io.BytesIO(mask.png))) == values).all()
     assert (decode(File(source, "m.png")) == values).all()
-    assert mask.histogram == tuple(np.bincount(values.ravel(), minlength=256))
+    assert mask.counts == Counter(values.ravel().tolist())
 
 
 def test_grey_masks_pass_untouched():
@@ -108,7 +109,7 @@ def test_the_gate_names_an_unknown_value_and_its_pixels(value):
 
 def test_the_gate_lets_all_classes_and_void_pass():
     values = np.array([[*range(21), 255]])
-    assert read(write_png(values, palette=voc_palette()), "m.png", VOC).histogram[255] == 1
+    assert read(write_png(values, palette=voc_palette()), "m.png", VOC).counts[255] == 1
 
 
 def test_another_size_than_the_images_is_refused_with_both():
@@ -143,4 +144,4 @@ def test_histogram_and_classes_do_not_depend_on_row_filters(filtered):
     for rule, expected in ((ANY, values), (swapped, 15 - values)):
         mask = read_mask(File(buffer.getvalue(), "m.png"), rule)
         assert (tf_decode(mask.png) == expected).all()
-        assert mask.histogram == tuple(np.bincount(expected.ravel(), minlength=256))
+        assert mask.counts == Counter(expected.ravel().tolist())

@@ -73,8 +73,8 @@ def test_a_tree_that_keeps_a_part_elsewhere_only_says_where(root, tmp_path):
             return super().places(image_id, parts) | {"mask": folder}
 
     (pair,) = Elsewhere(root).pairs("train", ["2008_000002"])
-    assert pair.mask == tmp_path / "mask.png"
-    assert pair.image.parent == root / "JPEGImages"
+    assert pair.mask == f"{tmp_path}/mask.png"
+    assert pair.image == f"{root}/JPEGImages/2008_000002.jpg"
 
 
 @pytest.mark.parametrize(

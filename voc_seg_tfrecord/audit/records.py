@@ -113,7 +113,7 @@ def pixels(file: File) -> np.ndarray:
     try:
         header = png.read_header(file)
         if header.color is png.ColorType.GREY and png_values.holds(header):
-            return png_values.read(file, header, png_chunks.read(file, header))
+            return png_values.read(file, header, png_chunks.read(file, header)).pixels()
     except MaskError as error:
         raise RecordError(
             error.where,

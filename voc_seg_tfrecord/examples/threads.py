@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 import functools
-import itertools
 from typing import Any
 
 from voc_seg_tfrecord.errors import SplitError, VocSegError
@@ -11,8 +10,7 @@ from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.pool import THREADS, ordered_map
 
 _TOGETHER = 8
-"""How many examples a thread makes at a time. One takes so little that handing over each of them,
-and Python's lock with it, took a tenth of a build's time."""
+"""How many examples a thread makes at a time, see `pool.ordered_map`."""
 
 
 def examples(
@@ -49,14 +47,6 @@ def _made(
 ) -> Iterator[list[tuple[str, dict[str, Any]]] | VocSegError]:
     """Yields what becomes of each item, in their order."""
     together = _TOGETHER if spec.tiling is None else 1  # all tiles of an image wait together
-    items = iter(items)
-    groups = iter(lambda: list(itertools.islice(items, together)), [])
-    make = functools.partial(_make_all, spec)
-    for _, results in ordered_map(make, groups, ahead=THREADS):
-        yield from results
-
-
-def _make_all(
-    spec: ExampleSpec, group: list[Item]
-) -> list[list[tuple[str, dict[str, Any]]] | VocSegError]:
-    return [try_examples(spec, item) for item in group]
+    make = functools.partial(try_examples, spec)
+    for _, result in ordered_map(make, items, ahead=THREADS, together=together):
+        yield result

@@ -24,7 +24,7 @@ class File:
     where: str
 
     @classmethod
-    def read(cls, path: epath.Path, error: type[VocSegError] = LayoutError) -> Self:
+    def read(cls, path: epath.PathLike, error: type[VocSegError] = LayoutError) -> Self:
         """Returns the file at a path.
 
         Args:
@@ -46,18 +46,32 @@ class File:
             ) from None
 
 
-def _read(path: epath.Path) -> bytes:
+def _read(path: epath.PathLike) -> bytes:
     if "://" in os.fspath(path):
-        return path.read_bytes()
-    with open(path, "rb", opener=_open_at_once) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return epath.Path(path).read_bytes()
+    # With few calls to the system: at each one a thread hands Python's lock to another.
+    opened = os.open(path, _HOW)
+    try:
+        status = os.fstat(opened)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(status.st_mode):
             raise OSError("it is a named pipe or a device")
-        return file.read()
+        return _all_of(opened, status.st_size)
+    finally:
+        os.close(opened)
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """Opens a file, and does not wait for a writer if it is a named pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def _all_of(opened: int, size: int) -> bytes:
+    """Reads a file of so many bytes; one call may return fewer, as those of above 2 GiB do."""
+    data = os.read(opened, size)
+    while len(data) < size and (more := os.read(opened, size - len(data))):
+        data += more
+    return data
+
+
+_HOW = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+_HOW |= getattr(os, "O_NONBLOCK", 0)  # or opening a named pipe would wait for somebody who writes
 
 
 def _words(reason: Exception) -> str:

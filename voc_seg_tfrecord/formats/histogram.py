@@ -23,6 +23,12 @@ def count_values(pixels: np.ndarray) -> np.ndarray:
     return counts
 
 
+def occurring(counts: np.ndarray) -> dict[int, int]:
+    """Returns the counts int64 `[256]` of the values that occur, by value, ascending."""
+    values = np.flatnonzero(counts)
+    return dict(zip(values.tolist(), counts[values].tolist(), strict=True))
+
+
 def run_ends(*arrays: np.ndarray) -> np.ndarray:
     """Returns which pixels are the last of a run, row after row, in which no array changes.
 

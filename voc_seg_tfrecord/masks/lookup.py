@@ -17,8 +17,7 @@ _COLORS = 1 << 24
 def count_values(values: np.ndarray) -> dict[int, int]:
     """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
     if values.dtype == np.uint8:
-        counts = histogram.count_values(values).tolist()
-        return {value: count for value, count in enumerate(counts) if count}
+        return histogram.occurring(histogram.count_values(values))
     found: dict[int, int] = {}
     for rows in _pieces(values):
         for value, count in zip(*np.unique(values[rows], return_counts=True), strict=True):

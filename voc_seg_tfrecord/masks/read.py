@@ -11,9 +11,9 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import encode, pillow, png, png_chunks, png_index, png_values
+from voc_seg_tfrecord.formats import encode, pillow, png, png_chunks, png_values
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.histogram import count_values
+from voc_seg_tfrecord.formats.histogram import count_values, occurring
 from voc_seg_tfrecord.formats.kinds import Kind, kind_of
 from voc_seg_tfrecord.formats.limits import check_pixels
 from voc_seg_tfrecord.labels import VOID, voc_palette
@@ -31,17 +31,17 @@ class IndexMask:
       png: an 8-bit greyscale PNG, uint8 `[H, W, 1]` when decoded.
       height: in pixels.
       width: in pixels.
-      histogram: how many pixels have each value, 256 counts.
+      counts: how many pixels have each value that occurs, ascending.
     """
 
     png: bytes
     height: int
     width: int
-    histogram: tuple[int, ...]
+    counts: dict[int, int]
 
     def present(self) -> list[int]:
         """Returns the values that occur, ascending, void left out."""
-        return [value for value, count in enumerate(self.histogram[:VOID]) if count]
+        return [value for value in self.counts if value != VOID]
 
 
 def read_mask(
@@ -123,13 +123,12 @@ def _is_index(color: png.ColorType, rule: MaskRule) -> bool:
 
 def _read_eight_bits(file: File, header: png.Header, rule: MaskRule) -> IndexMask:
     chunks = png_chunks.read(file, header)
-    values = png_values.read(file, header, chunks)
-    histogram = count_values(values).tolist()
-    check_values({v: n for v, n in enumerate(histogram) if n}, rule, file.where)
-    if all(rule.values[value] == value for value, count in enumerate(histogram) if count):
-        grey = png_index.grey_index_png(file, header, chunks)
-        return IndexMask(grey, header.height, header.width, tuple(histogram))
-    return _index_mask(map_values(values, rule.values))
+    found = png_values.read(file, header, chunks)
+    counts = occurring(found.counts())
+    check_values(counts, rule, file.where)
+    if all(rule.values[value] == value for value in counts):
+        return IndexMask(found.grey, header.height, header.width, counts)
+    return _index_mask(map_values(found.pixels(), rule.values))
 
 
 def _check_size(found: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:
@@ -155,5 +154,4 @@ def _check_official(header: png.Header, file: File) -> None:
 
 
 def _index_mask(indices: np.ndarray) -> IndexMask:
-    counts = count_values(indices)
-    return IndexMask(encode.png(indices), *indices.shape, tuple(counts.tolist()))
+    return IndexMask(encode.png(indices), *indices.shape, occurring(count_values(indices)))

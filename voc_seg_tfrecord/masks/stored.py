@@ -98,7 +98,7 @@ def size_of(file: File) -> tuple[int, int]:
 
 
 def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
-    values = png_values.read(file, header, chunks)
+    values = png_values.read(file, header, chunks).pixels()
     palettes = [chunk.content for chunk in chunks if chunk.kind == b"PLTE"]
     if not palettes:
         return Samples("grey", values)

@@ -47,10 +47,10 @@ class Pair:
 
     id: str
     filename: str
-    image: epath.Path
-    mask: epath.Path | None = None
-    instances: epath.Path | None = None
-    annotation: epath.Path | None = None
+    image: epath.PathLike
+    mask: epath.PathLike | None = None
+    instances: epath.PathLike | None = None
+    annotation: epath.PathLike | None = None
 
     def read(self) -> RawExample:
         """Reads each file once.
@@ -76,8 +76,4 @@ class Pair:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the pair that `to_json` made plain data of."""
-        paths = {name: epath.Path(data[name]) for name in _PATHS if data[name] is not None}
-        return cls(**{**data, **paths})
-
-
-_PATHS = ("image", "mask", "instances", "annotation")
+        return cls(**data)

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
+import os
+import posixpath
 import unicodedata
 
 from etils import epath
@@ -43,9 +46,15 @@ class Place:
         """By id, the names of its files, where it has several of which none can be preferred."""
         return self.names.twins if isinstance(self.names, Names) else {}
 
-    def path(self, image_id: str) -> epath.Path | None:
+    @functools.cached_property
+    def _prefix(self) -> str:
+        """What stands in front of each name: a path object per file takes more than reading it."""
+        return posixpath.join(os.fspath(self.folder), "")
+
+    def path(self, image_id: str) -> str | None:
         """Returns the path of an id's file, None if there is none."""
-        return self.folder / self.names[image_id] if image_id in self.names else None
+        name = self.names.get(image_id)
+        return None if name is None else self._prefix + name
 
 
 def missing(root: epath.Path, part: str, place: Place, image_id: str) -> LayoutError:
