@@ -24,7 +24,73 @@ def test_no_more_items_are_drawn_than_may_wait():
     results = pool.ordered_map(str, (drawn.append(n) or n for n in range(1000)))
     for _ in range(10):
         next(results)
-    assert len(drawn) <= pool.AHEAD + 10
+    assert len(drawn) <= pool.AHEAD * pool.TOGETHER + 10
+
+
+def test_small_items_are_taken_together_and_long_ones_alone(monkeypatch):
+    taken = groups_of(monkeypatch)
+    assert len(list(pool.ordered_map(str, range(400), ahead=1))) == 400
+    assert max(taken) == pool.TOGETHER
+    taken.clear()
+    list(pool.ordered_map(lambda _: time.sleep(0.03), range(8)))
+    assert taken == [1] * 8
+
+
+def test_what_takes_long_to_draw_is_taken_alone(monkeypatch):
+    taken = groups_of(monkeypatch)
+    list(pool.ordered_map(str, (time.sleep(0.03) or n for n in range(8))))
+    assert taken == [1] * 8
+
+
+def groups_of(monkeypatch):
+    """Returns a list that is told how many items each thread takes at a time."""
+    taken = []
+    original = pool._map
+    monkeypatch.setattr(
+        pool, "_map", lambda f, group, drawn: taken.append(len(group)) or original(f, group, drawn)
+    )
+    return taken
+
+
+def test_threads_are_added_while_calls_wait_and_then_taken_back():
+    pace = pool._Pace(1)
+    waited = pool._Done([(0, 0)], seconds=0.02, worked=0.0001)
+    for _ in range(10):
+        pace.follow(waited)
+    assert pace.ahead == pool.THREADS
+    short = pool._Done([(0, 0)] * 16, seconds=0.003, worked=0.003)
+    for _ in range(10):
+        pace.follow(short)
+    assert pace.ahead == 1
+
+
+def test_calls_that_take_long_get_a_thread_for_each_core():
+    pace = pool._Pace(1)
+    for _ in range(10):
+        pace.follow(pool._Done([(0, 0)], seconds=0.002, worked=0.001))
+    assert pace.ahead == pool.CORES
+
+
+def test_there_are_never_fewer_groups_ahead_than_was_said():
+    pace = pool._Pace(pool.AHEAD)
+    for _ in range(10):
+        pace.follow(pool._Done([(0, 0)], seconds=0.0001, worked=0.0001))
+    assert pace.ahead == pool.AHEAD
+
+
+def test_items_that_wait_are_waited_for_side_by_side():
+    now, most, lock = [0], [0], threading.Lock()
+
+    def wait(_):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.02)
+        with lock:
+            now[0] -= 1
+
+    list(pool.ordered_map(wait, range(60), ahead=1))
+    assert most[0] == pool.THREADS
 
 
 def test_an_error_comes_at_its_items_turn():
@@ -36,6 +102,18 @@ def test_an_error_comes_at_its_items_turn():
     results = pool.ordered_map(fail_at_three, range(10))
     assert [next(results)[0] for _ in range(3)] == [0, 1, 2]
     with pytest.raises(RuntimeError, match="three"):
+        next(results)
+
+
+def test_an_error_amid_a_group_comes_after_the_results_before_it():
+    def fail_at_hundred(n):
+        if n == 100:
+            raise RuntimeError("hundred")
+        return n
+
+    results = pool.ordered_map(fail_at_hundred, range(1000))
+    assert [next(results)[0] for _ in range(100)] == list(range(100))
+    with pytest.raises(RuntimeError, match="hundred"):
         next(results)
 
 

@@ -3,18 +3,40 @@
 import collections
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
+import dataclasses
 import itertools
 import os
-from typing import TypeVar
+import time
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-THREADS = min(8, (os.cpu_count() or 1) + 1)
-"""Threads that read and check files; TFDS itself keeps one core busy."""
+CORES = min(7, os.cpu_count() or 1)
 
-AHEAD = 4 * THREADS
-"""How many results may be waiting to be taken, by default: what bounds the memory."""
+THREADS = CORES + 1
+"""Threads that read and check files, of which one may be waiting for a disk."""
+
+AHEAD = THREADS + 1
+"""How many groups of items may be in the making or waiting, by default: what bounds the memory."""
+
+TOGETHER = 16
+"""How many items a thread takes at a time, at most."""
+
+_SPAN = 0.02
+"""Seconds that what a thread takes at a time should take it.
+
+Each time is a hand-over, which costs as much as a small item, and more where threads wait for
+Python's lock. What takes long is taken alone: that is what takes much memory.
+"""
+
+_LONG = 0.0005
+"""Seconds of computing above which an item is mostly decoding or encoding, which is done without
+Python's lock, so that threads gain. They do not where they wait for each other's lock."""
+
+_WAITS = 4
+"""How many times as long as it computes a thread takes if it waits for files. Python's lock, for
+which it waits too, makes it two or three."""
 
 
 def ordered_map(
@@ -22,17 +44,16 @@ def ordered_map(
     items: Iterable[Item],
     *,
     ahead: int = AHEAD,
-    together: int = 1,
     writes: bool = False,
 ) -> Iterator[tuple[Item, Result]]:
-    """Maps a function over items in threads.
+    """Maps a function over items in threads, which take several at a time where one takes little.
 
     Args:
       function: called once per item, in any thread.
-      items: what to call it with; drawn no further ahead than `ahead`.
-      ahead: how many results, or groups of them, may be waiting, what bounds the memory.
-      together: how many items a thread takes at a time. Where one takes little, handing over
-        each of them, and Python's lock with it, takes as long.
+      items: what to call it with; drawn no further ahead than `ahead` groups.
+      ahead: how many groups of up to `TOGETHER` items may be in the making or waiting. For calls
+        that keep Python's lock most of the time 1 is fastest. It rises to `CORES` while calls
+        take long, and to `THREADS` while they wait for files, whatever is said here.
       writes: whether calls write files. Those that have begun are waited for then, whatever
         happens, so that the files can be removed.
 
@@ -44,20 +65,86 @@ def ordered_map(
         when the caller stops early (also by Ctrl-C), calls that have not begun are dropped.
     """
     items = iter(items)
-    groups = iter(lambda: list(itertools.islice(items, together)), [])
+    pace = _Pace(ahead)
     pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")
-    waiting: collections.deque[futures.Future[list[tuple[Item, Result]]]] = collections.deque()
+    waiting: collections.deque[futures.Future[_Done[Item, Result]]] = collections.deque()
+
+    def fill() -> None:
+        while len(waiting) < pace.ahead:
+            started = time.perf_counter()
+            if not (group := list(itertools.islice(items, pace.together))):
+                break
+            drawn = time.perf_counter() - started
+            waiting.append(pool.submit(_map, function, group, drawn))
+
     try:
-        for group in itertools.islice(groups, ahead):
-            waiting.append(pool.submit(_map, function, group))
+        fill()
         while waiting:
-            results = waiting.popleft().result()
-            for group in itertools.islice(groups, 1):
-                waiting.append(pool.submit(_map, function, group))
-            yield from results
+            done = waiting.popleft().result()
+            if done.error is None:
+                pace.follow(done)
+                fill()
+            yield from done.results
+            if done.error is not None:
+                raise done.error
     finally:
         pool.shutdown(wait=writes, cancel_futures=True)
 
 
-def _map(function: Callable[[Item], Result], group: list[Item]) -> list[tuple[Item, Result]]:
-    return [(item, function(item)) for item in group]
+@dataclasses.dataclass
+class _Done(Generic[Item, Result]):
+    """What a thread made of what it took at a time.
+
+    Attributes:
+      results: items with their results, up to the first that failed.
+      drawn: seconds that it took to draw the items.
+      seconds: how long the thread took for them.
+      worked: for how many of these it computed.
+      error: what was raised, if anything was.
+    """
+
+    results: list[tuple[Item, Result]]
+    drawn: float = 0
+    seconds: float = 0
+    worked: float = 0
+    error: Exception | None = None
+
+
+def _map(
+    function: Callable[[Item], Result], group: list[Item], drawn: float
+) -> _Done[Item, Result]:
+    done: _Done[Item, Result] = _Done([], drawn)
+    started, worked = time.perf_counter(), time.thread_time()
+    try:
+        for item in group:
+            done.results.append((item, function(item)))
+    except Exception as error:
+        done.error = error
+    done.seconds, done.worked = time.perf_counter() - started, time.thread_time() - worked
+    return done
+
+
+class _Pace:
+    """How many items make a group, and how many groups are ahead; both follow what items take.
+
+    Args:
+      ahead: how many groups at least.
+    """
+
+    def __init__(self, ahead: int):
+        self.together = 1
+        self.ahead = self._least = ahead
+
+    def follow(self, done: _Done) -> None:
+        """Chooses anew, by the last group that was made."""
+        fitting = int(_SPAN * len(done.results) / max(done.seconds, done.drawn, 1e-6))
+        self.together = max(1, min(fitting, 2 * self.together, TOGETHER))
+        fastest = 1
+        if done.seconds > _WAITS * done.worked:
+            fastest = THREADS
+        elif done.worked > _LONG * len(done.results):
+            fastest = CORES
+        if self.ahead < fastest:
+            self.ahead += 1
+        elif self.ahead > max(fastest, self._least):
+            self.ahead -= 1

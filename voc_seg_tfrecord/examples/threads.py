@@ -7,10 +7,7 @@ from typing import Any
 from voc_seg_tfrecord.errors import SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.raw import Item
-from voc_seg_tfrecord.pool import THREADS, ordered_map
-
-_TOGETHER = 8
-"""How many examples a thread makes at a time, see `pool.ordered_map`."""
+from voc_seg_tfrecord.pool import ordered_map
 
 
 def examples(
@@ -32,7 +29,8 @@ def examples(
     """
     problems: list[VocSegError] = []
     examined = 0
-    for result in _made(items, spec):
+    make = functools.partial(try_examples, spec)
+    for _, result in ordered_map(make, items, ahead=1):
         examined += 1
         if isinstance(result, VocSegError):
             problems.append(result)
@@ -40,13 +38,3 @@ def examples(
             yield from result
     if problems:
         raise SplitError(split, problems, examined)
-
-
-def _made(
-    items: Iterable[Item], spec: ExampleSpec
-) -> Iterator[list[tuple[str, dict[str, Any]]] | VocSegError]:
-    """Yields what becomes of each item, in their order."""
-    together = _TOGETHER if spec.tiling is None else 1  # all tiles of an image wait together
-    make = functools.partial(try_examples, spec)
-    for _, result in ordered_map(make, items, ahead=THREADS, together=together):
-        yield result

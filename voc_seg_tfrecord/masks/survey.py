@@ -22,8 +22,6 @@ from voc_seg_tfrecord.masks.stored import Samples, read_samples
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Seen, Shared, Survey
 from voc_seg_tfrecord.pool import ordered_map
 
-_TOGETHER = 16  # masks that a thread looks at, of each of which little is kept
-
 _MOST_COLORS = 1 << 16
 """How many colours of a mask are kept, the most frequent ones; one with more is a photo."""
 
@@ -43,7 +41,7 @@ def survey(
     """
     found = Survey()
     for path, used in tqdm(
-        ordered_map(lambda p: _look(p, all_colors), paths, together=_TOGETHER),
+        ordered_map(lambda p: _look(p, all_colors), paths, ahead=1),
         total=len(paths) if total is None and isinstance(paths, Sized) else total,
         desc="Looking at masks...",
         unit=" masks",
