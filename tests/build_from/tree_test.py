@@ -97,7 +97,7 @@ def test_each_mask_is_opened_once_to_decide_and_once_to_build(
     root, data_dir = export("supervisely"), tmp_path / "data"  # its masks are read by colour
     opened = []
     read = file._read
-    monkeypatch.setattr(file, "_read", lambda path: opened.append(path) or read(path))
+    monkeypatch.setattr(file, "_read", lambda path: opened.append(pathlib.Path(path)) or read(path))
     if by_command:
         assert cli.main(["build", str(root), "--name", "mine", "--data_dir", str(data_dir)]) == 0
     else:
