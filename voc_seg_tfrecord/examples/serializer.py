@@ -13,6 +13,7 @@ from tensorflow_datasets.core import example_serializer, split_builder, utils
 # of its map, the key of an entry, and what a list of values holds; 2 is the value of an entry.
 _FIRST, _VALUE = b"\x0a", b"\x12"
 _BYTES_LIST, _INT64_LIST = b"\x0a", b"\x1a"
+_SHORT = [bytes((number,)) for number in range(0x80)]
 
 
 class StableSerializer(example_serializer.ExampleSerializer):
@@ -31,9 +32,10 @@ class StableSerializer(example_serializer.ExampleSerializer):
     def __init__(self, example_specs: Mapping[str, Any]):
         super().__init__(example_specs)
         specs = self._flat_example_specs
-        self._content = {
-            name: _content_of(specs[name]) for name in sorted(specs, key=lambda name: name.encode())
-        }
+        ordered = sorted((name.encode(), name) for name in specs)
+        self._content = [
+            (name, _head(_FIRST, len(key)) + key, _content_of(specs[name])) for key, name in ordered
+        ]
         self._alone = {
             name: example_serializer.ExampleSerializer({name: spec}) for name, spec in specs.items()
         }
@@ -43,12 +45,12 @@ class StableSerializer(example_serializer.ExampleSerializer):
         if any(isinstance(value, dict) for value in example.values()):
             example = utils.flatten_nest_dict(example)
         parts: list[bytes] = []
-        for name, content in self._content.items():
+        for name, key, content in self._content:
             found = content(example[name]) if content else None
             if found is None:
                 parts.append(self._entry(name, example[name]))
             else:
-                parts += _entry(name.encode(), *found)
+                parts += _entry(key, *found)
         return b"".join([_FIRST, _varint(sum(map(len, parts))), *parts])
 
     def _entry(self, name: str, value: Any) -> bytes:
@@ -101,9 +103,8 @@ def _integers(dtype: np.dtype, rank: int, value: Any) -> _Content | None:
     return _INT64_LIST, _head(_FIRST, len(numbers)) if numbers else b"", numbers
 
 
-def _entry(name: bytes, kind: bytes, front: bytes, content: bytes) -> tuple[bytes, bytes]:
+def _entry(key: bytes, kind: bytes, front: bytes, content: bytes) -> tuple[bytes, bytes]:
     """Returns the two parts of a map's entry: what stands in front of the values, and these."""
-    key = _head(_FIRST, len(name)) + name
     inner = _head(kind, len(front) + len(content)) + front
     value = _head(_VALUE, len(inner) + len(content)) + inner
     return _head(_FIRST, len(key) + len(value) + len(content)) + key + value, content
@@ -116,7 +117,9 @@ def _head(tag: bytes, length: int) -> bytes:
 def _varint(number: int) -> bytes:
     """Returns a number as protobuf writes it, 7 bits per byte, a negative one in 64 bits."""
     if 0 <= number < 0x80:
-        return bytes((number,))
+        return _SHORT[number]
+    if 0 <= number < 0x4000:
+        return bytes((number & 0x7F | 0x80, number >> 7))
     number &= (1 << 64) - 1
     found = bytearray()
     while number >= 0x80:

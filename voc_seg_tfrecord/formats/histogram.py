@@ -50,12 +50,17 @@ def _changes(array: np.ndarray) -> np.ndarray:
 
 def _counts(values: np.ndarray) -> np.ndarray:
     """Returns the counts of values uint8 `[N]`."""
+    counts = np.zeros(256, np.int64)
     if not values.size:
-        return np.zeros(256, np.int64)
-    ends = _changes(values)
-    if np.count_nonzero(ends) * _SHORT > values.size:
+        return counts
+    ends = np.flatnonzero(_changes(values))  # all runs' but the last one's
+    if ends.size * _SHORT > values.size:
         return pillow.count_values(values[None])
-    last = np.append(np.flatnonzero(ends), values.size - 1)
+    if not ends.size:
+        counts[values[0]] = values.size
+        return counts
     # The sums are exact: floats hold all integers below 2 to the power of 53.
-    sums = np.bincount(values[last], np.diff(last, prepend=-1), minlength=256)
-    return sums.astype(np.int64)
+    counts += np.bincount(values[ends[1:]], ends[1:] - ends[:-1], 256).astype(np.int64)
+    counts[values[0]] += ends[0] + 1
+    counts[values[-1]] += values.size - ends[-1] - 1
+    return counts

@@ -46,7 +46,7 @@ def read_header(file: File) -> Header:
     data = file.data
     if not data.startswith(_SOI):
         raise _bad(file, f"not a JPEG, but {describe(data)}")
-    header = None
+    frame: tuple[int, int, int, int] | None = None
     exif = False
     position = 2
     while position + 4 <= len(data):
@@ -62,12 +62,12 @@ def read_header(file: File) -> Header:
         (length,) = struct.unpack_from(">H", data, position + 2)
         if marker in _SOF and position + 10 <= len(data):
             precision, height, width, components = struct.unpack_from(">BHHB", data, position + 4)
-            header = Header(width, height, components, precision)
+            frame = (width, height, components, precision)
         elif marker == _APP1:
             exif = exif or data.startswith(b"Exif\0", position + 4)
         elif marker == _SOS:
-            checked = _checked(header, file, position + 2 + length)
-            return dataclasses.replace(checked, exif=exif)
+            header = Header(*frame, exif) if frame else None
+            return _checked(header, file, position + 2 + length)
         position += 2 + length
     raise _bad(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
 
