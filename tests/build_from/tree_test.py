@@ -12,6 +12,7 @@ from support.tfds_build import tfds_build
 from voc_seg_tfrecord import VOID, VocSegError, voc_palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import file
 
 # Tool, arguments, class names, examples a split, void rows.
@@ -209,6 +210,11 @@ def test_what_cannot_be_built_is_named(tmp_path, files, words):
         exports.put(tmp_path, name, b"")
     with pytest.raises(VocSegError, match=words):
         find_config(tmp_path, name="mine")
+
+
+def test_a_string_is_not_taken_for_a_list_of_one_letter_names(export, tmp_path):
+    with pytest.raises(ConfigError, match="option class_names: 'voc'"):
+        builder_from_tree(export("cvat"), name="m", class_names="voc", data_dir=tmp_path / "d")
 
 
 def test_a_tree_without_class_names_asks_for_them(tmp_path):

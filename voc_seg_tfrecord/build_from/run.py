@@ -135,8 +135,10 @@ def _check_writable(folder: epath.Path) -> None:
         ) from None
 
 
-def spelled_out(class_names: Sequence[str]) -> list[str]:
+def spelled_out(class_names: Sequence[str]) -> Sequence[str]:
     """Returns the names themselves; `['voc']` stands for VOC's 21."""
+    if isinstance(class_names, str):
+        return class_names  # one name, or several with commas: the config refuses it
     return list(VOC_CLASSES if list(class_names) == ["voc"] else class_names)
 
 
