@@ -130,6 +130,9 @@ def main() -> None:
     )
     parser.add_argument("--task_managers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--num_shards", type=int, help="of each split; default: TFDS's own rule")
+    parser.add_argument(
+        "--parallelism", type=int, default=16, help="parts of each step (%(default)s)"
+    )
     parser.add_argument("--no-kill", action="store_true")
     args = parser.parse_args()
     if lacks := missing(args.folder):
@@ -143,12 +146,13 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---|", flush=True)
     lines.measure("one process")
     for count in args.task_managers:
-        with cluster(args.folder, work / f"cluster{count}", task_managers=count) as flink:
+        folder, parts = work / f"cluster{count}", args.parallelism
+        with cluster(args.folder, folder, task_managers=count, parallelism=parts) as flink:
             lines.measure(f"Flink, task managers: {count}", flink)
     if not args.no_kill:
         lines.roots = dict([max(lines.roots.items())])
-        # Each has room for the other's work.
-        with cluster(args.folder, work / "cluster_kill", slots=2, parallelism=2) as flink:
+        folder, parts = work / "cluster_kill", args.parallelism
+        with cluster(args.folder, folder, parallelism=parts) as flink:
             threading.Thread(target=kill_one, args=(flink, 8), daemon=True).start()
             lines.measure("Flink, one of two killed", flink)
     shutil.rmtree(work)

@@ -46,7 +46,6 @@ class Cluster:
         task_managers: int,
         slots: int,
         parallelism: int,
-        large_records: bool,
         stack: contextlib.ExitStack,
     ):
         self._software = software
@@ -61,7 +60,6 @@ class Cluster:
             rest=rest,
             slots=slots,
             folder=folder / "tmp",
-            large_records=str(large_records).lower(),
         )
         (folder / "conf" / "config.yaml").write_text(config)
         (folder / "log4j.properties").write_text(LOG)
@@ -83,7 +81,6 @@ class Cluster:
             *("--job-host=localhost", f"--job-port={job}", f"--artifact-port={artifacts}"),
             *(f"--expansion-port={expansion}", f"--artifacts-dir={folder / 'tmp'}"),
             f"--flink-master=localhost:{rest}",
-            # Where a job is made of a pipeline, this says whether large records are spilled.
             f"--flink-conf-dir={folder / 'conf'}",
         )
         _wait_for(lambda: self._get("/overview")["taskmanagers"] == task_managers, "task managers")
@@ -92,6 +89,8 @@ class Cluster:
             *("--runner=PortableRunner", f"--job_endpoint=localhost:{job}"),
             *("--environment_type=EXTERNAL", f"--environment_config=localhost:{pool}"),
             f"--parallelism={parallelism}",
+            # One part of the data after the other, as many at a time as there are slots.
+            "--execution_mode_for_batch=BATCH_FORCED",
         )
 
     def finished_tasks(self) -> int:
@@ -132,8 +131,7 @@ def cluster(
     *,
     task_managers: int = 2,
     slots: int = 1,
-    parallelism: int | None = None,
-    large_records: bool = True,
+    parallelism: int = 16,
 ) -> Iterator[Cluster]:
     """Starts a cluster and ends it.
 
@@ -142,16 +140,13 @@ def cluster(
       folder: a new folder for its logs and temporary files.
       task_managers: how many, a process each.
       slots: how many tasks each may run at a time.
-      parallelism: into how many parts Flink cuts a step; by default as many as slots.
-      large_records: whether Flink spills a record that does not fit into its sort buffer, in
-        place of giving up.
+      parallelism: into how many parts Flink cuts a step.
 
     Yields:
       The cluster, ready to take jobs.
     """
     with contextlib.ExitStack() as stack:
-        parts = parallelism or task_managers * slots
-        yield Cluster(software, folder, task_managers, slots, parts, large_records, stack)
+        yield Cluster(software, folder, task_managers, slots, parallelism, stack)
 
 
 def serve_workers(port: int) -> None:

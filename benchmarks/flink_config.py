@@ -35,9 +35,7 @@ taskmanager.memory.jvm-overhead.max: 192m
 restart-strategy.type: fixed-delay
 restart-strategy.fixed-delay.attempts: 3
 restart-strategy.fixed-delay.delay: 1 s
-taskmanager.runtime.large-record-handler: {large_records}
 heartbeat.interval: 1000
-heartbeat.timeout: 8000
 io.tmp.dirs: {folder}
 blob.storage.directory: {folder}
 """
