@@ -52,6 +52,15 @@ def test_log_lines_are_left_out_and_all_others_kept(import_one):
     assert result.stderr == "before\nSomething else42 3\n"
 
 
+def test_protobufs_warning_of_tensorflow_2_20_is_left_out_and_other_warnings_are_kept(import_one):
+    said = "Protobuf gencode version 5.28.3 is exactly one major version older than the runtime"
+    result = import_one(
+        f"import warnings\nwarnings.warn({said!r})\nwarnings.warn('Something else')"
+    )
+    assert "Protobuf" not in result.stderr
+    assert "Something else" in result.stderr
+
+
 def test_an_import_that_fails_says_why_and_gives_back_logged_errors(import_one):
     error = import_one("raise ImportError('no libcuda')").stderr
     assert "ImportError: no libcuda" in error

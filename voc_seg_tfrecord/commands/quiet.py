@@ -15,6 +15,7 @@ import sys
 import tempfile
 from types import ModuleType
 from typing import Any
+import warnings
 
 from voc_seg_tfrecord.staging.signals import Held
 
@@ -33,6 +34,8 @@ def quiet_tensorflow() -> None:
     """Lets TensorFlow write no logs, whenever and by whomever it is imported in this process."""
     # Not its errors either: it raises what matters, and reports each missing GPU as one.
     os.environ.setdefault(_LEVEL, "3")
+    # TensorFlow 2.20 was made by protobuf 5, and works with 6.
+    warnings.filterwarnings("ignore", "Protobuf gencode version", UserWarning)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
