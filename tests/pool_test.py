@@ -67,7 +67,7 @@ def test_threads_are_added_while_calls_wait_and_then_taken_back():
 def test_calls_that_take_long_get_a_thread_for_each_core():
     pace = pool._Pace(1)
     for _ in range(10):
-        pace.follow(pool._Done([(0, 0)], seconds=0.002, worked=0.001))
+        pace.follow(pool._Done([(0, 0)], seconds=0.004, worked=0.002))
     assert pace.ahead == pool.CORES
 
 

@@ -13,6 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CORES = min(7, os.cpu_count() or 1)
+"""Threads that decode."""
 
 THREADS = CORES + 1
 """Threads that read and check files, of which one may be waiting for a disk."""
@@ -30,7 +31,7 @@ Each time is a hand-over, which costs as much as a small item, and more where th
 Python's lock. What takes long is taken alone: that is what takes much memory.
 """
 
-_LONG = 0.0005
+_LONG = 0.001
 """Seconds of computing above which an item is mostly decoding or encoding, which is done without
 Python's lock, so that threads gain. They do not where they wait for each other's lock."""
 

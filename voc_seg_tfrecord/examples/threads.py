@@ -7,7 +7,7 @@ from typing import Any
 from voc_seg_tfrecord.errors import SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.raw import Item
-from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.pool import CORES, ordered_map
 
 
 def examples(
@@ -30,7 +30,7 @@ def examples(
     problems: list[VocSegError] = []
     examined = 0
     make = functools.partial(try_examples, spec)
-    for _, result in ordered_map(make, items, ahead=1):
+    for _, result in ordered_map(make, items, ahead=1 if spec.decoding == "none" else CORES):
         examined += 1
         if isinstance(result, VocSegError):
             problems.append(result)
