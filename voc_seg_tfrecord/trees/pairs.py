@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
 import pickle
+import posixpath
 import threading
 from typing import TYPE_CHECKING, Any, overload
-
-from etils import epath
 
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.trees.pair import Pair, Parts
@@ -73,7 +72,7 @@ class Listed:
           VocSegError: naming a file that cannot be read.
         """
         paths = {
-            part: name and epath.Path(self.folders[part]) / name
+            part: name and posixpath.join(self.folders[part], name)
             for part, name in self.names.items()
         }
         return Pair(self.id, self.names["image"], **paths).read()
