@@ -9,6 +9,7 @@ from typing import Self
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.storage import is_bucket
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +48,7 @@ class File:
 
 
 def _read(path: epath.PathLike) -> bytes:
-    if "://" in os.fspath(path):
+    if is_bucket(path):
         return epath.Path(path).read_bytes()
     # With few calls to the system: at each one a thread hands Python's lock to another.
     opened = os.open(path, _HOW)

@@ -27,7 +27,7 @@ _MOST_COLORS = 1 << 16
 
 
 def survey(
-    paths: Iterable[epath.Path], total: int | None = None, *, all_colors: bool = False
+    paths: Iterable[epath.PathLike], total: int | None = None, *, all_colors: bool = False
 ) -> Survey:
     """Looks at every mask of a set. Damaged masks are skipped; the build names them.
 
@@ -62,7 +62,7 @@ class _Look:
     colors: tuple[tuple[Color, int], ...] = ()
 
 
-def _look(path: epath.Path, all_colors: bool) -> _Look:
+def _look(path: epath.PathLike, all_colors: bool) -> _Look:
     try:
         file = File.read(path, MaskError)
         is_png = kind_of(file.data) is Kind.PNG

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.own_data.official_lists import official_note
 from voc_seg_tfrecord.own_data.splitting import split_ids
 from voc_seg_tfrecord.own_data.stratifying import POOL, divide
 from voc_seg_tfrecord.trees.layout import Layout
+from voc_seg_tfrecord.trees.place import Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -172,13 +173,13 @@ def _decide(
         return dataclasses.replace(AS_SAID, reason="values as you said")
     if config.masks_by == "index":
         return AS_SAID
-    where = tree.root / tree.layout.masks
+    place = Place(tree.root / tree.layout.masks, tree.masks)
 
     def listed() -> Iterator[str]:
         return (i for i in tree.masks if any(i in ids for ids in splits.values()))
 
     count = sum(1 for _ in listed())
     colored = class_file is not None and class_file.colored
-    found = survey((where / tree.masks[i] for i in listed()), count, all_colors=colored)
+    found = survey(map(place.path, listed()), count, all_colors=colored)
     question = Question(found, config.class_names, class_file, config.void)
     return decide(question, config.masks_by)

@@ -13,6 +13,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.features import FILENAME, FILL
 from voc_seg_tfrecord.pipeline.contents import Example
+from voc_seg_tfrecord.storage import is_bucket
 from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 _CYCLE, _BLOCK = 16, 16  # as TFDS reads: number of files in turn, records of each
@@ -55,7 +56,7 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
     paths, skips, takes = zip(
         *((str(one.filename), one.skip, one.take) for one in instructions), strict=True
     )
-    buffer = _REMOTE_BUFFER if "://" in paths[0] else _BUFFER
+    buffer = _REMOTE_BUFFER if is_bucket(paths[0]) else _BUFFER
     return tf.data.Dataset.from_tensor_slices(
         (list(paths), tf.constant(skips, tf.int64), tf.constant(takes, tf.int64))
     ).interleave(
