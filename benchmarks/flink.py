@@ -153,7 +153,7 @@ def main() -> None:
         lines.roots = dict([max(lines.roots.items())])
         folder, parts = work / "cluster_kill", args.parallelism
         with cluster(args.folder, folder, parallelism=parts) as flink:
-            threading.Thread(target=kill_one, args=(flink, 8), daemon=True).start()
+            threading.Thread(target=kill_one, args=(flink, 20 * parts), daemon=True).start()
             lines.measure("Flink, one of two killed", flink)
     shutil.rmtree(work)
 

@@ -91,6 +91,7 @@ class Cluster:
             f"--parallelism={parallelism}",
             # One part of the data after the other, as many at a time as there are slots.
             "--execution_mode_for_batch=BATCH_FORCED",
+            "--environment_cache_millis=60000",
         )
 
     def finished_tasks(self) -> int:
@@ -106,7 +107,8 @@ class Cluster:
             return json.load(answer)
 
     def _flink(self, name: str, main: str) -> subprocess.Popen:
-        classpath = [f"{self._software}/flink/lib/*"]
+        # Beam among Flink's own jars, so that workers may outlive what they were started for.
+        classpath = [f"{self._software}/flink/lib/*", f"{self._software}/jars/*"]
         return self._java(name, classpath, main, "--configDir", str(self._folder / "conf"))
 
     def _java(self, name: str, classpath: Sequence[str], main: str, *args: str):

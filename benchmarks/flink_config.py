@@ -33,11 +33,13 @@ taskmanager.memory.jvm-metaspace.size: 256m
 taskmanager.memory.jvm-overhead.min: 192m
 taskmanager.memory.jvm-overhead.max: 192m
 restart-strategy.type: fixed-delay
-restart-strategy.fixed-delay.attempts: 3
+restart-strategy.fixed-delay.attempts: 100
 restart-strategy.fixed-delay.delay: 1 s
 heartbeat.interval: 1000
+heartbeat.timeout: 10000
 io.tmp.dirs: {folder}
 blob.storage.directory: {folder}
+classloader.resolve-order: parent-first
 """
 
 LOG = """\
