@@ -200,6 +200,18 @@ def test_the_files_for_the_workers_are_lines_of_json(tmp_path):
     assert split == [{"split": "train", "examined": len(pairs)}]
 
 
+def test_items_are_spread_by_a_step_that_no_runner_leaves_out(tmp_path):
+    tree = VocTree(DUMMY_DATA / "VOCdevkit" / "VOC2012")
+    items = tree.pairs("train", tree.read_ids("train"))
+    make = beam.MakeExamples("train", items, OWN.example_spec(index_rule(21)), epath.Path(tmp_path))
+    pipeline = apache_beam.Pipeline()
+    _ = pipeline | make
+    steps = pipeline.to_runner_api().components.transforms.values()
+    kinds = [step.spec.urn for step in steps if "Spread" in step.unique_name]
+    assert "beam:transform:group_by_key:v1" in kinds
+    assert "beam:transform:reshuffle:v1" not in kinds
+
+
 class Touching:
     """Creates a file when it is unpickled."""
 

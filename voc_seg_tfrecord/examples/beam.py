@@ -87,11 +87,13 @@ class MakeExamples(beam.PTransform):
         """Returns the examples; see Beam."""
         return (
             pipeline
-            # Not spread yet: Flink leaves out all but the first of several Reshuffles in a row.
-            | "Chunks" >> beam.Create(self._chunks, reshuffle=False)
+            | "Chunks" >> beam.Create(self._chunks)
             | "Items" >> beam.FlatMap(_read_lines)
-            # Otherwise one worker would get a whole chunk.
-            | "Spread" >> beam.Reshuffle()
+            # Otherwise one worker would get a whole chunk. Not by Reshuffle: `Create` has one, and
+            # Flink leaves out a second one that only maps separate from the first.
+            | "Alone" >> beam.Map(lambda line: (line, None)).with_output_types(tuple[str, None])
+            | "Spread" >> beam.GroupByKey()
+            | "Lines" >> beam.Keys()
             | "Examples" >> beam.ParDo(_MakeExample(self._open, self._spec, str(self._folder)))
         )
 
