@@ -45,4 +45,6 @@ def test_the_example_trains_on_the_sample_and_its_loss_falls(tmp_path):
     assert losses[-1] < losses[0] / 1.5
     assert scores[-1] > scores[0]
     assert len(re.findall(r"val_miou: 0\.\d+", result.stdout)) == 3
-    assert "Warning" not in result.stderr.replace("DeprecationWarning", "")
+    # TensorFlow 2.20 is told that its protobuf is old.
+    others = re.sub("DeprecationWarning|UserWarning: Protobuf gencode", "", result.stderr)
+    assert "Warning" not in others
