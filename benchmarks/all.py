@@ -3,7 +3,7 @@
     python benchmarks/all.py [--quick] [--folder FOLDER] [--peers-python PYTHON ...]
         [--only build read ...] [--page docs/speed.md --quoted README.md]
 
-With --quick each benchmark runs at a small size, all in less than five minutes on two cores. The
+With --quick each benchmark runs at a small size, all in about five minutes on two cores. The
 table has this package on the left, and how many times as fast it is as what stands beside it.
 With --page it is also written into that page, between the marks that page.py names, and rows that
 --quoted has of it are brought up to date. Flink is not among the benchmarks, because it needs a
@@ -74,7 +74,7 @@ def report(rows: Sequence[Row], sizes: dict[str, dict[str, int]], state: str) ->
 def main(argv: Sequence[str] | None = None) -> None:
     """Parses the command line, measures, prints, writes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes, less than five minutes")
+    parser.add_argument("--quick", action="store_true", help="small sizes, about five minutes")
     parser.add_argument("--folder", type=pathlib.Path, help="where to work (a temporary folder)")
     parser.add_argument(
         "--only", nargs="+", choices=BENCHMARKS, default=BENCHMARKS, help="which to run (all)"

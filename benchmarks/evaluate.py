@@ -26,7 +26,7 @@ from rows import Row, table
 
 from voc_seg_tfrecord import VOID, Builder, VocSegConfig
 
-FULL, QUICK = {"pairs": 1449, "repeats": 5}, {"pairs": 300, "repeats": 3}
+FULL, QUICK = {"pairs": 1449, "repeats": 5}, {"pairs": 300, "repeats": 2}
 _DATASET = "voc_seg_tfrecord/bench_evaluate_%d"
 
 _MEASURED = """
