@@ -153,7 +153,8 @@ def main() -> None:
         lines.roots = dict([max(lines.roots.items())])
         folder, parts = work / "cluster_kill", args.parallelism
         with cluster(args.folder, folder, parallelism=parts) as flink:
-            threading.Thread(target=kill_one, args=(flink, 20 * parts), daemon=True).start()
+            tasks = 20 * parts  # about a quarter of all
+            threading.Thread(target=kill_one, args=(flink, tasks), daemon=True).start()
             lines.measure("Flink, one of two killed", flink)
     shutil.rmtree(work)
 
