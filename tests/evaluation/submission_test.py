@@ -75,6 +75,10 @@ def void(folder):
     np.save(folder / f"{IDS[2]}.npy", np.full((4, 6), 255))
 
 
+def no_class(folder):
+    np.save(folder / f"{IDS[2]}.npy", np.full((4, 6), 21))
+
+
 def negative(folder):
     np.save(folder / f"{IDS[2]}.npy", np.full((4, 6), -1))
 
@@ -88,6 +92,7 @@ def missing(folder):
     [
         (wrong_size, "a prediction of 4 x 6 pixels"),
         (void, "the values 255"),
+        (no_class, "the values 21"),
         (negative, "the values -1"),
         (missing, "no such file"),
     ],

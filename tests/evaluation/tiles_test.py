@@ -3,7 +3,7 @@ import pytest
 from support.tiled import SIZES, tree_options, truth, write_tree
 
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
-from voc_seg_tfrecord.errors import ConfigError, MaskError, SplitError
+from voc_seg_tfrecord.errors import ConfigError, SplitError
 from voc_seg_tfrecord.evaluation import evaluate
 from voc_seg_tfrecord.examples.grid import Tiling
 
@@ -82,14 +82,20 @@ def test_where_tiles_disagree_the_first_one_counts(tiled, folder):
     assert (evaluate(tiled, "train", written).matrix == expected).all()
 
 
-def test_a_missing_tile_and_predictions_of_tile_and_image_are_errors(tiled, folder):
+def test_a_missing_tile_is_an_error(tiled, folder):
     written = write_tiles(folder("tiles"), tiled)
-    np.save(written / "3.npy", one_pixel_network(truth(3)[0]))
-    with pytest.raises(MaskError, match=r"1 of .* predictions are of no image"):
-        evaluate(tiled, "train", written)
-    (written / "3.npy").unlink()
     (written / "0_r1_c1.npy").unlink()
     with pytest.raises(SplitError, match="0_r1_c1"):
+        evaluate(tiled, "train", written)
+
+
+@pytest.mark.parametrize("missing", [(), ("3_r0_c0",)], ids=["all tiles", "one tile missing"])
+def test_predictions_of_tile_and_image_are_an_error_that_names_both(tiled, folder, missing):
+    written = write_tiles(folder("tiles"), tiled)
+    np.save(written / "3.npy", one_pixel_network(truth(3)[0]))
+    for name in missing:
+        (written / f"{name}.npy").unlink()
+    with pytest.raises(SplitError, match=r"(?s)3_r\d_c\d\.npy: .*second prediction.*3\.npy"):
         evaluate(tiled, "train", written)
 
 

@@ -9,6 +9,8 @@ from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.masks.stored import Samples, read_samples
 from voc_seg_tfrecord.storage import PathLike
 from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.names import Names
+from voc_seg_tfrecord.wording import brief
 
 SUFFIXES = (".png", ".npy")
 
@@ -32,16 +34,16 @@ class Predictions:
                 expected="a folder of predictions, one ID.png or ID.npy per image",
                 remedy="check the path",
             )
-        by_suffix = {suffix: index_files(self.folder, (suffix,)) for suffix in SUFFIXES}
-        pngs, arrays = by_suffix.values()
-        if both := sorted(pngs.keys() & arrays.keys()):
+        self.names: Names = index_files(self.folder, SUFFIXES)
+        if self.names.twins:
+            image_id, files = next(iter(self.names.twins.items()))
             raise ConfigError(
-                self.folder / pngs[both[0]],
-                found=f"{len(both)} ids with a .png and a .npy, such as {both[0]}",
+                self.folder,
+                found=f"{brief.counted(len(self.names.twins), 'id')} with more than one file, "
+                f"such as {image_id}: {' and '.join(files)}",
                 expected="one prediction per image",
-                remedy="take one of the two out of the folder",
+                remedy="keep the file that is to be scored, and take the others out of the folder",
             )
-        self.names: dict[str, str] = {**pngs, **arrays}
         if not self.names:
             raise ConfigError(
                 self.folder,

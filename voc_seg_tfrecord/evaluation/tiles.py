@@ -10,7 +10,7 @@ import numpy as np
 
 from voc_seg_tfrecord.audit.records import Record
 from voc_seg_tfrecord.audit.verify_tiles import place_of
-from voc_seg_tfrecord.errors import RecordError
+from voc_seg_tfrecord.errors import MaskError, RecordError
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.examples.grid import Tile, Tiling, image_of
 from voc_seg_tfrecord.features import TILE_X, TILE_Y
@@ -32,7 +32,8 @@ def scored(
       integers `[h, w]`.
 
     Raises:
-      MaskError: if there is no prediction, or it has another size, or holds colours.
+      MaskError: if there is no prediction, or one of the tile and one of the image, or it has
+        another size, or holds colours.
       RecordError: if the record is no tile of its image.
     """
     if tiling is None:
@@ -46,7 +47,7 @@ def scored(
             record.id,
             found=f"a tile of {mask.shape} at {at}",
             expected="a tile of its image, of the size and in the place that its id says",
-            remedy="see what is wrong with voc-seg-tfrecord verify, or build the dataset again",
+            remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
     name, found = _read(record.id, place.image_id, place.size, tile, predictions)
     return name, mask[tile.own], found[tile.own]
@@ -56,7 +57,15 @@ def _read(
     tile_id: str, image_id: str, size: tuple[int, ...], tile: Tile, predictions: Predictions
 ) -> tuple[str, np.ndarray]:
     """Returns the prediction of a tile: its own, or its part of that of the image."""
-    if tile_id not in predictions.names and image_id in predictions.names:
+    if image_id in predictions.names:
+        if tile_id in predictions.names:
+            raise MaskError(
+                predictions.path(tile_id),
+                found=f"a second prediction of these pixels, in {predictions.path(image_id)}",
+                expected="a prediction of the tile or of the complete image",
+                remedy="take one of the two out of the folder",
+                kind="predictions of tile and image",
+            )
         return image_id, predictions.read(image_id, size)[tile.window]
     return tile_id, predictions.read(tile_id, (tile.height, tile.width))
 
