@@ -30,7 +30,7 @@ SHOWN = ("tensorflow", "protobuf", "numpy", "pillow", "apache-beam", "pyarrow")
 # What other packages warn of is an error only with the versions of constraints.txt. What this
 # package is warned of stays one.
 WARNINGS = "filterwarnings=default\nerror:::voc_seg_tfrecord"
-PYTEST = ("-q", "-p", "no:cacheprovider", "-o", WARNINGS)
+PYTEST = ("-q", "-p", "no:cacheprovider", "-n", "auto", "-m", "not flink", "-o", WARNINGS)
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
 
 

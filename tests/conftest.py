@@ -1,11 +1,22 @@
 import os
 import pathlib
 import shutil
+import signal
 
 import pytest
 from support.paths import DUMMY_DATA
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# A command in the background (`&`, `nohup`, many CI runners) starts with SIGINT ignored, and so
+# would every process that a test starts. A handler of Python's is the default in its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: one worker per core, four at most, because each takes 1 to 2 GB of memory."""
+    return min(4, os.cpu_count() or 1)
 
 
 @pytest.fixture(scope="session")
