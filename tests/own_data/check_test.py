@@ -85,7 +85,7 @@ def test_overlapping_lists_keep_their_names_in_what_else_is_found(export, capsys
 
 
 def test_images_of_wrong_lists_are_not_said_to_be_in_train(export, capsys):
-    exports.put(export, "ImageSets/Segmentation/test.txt", "000032\n000032\n")
+    exports.put(export, "ImageSets/Segmentation/test.txt", "000032\tdog\tx\n")
     status, report = check(export, capsys)
     assert status == 1
     assert kinds(report) == {"id list": 1, "note": 2, "no mask": 1}

@@ -117,3 +117,32 @@ def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
 def test_a_folder_below_a_flat_tree_makes_no_split(flat):
     pair(flat, "more/d.jpg", "more/d_mask.png")
     assert splits(flat)[0] == {"train": ["a", "b", "c", "more/d"]}
+
+
+def test_an_id_that_an_own_list_repeats_is_built_once_and_a_note_counts_it(voc):
+    exports.put(voc, "train.txt", "a\nb\na\nJPEGImages/a.jpg\n")
+    found, notes = splits(voc)
+    assert found == {"train": ["a", "b"]}
+    assert "train.txt has 4 lines for 2 ids." in notes
+
+
+def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
+    pair(voc, "JPEGImages/cafe\u0301.jpg", "SegmentationClass/caf\u00e9.png")
+    exports.put(voc, "train.txt", "a\ncaf\u00e9\n")
+    exports.put(voc, "val.txt", "b\n")
+    _, plan = find_config(voc, name="mine", class_names=NAMES)
+    assert plan.splits["train"] == ["a", "cafe\u0301"]
+    (_, found) = plan.tree.pairs("train", plan.splits["train"])
+    assert str(found.mask).endswith("caf\u00e9.png")
+    exports.put(voc, "val.txt", "cafe\u0301\n")
+    with pytest.raises(VocSegError, match="1 of 2 and 1 ids in both"):
+        splits(voc)
+
+
+def test_of_two_files_that_differ_in_their_unicode_form_none_is_chosen(voc):
+    exports.put_image(voc, "JPEGImages/\u1e69.jpg")
+    for form in ("s\u0323\u0307", "s\u0307\u0323"):
+        exports.put(voc, f"SegmentationClass/{form}.png", b"")
+    exports.put(voc, "train.txt", "a\n\u1e69\n")
+    with pytest.raises(VocSegError, match="whose name looks the same is there"):
+        builder_from_tree(voc, name="mine", data_dir=voc.parent / "d", class_names=NAMES)

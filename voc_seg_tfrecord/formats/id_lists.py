@@ -37,7 +37,14 @@ def image_id(filename: str) -> str:
     return _without_suffix(filename)
 
 
-def parse_ids(data: bytes, where: object, known: Container[str]) -> Ids:
+def parse_ids(
+    data: bytes,
+    where: object,
+    known: Container[str],
+    *,
+    plain: bool = True,
+    repeats: bool = False,
+) -> Ids:
     """Reads the ids of a list file.
 
     A line, stripped, is an id if an image of that name is known. Only if none is, it is
@@ -50,6 +57,9 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> Ids:
       where: the file, for errors.
       known: the ids that have an image; or a mapping to them from all names that lists may
         have for images.
+      plain: whether names of images are ids. Then a line that can only be an id is one, and
+        is not looked up.
+      repeats: whether an id may be there more than once.
 
     Returns:
       The ids in the order of the file.
@@ -61,7 +71,7 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> Ids:
     wrong: list[tuple[int, str, str]] = []
 
     def found_ids() -> Iterator[str]:
-        for number, line, found in _resolved(data, where, known):
+        for number, line, found in _resolved(data, where, known, plain):
             if fault := _wrong(found):
                 wrong.append((number, line, fault))
             yield found
@@ -83,17 +93,19 @@ def parse_ids(data: bytes, where: object, known: Container[str]) -> Ids:
             expected="one image id per line",
             remedy="add ids to the list, or leave its split out",
         )
-    if ids.repeated:
-        raise _repeated(data, where, known)
+    if ids.repeated and not repeats:
+        raise _repeated(data, where, known, plain)
     return ids
 
 
-def _resolved(data: bytes, where: object, known: Container[str]) -> Iterator[tuple[int, str, str]]:
+def _resolved(
+    data: bytes, where: object, known: Container[str], plain: bool
+) -> Iterator[tuple[int, str, str]]:
     """Yields number, text and id of each line that has one."""
     for number, line in enumerate(_lines(_decode(data, where)), start=1):
         line = line.strip()
         if line and not (line.startswith("#") and line not in known):
-            yield number, line, _resolve(line, known)
+            yield number, line, _resolve(line, known, plain)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -102,9 +114,9 @@ def _lines(text: str) -> Iterator[str]:
         yield from piece[0].splitlines()
 
 
-def _repeated(data: bytes, where: object, known: Container[str]) -> ListError:
+def _repeated(data: bytes, where: object, known: Container[str], plain: bool) -> ListError:
     lines: dict[str, list[int]] = {}
-    for number, _, found in _resolved(data, where, known):
+    for number, _, found in _resolved(data, where, known, plain):
         lines.setdefault(found, []).append(number)
     twice = {image_id: numbers for image_id, numbers in lines.items() if len(numbers) > 1}
     shown = list(twice.items())[:_SHOWN]
@@ -142,10 +154,10 @@ def _decode(data: bytes, where: object) -> str:
         ) from None
 
 
-def _resolve(line: str, known: Container[str]) -> str:
-    # Where names are ids, it changes nothing whether the image of such a line is known.
-    ids_alone = not isinstance(known, Mapping)
-    if ids_alone and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
+def _resolve(line: str, known: Container[str], plain: bool) -> str:
+    # It changes nothing whether the image of such a line is known. Names of other letters may
+    # have another Unicode form.
+    if plain and line.isascii() and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
         return line
     found = _find(line, known)
     return line if found is None else found

@@ -185,7 +185,8 @@ def _unused(plan: Plan) -> Iterable[Finding]:
         ("image in no split", tree.layout.images, tree.images),
         ("mask in no split", tree.layout.masks, tree.masks),
     ):
-        for image_id in names.keys() - listed if listed else ():
+        used = {names.written(image_id) for image_id in listed}
+        for image_id in names.keys() - used if listed else ():
             where = f"{folder}/{names[image_id]}"
             yield Finding(kind, where, f"{where} is in no split", IGNORED)
 

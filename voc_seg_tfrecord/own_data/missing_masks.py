@@ -118,7 +118,10 @@ def elsewhere(tree: VocTree, listed: Iterable[str]) -> list[str]:
     if not lacking:
         return []
     others = (name for name in MASK_FOLDERS if name != tree.layout.masks)
-    found = {name: lacking & index_files(tree.root / name, MASK_SUFFIXES).keys() for name in others}
+    found = {}
+    for name in others:
+        masks = index_files(tree.root / name, MASK_SUFFIXES)
+        found[name] = [image_id for image_id in lacking if image_id in masks]
     notes = [
         f"{name} has masks for {len(ids)} of the {len(lacking)} listed images that have none in "
         f"{tree.layout.masks}: --masks {name}"

@@ -176,7 +176,8 @@ def _decide(
     place = Place(tree.root / tree.layout.masks, tree.masks)
 
     def listed() -> Iterator[str]:
-        return (i for i in tree.masks if any(i in ids for ids in splits.values()))
+        there = (image_id for image_id in tree.images if image_id in tree.masks)
+        return (i for i in there if any(i in ids for ids in splits.values()))
 
     count = sum(1 for _ in listed())
     colored = class_file is not None and class_file.colored

@@ -53,7 +53,7 @@ def split_ids(
         share = f"of {len(tree.images)}{in_groups}, by hash"
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
     else:
-        splits = {name: _read_split(tree, source) for name, source in wanted.items()}
+        splits = {name: _read_split(tree, source, notes) for name, source in wanted.items()}
         sources = {name: _file(source) for name, source in wanted.items()}
     _check_not_empty(splits, sources, tree)
     if not config.overlap:
@@ -126,10 +126,18 @@ def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
             )
 
 
-def _read_split(tree: VocTree, source: str) -> Sequence[str]:
+def _read_split(tree: VocTree, source: str, notes: list[str]) -> Sequence[str]:
     if source.endswith("/"):
         return Ids(image_id for image_id in tree.images if image_id.startswith(source))
-    return tree.read_ids(source)
+    ids = tree.read_lines(source)
+    if not ids.repeated:
+        return ids
+    once = Ids(dict.fromkeys(ids))
+    notes.append(
+        f"{_file(source)} has {len(ids)} lines for {len(once)} ids. An id that it repeats is in "
+        "the split once."
+    )
+    return once
 
 
 def _check_not_empty(

@@ -43,13 +43,13 @@ class Names(Mapping[str, str]):
         self.loops: list[str] = []
 
     def __getitem__(self, image_id: str) -> str:
-        number = self._ids.number(image_id)
-        if number is None:
+        written = self.written(image_id)
+        if written is None:
             raise KeyError(image_id)
-        return self._name(image_id, self._ending_of[number])
+        return self._name(written, self._ending_of[self._ids.number(written)])
 
     def __contains__(self, image_id: object) -> bool:
-        return image_id in self._ids
+        return isinstance(image_id, str) and self.written(image_id) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._ids)
@@ -97,9 +97,28 @@ class Names(Mapping[str, str]):
     def _name(self, image_id: str, ending: int) -> str:
         return self._naming.name_of(image_id, self._endings[ending])
 
+    def written(self, image_id: str) -> str | None:
+        """Returns an id as the name of its file writes it, None if there is no such file.
+
+        An id that is not there means the one that differs in its Unicode form alone: macOS
+        writes names in another form than most programs. Of two such files neither is meant.
+        """
+        if image_id in self._ids:
+            return image_id
+        same = () if image_id.isascii() else self._by_form.get(_form(image_id), ())
+        return same[0] if len(same) == 1 else None
+
     def alike(self, image_id: str) -> str:
         """Returns an id that is there and looks like one that is not; empty if none does."""
         return self._by_look.get(_look(image_id), "")
+
+    @functools.cached_property
+    def _by_form(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for image_id in self:
+            if not image_id.isascii():
+                found.setdefault(_form(image_id), []).append(image_id)
+        return found
 
     @functools.cached_property
     def _by_look(self) -> dict[str, str]:
@@ -116,5 +135,9 @@ def _like(others: Ids, ids: Iterator[str]) -> Ids:
     return others if same == len(others) else Ids(itertools.islice(others, same))
 
 
+def _form(image_id: str) -> str:
+    return unicodedata.normalize("NFC", image_id)
+
+
 def _look(image_id: str) -> str:
-    return unicodedata.normalize("NFC", image_id).casefold()
+    return _form(image_id).casefold()

@@ -41,10 +41,11 @@ class Place:
     names: Mapping[str, str]
     needed: bool = True
 
-    @property
-    def twins(self) -> Mapping[str, Sequence[str]]:
-        """By id, the names of its files, where it has several of which none can be preferred."""
-        return self.names.twins if isinstance(self.names, Names) else {}
+    def twins(self, image_id: str) -> Sequence[str]:
+        """Returns the names of an id's files if it has several, of which none can be preferred."""
+        if not isinstance(self.names, Names) or not self.names.twins:
+            return ()
+        return self.names.twins.get(self.names.written(image_id), ())
 
     @functools.cached_property
     def _prefix(self) -> str:
@@ -73,7 +74,7 @@ def missing(root: epath.Path, part: str, place: Place, image_id: str) -> LayoutE
 
 def several(part: str, place: Place, image_id: str) -> LayoutError:
     """Returns the error that a part of an id has more than one file."""
-    names = place.twins[image_id]
+    names = place.twins(image_id)
     return LayoutError(
         place.folder / names[0],
         found=f"{len(names)} files for one id: {' and '.join(names)}",

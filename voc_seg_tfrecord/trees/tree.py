@@ -1,6 +1,6 @@
 """A tree in the Pascal VOC layout: its id lists and its files."""
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import copy
 import dataclasses
 import functools
@@ -12,6 +12,7 @@ from voc_seg_tfrecord.errors import LayoutError, ListError, SplitError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, parse_ids
+from voc_seg_tfrecord.formats.ids import Ids
 from voc_seg_tfrecord.trees.known import KnownNames
 from voc_seg_tfrecord.trees.layout import (
     IMAGES,
@@ -89,6 +90,13 @@ class VocTree:
           LayoutError: if there is no such list.
           ListError: if the list is empty, repeats an id, or leaves the tree.
         """
+        return self._read(name, repeats=False)
+
+    def read_lines(self, name: str) -> Ids:
+        """Returns the same as `read_ids` of a list that may repeat ids: one per line."""
+        return self._read(name, repeats=True)
+
+    def _read(self, name: str, *, repeats: bool) -> Ids:
         path = self.list_path(name)
         if not path.exists():
             names = self.list_names()
@@ -99,18 +107,15 @@ class VocTree:
                 expected="a text file of image ids, one per line",
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
-        return parse_ids(File.read(path, ListError).data, path, self._known)
+        # Where names are ids, a list of plain ids is read before any folder has been listed.
+        plain = self.layout.image_naming == ANY and "images" not in vars(self)
+        data = File.read(path, ListError).data
+        return parse_ids(data, path, self._known, plain=plain, repeats=repeats)
 
     @property
-    def _known(self) -> Container[str]:
-        """The names that lists may have for images.
-
-        Where they are ids, a list of plain ids is read before any folder has been listed.
-        """
-        naming = self.layout.image_naming
-        if naming == ANY and "images" not in vars(self):
-            return _Ids(self)
-        return KnownNames(self.images, naming)
+    def _known(self) -> KnownNames:
+        """The names that lists may have for images."""
+        return KnownNames(lambda: self.images, self.layout.image_naming)
 
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
         """Finds the files of ids; no file is opened.
@@ -148,7 +153,7 @@ class VocTree:
             if place.needed and image_id not in place.names:
                 return missing(self.root, part, place, image_id)
         for part, place in places.items():
-            if image_id in place.twins:
+            if place.twins(image_id):
                 return several(part, place, image_id)
         return None
 
@@ -235,13 +240,3 @@ class VocTree:
 
 
 _CACHED = functools.cached_property
-
-
-class _Ids(Container[str]):
-    """The ids of a tree's images, which are listed when somebody asks."""
-
-    def __init__(self, tree: VocTree):
-        self._tree = tree
-
-    def __contains__(self, image_id: object) -> bool:
-        return image_id in self._tree.images
