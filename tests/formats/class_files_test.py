@@ -16,7 +16,8 @@ def _meta(names, colors="[]"):
 
 def read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    return class_files.find(epath.Path(tmp_path))
+    (found,), _ = class_files.read_all(epath.Path(tmp_path))
+    return found
 
 
 def test_labelmap_keeps_its_order_and_colours(tmp_path):
@@ -68,7 +69,7 @@ def test_classes_csv_gives_values(tmp_path):
 def test_a_link_to_a_class_file_that_is_not_there_is_refused(tmp_path):
     (tmp_path / "labelmap.txt").symlink_to("gone")
     with pytest.raises(LayoutError, match=r"labelmap\.txt: this file cannot be read"):
-        class_files.find(epath.Path(tmp_path))
+        class_files.read_all(epath.Path(tmp_path))
 
 
 def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
@@ -113,7 +114,7 @@ def test_what_no_tool_writes_is_refused(tmp_path, name, text, words):
 def test_two_labels_with_one_colour_are_refused(tmp_path):
     (tmp_path / "labelmap.txt").write_text("background:0,0,0::\ncat:9,9,9::\ndog:9,9,9::\n")
     with pytest.raises(LayoutError, match=r"the colour 9,9,9 for 'cat' and for 'dog'"):
-        class_files.find(epath.Path(tmp_path))
+        class_files.read_all(epath.Path(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["Void", "VOID", "ignore", "Ignored", "__IGNORE__"])
@@ -140,4 +141,104 @@ def test_a_file_of_256_classes_is_refused_because_255_is_void(tmp_path):
 def test_voids_label_may_share_no_colour(tmp_path):
     (tmp_path / "labelmap.txt").write_text("background:0,0,0::\nvoid:0,0,0::\n")
     with pytest.raises(LayoutError, match=r"the colour 0,0,0 for 'background' and for 'void'"):
-        class_files.find(epath.Path(tmp_path))
+        class_files.read_all(epath.Path(tmp_path))
+
+
+def meaning(found):
+    return {entry.value: (entry.name, entry.color) for entry in found.entries}
+
+
+BY_COLOR = {0: ("sky", (0, 0, 0)), 1: ("long road", (128, 64, 128))}
+BY_NUMBER = {0: ("sky", None), 2: ("long road", None)}
+BY_PLACE = {0: ("sky", None), 1: ("long road", None)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("class_dict.csv", "name,r,g,b\nsky,0,0,0\nlong road,128,64,128\n", BY_COLOR),
+        (
+            "class_dict.csv",
+            "\ufeffName; R; G; B\r\nsky;0;0;0\r\n\r\nlong road;128;64;128\r\n",
+            BY_COLOR,
+        ),
+        ("class_dict.csv", "sky,0,0,0\nlong road,128,64,128,\n", BY_COLOR),
+        ("class_dict.csv", "r,g,b,class\n0,0,0,sky\n128,64,128,long road\n", BY_COLOR),
+        ("class_dict.csv", "id,name,color\n0,sky,#000000\n1,long road,#804080\n", BY_COLOR),
+        ("class_dict.csv", 'name,color\nsky,"0, 0, 0"\nlong road,"(128, 64, 128)"\n', BY_COLOR),
+        ("label_colors.txt", "0 0 0\tsky\n128 64 128\tlong road\n", BY_COLOR),
+        ("label_colors.txt", "# by hand\nsky 0 0 0\n\nlong road 128 64 128\n", BY_COLOR),
+        ("label_colors.txt", "0 sky 0 0 0\n1 long road 128 64 128\n", BY_COLOR),
+        ("label_colors.txt", "sky: #000000\nlong road: #804080\n", BY_COLOR),
+        ("labelmap.csv", "classname,classid\nsky,0\nlong road,2\n", BY_NUMBER),
+        ("labelmap.csv", "id\tname\n0\tsky\n2\tlong road\n", BY_NUMBER),
+        ("labelmap.csv", "class,name\n0,sky\n2,long road\n", BY_NUMBER),
+        ("labels.txt", "0 sky\n2 long road\n", BY_NUMBER),
+        ("labels.txt", "0: sky\n2: long road\n", BY_NUMBER),
+        ("labels.txt", "sky: 0\nlong road: 2\n", BY_NUMBER),
+        ("labels.txt", "sky\nlong road", BY_PLACE),
+        ("labels.txt", "long road 1\nsky 0", BY_PLACE),
+        ("classes.txt", "sky, long road\n", BY_PLACE),
+        ("classes.txt", "name\nsky\nlong road\n", BY_PLACE),
+        ("classes.txt", "class 1\nclass 2\n", {0: ("class 1", None), 1: ("class 2", None)}),
+        ("classes.txt", "2 wheels\ncar\n", {0: ("2 wheels", None), 1: ("car", None)}),
+        ("classes.json", '["sky", "long road"]', BY_PLACE),
+        ("classes.json", '{"sky": 0, "long road": 2}', BY_NUMBER),
+        ("classes.json", '{"0": "sky", "2": "long road"}', BY_NUMBER),
+        ("classes.json", '{"sky": [0, 0, 0], "long road": [128, 64, 128]}', BY_COLOR),
+        ("classes.json", '{"sky": {"id": 0}, "long road": {"id": 2}}', BY_NUMBER),
+        ("classes.json", '{"0": {"name": "sky"}, "2": {"name": "long road"}}', BY_NUMBER),
+        ("classes.json", '[{"id": 0, "name": "sky"}, {"id": 2, "name": "long road"}]', BY_NUMBER),
+        (
+            "classes.json",
+            '{"classes": [{"title": "x", "name": "sky", "color": "#000000"},'
+            ' {"name": "long road", "color": [128, 64, 128]}]}',
+            BY_COLOR,
+        ),
+    ],
+)
+def test_files_by_hand_are_read_in_the_forms_that_occur(tmp_path, name, text, expected):
+    assert meaning(read(tmp_path, name, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("class_dict.csv", "name,r,g,b\nsky,0,0\n", "3 of 4 cells"),
+        ("class_dict.csv", "sky,0,0,0\nroad\ncar,1,2,3\n", "no colour in 'road'"),
+        ("class_dict.csv", "id,index,name\n0,1,sky\n", "several values"),
+        ("label_colors.txt", "1 128 0 0 sky\n2 0 128 0 road\n", "which is the colour"),
+        ("label_colors.txt", "0 0 0 1 2 3\n", "a colour and a name"),
+        ("label_colors.txt", "sky 0.5 0.5 1\nroad 0 0 1\n", "not readable"),
+        ("labelmap.csv", "0,sky\n1,road\ncar\n", "no value in 'car'"),
+        ("labelmap.csv", "0,sky\n0,road\n", "the value 0 for 'sky' and for 'road'"),
+        ("_classes.csv", "Pixel Value, Class\n1, a\n1, b\n", "the value 1 for 'a' and for 'b'"),
+    ],
+)
+def test_lines_by_hand_that_may_mean_two_things_are_refused(tmp_path, name, text, words):
+    with pytest.raises(LayoutError, match=words):
+        read(tmp_path, name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("labels.txt", "a.jpg 3\nb.jpg 5\n", "the image 'a.jpg' in line 1"),
+        ("labels.txt", "a 3\nb 5\n", "ids of images, such as 'a'"),
+        ("labels.txt", "cat 3\ndog 5\n", "'cat 3' may be a name, or a name and its value"),
+        ("classes.txt", "0 0.1 0.2\n0 0.1 0.3\n", "the value 0"),
+        ("classes.txt", "x" * (1 << 20) + "\ny", "too large"),
+        ("classes.json", '{"a": 0, "a": 1}', "'a' 2 times"),
+        ("classes.json", '[{"name": "a", "id": 0}, {"name": "b"}]', "some classes have a value"),
+        ("classes.json", '{"a": [0.5, 0.5, 1]}', "not in whole numbers"),
+        ("classes.json", '{"version": 1.5}', "not readable"),
+        ("classes.json", '{"a": true}', "has no name"),
+    ],
+)
+def test_a_file_of_a_common_name_that_holds_something_else_is_no_class_file(
+    tmp_path, name, text, words
+):
+    (tmp_path / name).write_text(text)
+    found, (error,) = class_files.read_all(epath.Path(tmp_path), {"a", "b"})
+    assert not found
+    assert words in str(error)

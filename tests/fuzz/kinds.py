@@ -285,8 +285,8 @@ def class_file(rng: random.Random) -> str:
     name = rng.choice(sorted(CLASS_FILES))
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, name).write_bytes(damaged(rng, CLASS_FILES[name]))
-        found = class_files.find(epath.Path(folder))
-        names = found.class_names(()) if found else ("none",)
+        found, _ = class_files.read_all(epath.Path(folder))
+        names = found[0].class_names(()) if found else ("none",)
     clean = all(n.strip() == n != "" and n.isprintable() for n in names)
     return "equal" if clean and len(set(names)) == len(names) else f"WRONG {names!r}"
 

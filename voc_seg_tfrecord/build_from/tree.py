@@ -14,9 +14,10 @@ from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.class_order import background_to_front
 from voc_seg_tfrecord.own_data.official_lists import official_note
-from voc_seg_tfrecord.own_data.plan import Plan, find_class_file, make_plan, open_tree
+from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.own_data.seen_values import seen_values
 from voc_seg_tfrecord.own_data.unpacked import unpacked
 from voc_seg_tfrecord.storage import PathLike
@@ -157,7 +158,7 @@ def find_config_of(
     config = VocSegConfig(name=name, **early)
     tree = open_tree(epath.Path(root).expanduser(), config)
     if not class_names:
-        class_file = _class_file(tree)
+        class_file = _class_file(tree, config)
         fields["class_names"] = class_file.class_names(config.void)
         background = background or _said_in(class_file, fields["class_names"])
     config = VocSegConfig(name=name, missing_mask=missing_mask, background=background, **fields)
@@ -173,8 +174,8 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
     return "" if known else said
 
 
-def _class_file(tree: VocTree) -> ClassFile:
-    class_file = find_class_file(tree)
+def _class_file(tree: VocTree, config: VocSegConfig) -> ClassFile:
+    class_file, _ = find_class_file(tree, config, named=False)
     if class_file is None:
         seen, official = seen_values(tree), official_note(tree)
         raise LayoutError(

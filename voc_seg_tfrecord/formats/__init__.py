@@ -7,6 +7,6 @@ lets large ones wait for each other.
 `png_chunks` its structure, `png_pixels` its rows, `png_values` one value per pixel; `png_index`
 makes index masks of them, `histogram` counts their values. Enter at
 `images.read_image` for images, `png.read_header` and `jpeg.read_header` for headers,
-`class_files.find` for class names, `id_lists.parse_ids` for lists, `annotations.read_objects` for
-XML. May import: `errors`, `labels`, `pool`, `features`.
+`class_files.read_all` for class names, `id_lists.parse_ids` for lists, `annotations.read_objects`
+for XML. May import: `errors`, `labels`, `pool`, `features`.
 """

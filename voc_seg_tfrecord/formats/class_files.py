@@ -1,20 +1,27 @@
 """The files in which labelling tools say which value or colour means which class."""
 
 import collections
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 import dataclasses
 import json
 import pathlib
+import re
 
 from etils import epath
 
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats.class_parsers import EXPECTED, PARSERS, UNREADABLE, Color, Entry
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.labels import VOID, unprintable
 
 NAMES = tuple(PARSERS)
 """Names of the class files that are known, in the order in which they are tried."""
+
+COMMON = ("classes.txt", "classes.json", "labels.txt")
+"""Names of class files that other files have too, such as lists of images with their labels."""
+
+_LARGEST = 1 << 20  # bytes; 255 names are far below
 
 VOID_NAMES = ("__ignore__", "void", "ignored", "ignore")
 """Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
@@ -42,6 +49,11 @@ class ClassFile:
         """Whether every entry has a colour."""
         return all(entry.color for entry in self.entries)
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is a list of names alone, without values and colours."""
+        return all(entry.by_place and not entry.color for entry in self.entries)
+
     def class_names(self, void: Collection[int | str | Color]) -> tuple[str, ...]:
         """Returns the names without those that mean void, in the file's order."""
         return tuple(e.name for e in self.entries if not is_void(e, void))
@@ -56,31 +68,46 @@ def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
     return entry.name.casefold() in names or entry.color in void or entry.value in void
 
 
-def find(root: epath.Path, *folders: str) -> ClassFile | None:
-    """Reads the class file of a tree.
+def read_all(
+    folder: epath.Path, known: Container[str] = ()
+) -> tuple[list[ClassFile], list[LayoutError]]:
+    """Reads the class files in a folder.
 
     Args:
-      root: the tree's root.
-      *folders: folders below it to look in as well.
+      folder: the folder.
+      known: ids of images; a file of a common name that lists them is none of classes.
 
     Returns:
-      The first of `NAMES` that exists, None where none does.
+      The class files in the order of `NAMES`, and what is wrong with those of a common name
+      that hold something else.
 
     Raises:
-      LayoutError: if the file cannot be read as its tool writes it.
+      LayoutError: if a file that no other than a labelling tool writes cannot be read.
     """
+    found, others = [], []
     for name, parse in PARSERS.items():
-        for folder in ("", *folders):
-            path = root / folder / name if folder else root / name
-            # A link to a file that is not there is no reason to go on without its names.
-            if path.exists() or pathlib.Path(path).is_symlink():
-                return _read(path, parse)
-    return None
+        path = folder / name
+        # A link to a file that is not there is no reason to go on without its names.
+        if not (path.exists() or pathlib.Path(path).is_symlink()):
+            continue
+        try:
+            found.append(_read(path, parse, known))
+        except LayoutError as error:
+            if name not in COMMON:
+                raise
+            others.append(error)
+    return found, others
 
 
-def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
+def _read(
+    path: epath.Path, parse: Callable[[str], list[Entry]], known: Container[str]
+) -> ClassFile:
+    if path.exists() and path.stat().length > _LARGEST:
+        raise _unlike(path, f"{path.stat().length} bytes, which is too large for class names")
     try:
         text = File.read(path, LayoutError).data.decode("utf-8-sig")
+        if path.name in COMMON and (images := images_in(text, known)):
+            raise _unlike(path, images)
         entries = parse(text)
     except UNREADABLE as error:
         raise _unlike(
@@ -93,6 +120,25 @@ def _read(path: epath.Path, parse: Callable[[str], list[Entry]]) -> ClassFile:
     _check_colors(path, entries)
     background = _background_label(text) if path.name == "dataset_meta.json" else ""
     return ClassFile(path.name, tuple(entries), background)
+
+
+def images_in(text: str, known: Container[str]) -> str:
+    """Says which images the text of a file of a common name lists; empty if it lists none.
+
+    Args:
+      text: the file's text; its lines may have more than the image, such as a label.
+      known: ids of images. Only where each line starts with one they are no class names.
+    """
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    first = [re.split(r"[\s,;:]+", line)[0] for line in lines]
+    if lines and all(
+        names[0] in known or names[1] in known for names in zip(lines, first, strict=True)
+    ):
+        return f"ids of images, such as {first[0][:80]!r}"
+    for number, word in enumerate(first, start=1):
+        if word.lower().endswith(IMAGE_SUFFIXES):
+            return f"the image {word[:80]!r} in line {number}"
+    return ""
 
 
 def _unlike(path: epath.Path, found: str) -> LayoutError:
@@ -128,6 +174,7 @@ def _wrong(entries: list[Entry]) -> str:
     if not entries:
         return "no names"
     counts = collections.Counter(entry.name for entry in entries)
+    owner: dict[int, str] = {VOID: ""}
     for value, name in ((entry.value, entry.name) for entry in entries):
         if not name:
             return f"a class without a name, at value {value}"
@@ -137,6 +184,8 @@ def _wrong(entries: list[Entry]) -> str:
             return f"the name {name[:80]!r} {'twice' if counts[name] == 2 else 'several times'}"
         if not 0 <= value <= VOID:
             return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
+        if value != VOID and owner.setdefault(value, name) != name:
+            return f"the value {value} for {owner[value][:80]!r} and for {name[:80]!r}"
     return ""
 
 

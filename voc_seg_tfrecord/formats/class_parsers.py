@@ -1,6 +1,7 @@
 """How each labelling tool writes its class file: from the text to values, names and colours."""
 
-from collections.abc import Collection
+import collections
+from collections.abc import Collection, Iterable
 import csv
 import dataclasses
 import json
@@ -15,11 +16,32 @@ _IGNORED = "__ignore__"  # what labelme calls void
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One class of a class file: the mask value, the name, the colour if the file has one."""
+    """One class of a class file.
+
+    Attributes:
+      value: the mask value.
+      name: the name.
+      color: the colour, if the file has one.
+      by_place: whether the value is the entry's place, because the file holds no values.
+    """
 
     value: int
     name: str
     color: Color | None = None
+    by_place: bool = dataclasses.field(default=False, compare=False)
+
+
+def _placed(entries: list[Entry]) -> list[Entry]:
+    """Gives entries without values those of their places; labelme's first `__ignore__` is -1."""
+    if all(not entry.by_place for entry in entries):
+        return entries
+    if any(not entry.by_place for entry in entries):
+        raise ValueError("some classes have a value, and others have none")
+    first = -1 if entries[0].name == _IGNORED else 0
+    return [
+        dataclasses.replace(entry, value=v if v >= 0 else VOID)
+        for v, entry in enumerate(entries, start=first)
+    ]
 
 
 def _labelmap(text: str) -> list[Entry]:
@@ -36,7 +58,7 @@ def _labelmap(text: str) -> list[Entry]:
 
 def _dataset_meta(text: str) -> list[Entry]:
     """Datumaro: `{"label_map": {"0": "background"}, "segmentation_colors": [[0, 0, 0]]}`."""
-    meta = json.loads(text)
+    meta = json.loads(text, object_pairs_hook=_unique)
     colors = meta.get("segmentation_colors") or []
     labels = sorted((int(value), name) for value, name in meta["label_map"].items())
     return [
@@ -54,8 +76,7 @@ def _name(value: object) -> str:
 def _class_names(text: str) -> list[Entry]:
     """Labelme: one name per line; `__ignore__` before the first class counts as -1."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
-    first = -1 if names and names[0] == _IGNORED else 0
-    return [Entry(v if v >= 0 else VOID, name) for v, name in enumerate(names, start=first)]
+    return _placed([Entry(0, name, by_place=True) for name in names])
 
 
 def _colors(text: str) -> list[Entry]:
@@ -80,8 +101,193 @@ def _classes_csv(text: str) -> list[Entry]:
     return [Entry(int(row[0]), row[1].strip()) for row in rows[1:]]
 
 
+def _table(text: str) -> list[Entry]:
+    """Names by hand, with or without numbers and colours: the columns say what they are.
+
+    Lines are `name`, `value name`, `name value`, `name r g b`, `r g b name` or `value name r g b`,
+    between blanks, commas, semicolons or tabs. A head line names columns in any order.
+    """
+    lines = [line.strip().rstrip(",;") for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if not lines:
+        return []
+    for delimiter in ",;\t":
+        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+        columns = [re.sub(r"[^a-z0-9]", "", cell.casefold()) for cell in rows[0]]
+        if len(columns) > 1 and not {*columns}.isdisjoint(_NAME_COLUMNS) and _says_more(columns):
+            return _placed([_of_columns(columns, row) for row in rows[1:]])
+    if len(lines) > 1 and lines[0].casefold() in ("name", "class", "classes", "class_name"):
+        lines = lines[1:]
+    if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
+        lines = lines[0].split(",")
+    names = [Entry(0, line.strip(" \t\"'"), by_place=True) for line in lines]
+    return _placed(_by_color(lines) or _by_number(lines) or names)
+
+
+_NAME_COLUMNS = ("name", "classname", "labelname", "label", "class", "category")
+_VALUE_COLUMNS = ("id", "value", "pixelvalue", "index", "classid", "labelid")
+_COLOR_COLUMNS = ("color", "colour", "rgb", "hex")
+_RED, _GREEN, _BLUE = ("r", "red"), ("g", "green"), ("b", "blue")
+
+
+def _says_more(columns: Collection[str]) -> bool:
+    """Says whether a head line names more than names."""
+    more = {*_VALUE_COLUMNS, *_COLOR_COLUMNS, *_RED}
+    return not more.isdisjoint(columns) or {*columns} <= {*_NAME_COLUMNS}
+
+
+def _of_columns(columns: list[str], row: list[str]) -> Entry:
+    """Reads a line below a head line, or an object of a list."""
+    if len(row) != len(columns):
+        raise ValueError(f"the line {','.join(row)[:80]!r} has {len(row)} of {len(columns)} cells")
+    cells = dict(zip(columns, row, strict=True))
+
+    def cell(words: Collection[str]) -> str | None:
+        return next((cells[word] for word in words if word in cells), None)
+
+    name, value, color = cell(_NAME_COLUMNS), cell(_VALUE_COLUMNS), cell(_COLOR_COLUMNS)
+    if color is None and cell(_RED) is not None:
+        color = [cell(_RED), cell(_GREEN), cell(_BLUE)]
+    if value is None and name not in (number := cell(("class", "label")), None):
+        value = number if re.fullmatch(r"-?\d+", str(number)) else None
+    values = {_value(cells[word]) for word in _VALUE_COLUMNS if word in cells}
+    if len(values) > 1:
+        raise ValueError(f"the line {','.join(map(str, row))[:80]!r} has several values")
+    rgb = None if color is None else _any_color(color)
+    return Entry(0 if value is None else _value(value), _name(name), rgb, by_place=value is None)
+
+
+def _value(value: object) -> int:
+    number = int(value)  # numbers in JSON may be text
+    if number != float(value):
+        raise ValueError(f"the value {value!r:.80} of a class is no whole number")
+    return VOID if number == -1 else number
+
+
+def _any_color(color: object) -> Color:
+    """Reads `[128, 0, 0]`, `128 0 0`, `(128, 0, 0)` or `#800000`."""
+    if isinstance(color, str):
+        if re.fullmatch(r"#[0-9a-f]{6}", color.strip(), re.I):
+            return _rgb(bytes.fromhex(color.strip()[1:]))
+        color = re.split(r"[\s,;]+", color.strip(" ()[]"))
+    return _rgb(color)
+
+
+_SEPARATOR = r"[\s,;:]+"
+_COLOR = r"(\d+(?:\.\d+)?[\s,;]+\d+(?:\.\d+)?[\s,;]+\d+(?:\.\d+)?|#[0-9a-fA-F]{6})"
+
+
+def _by_color(lines: list[str]) -> list[Entry]:
+    """Reads lines that all have a colour, at their end or at their start; else none."""
+    last = [re.fullmatch(rf"(.*\S)[:,;\s]\s*{_COLOR}[:;\s]*", line) for line in lines]
+    first = [re.fullmatch(rf"{_COLOR}{_SEPARATOR}(\S.*)", line) for line in lines]
+    if all(last) and all(first):
+        raise ValueError(f"the line {lines[0][:80]!r} may be a colour and a name, or both reversed")
+    if all(last):
+        named = [(found[1], found[2]) for found in last]
+    elif all(first):
+        named = [(found[2], found[1]) for found in first]
+    elif sum(map(bool, last)) > 1 or sum(map(bool, first)) > 1:
+        found = last if sum(map(bool, last)) > 1 else first
+        odd = next(n for n, match in enumerate(found) if not match)
+        raise ValueError(f"no colour in {lines[odd][:80]!r}, as in other lines")
+    else:
+        return []
+    names = [name.strip(" \t,;:\"'") for name, _ in named]
+    numbered = _by_number(names) if all(last) else []
+    ends = [re.search(rf"{_SEPARATOR}(\d+)$|^(\d+){_SEPARATOR}", name) for name in names]
+    if not numbered and all(ends) and _distinct(re.sub(r"[\d\s]", "", name) for name in names):
+        raise ValueError(f"four numbers in {lines[0][:80]!r}; nothing says which is the colour")
+    return [
+        Entry(
+            numbered[n].value if numbered else 0,
+            numbered[n].name if numbered else name,
+            _any_color(color),
+            by_place=not numbered,
+        )
+        for n, (name, (_, color)) in enumerate(zip(names, named, strict=True))
+    ]
+
+
+def _by_number(lines: list[str]) -> list[Entry]:
+    """Reads lines that all have a number and a name; none if the numbers belong to names."""
+    before = [re.fullmatch(r"(-?\d+)(?:\s*[:,;=.)]\s*|\s+)(\S.*)", line) for line in lines]
+    after = [re.fullmatch(r"(\S.*?)(?:\s*([:,;=])\s*|\s+)(-?\d+)", line) for line in lines]
+    if all(before):
+        found = [(int(m[1]), m[2]) for m in before]
+    elif all(after):
+        found = [(int(m[3]), m[1]) for m in after]
+    else:
+        places = [n for n, m in enumerate(before) if m and int(m[1]) in (n, n + 1)]
+        if len(places) > 1:
+            odd = next(n for n, match in enumerate(before) if not match)
+            raise ValueError(f"no value in {lines[odd][:80]!r}, as in other lines")
+        return []
+    values, names = zip(*found, strict=True)
+    if not _distinct(names):  # lane 1 and lane 2
+        return []
+    in_order = set(values) in ({*range(len(values))}, {*range(1, len(values) + 1)})
+    if not (all(before) or in_order or all(m[2] for m in after)):
+        raise ValueError(f"{lines[0][:80]!r} may be a name, or a name and its value")
+    return [Entry(_value(value), name.strip(" \t\"'")) for value, name in found]
+
+
+def _distinct(words: Iterable[str]) -> bool:
+    words = list(words)
+    return len(set(words)) == len(words)
+
+
+def _classes_json(text: str) -> list[Entry]:
+    """A list of names or objects, or an object from name to value or colour, or back."""
+    content = json.loads(text, object_pairs_hook=_unique)
+    while isinstance(content, dict) and len(content) == 1 and _within(content) is not None:
+        content = _within(content)
+    if isinstance(content, list):
+        return _placed([_of_json(None, item) for item in content])
+    if not isinstance(content, dict):
+        raise ValueError("neither a list nor an object")
+    return _placed([_of_json(key, item) for key, item in content.items()])
+
+
+def _within(content: dict[str, object]) -> object:
+    """Returns the classes in an object that says they are; None if it says nothing."""
+    (key, inner), *_ = content.items()
+    known = ("classes", "labels", "names", "categories", "class_names", "label_map")
+    return inner if key in known and isinstance(inner, list | dict) else None
+
+
+def _of_json(key: str | None, item: object) -> Entry:
+    number = key is not None and re.fullmatch(r"-?\d+", key)
+    if isinstance(item, dict):
+        cells = {re.sub(r"[^a-z0-9]", "", word.casefold()): cell for word, cell in item.items()}
+        if number:
+            cells = {"id": key} | cells
+        elif key is not None:
+            cells = {"name": key} | cells
+        return _of_columns(list(cells), list(cells.values()))
+    if isinstance(item, str) and (key is None or number):
+        value = None if key is None else _value(key)
+        return Entry(value or 0, item.strip(), by_place=value is None)
+    if number or key is None or isinstance(item, bool):
+        raise ValueError(f"the entry {key or ''} {item!r:.80} has no name")
+    if isinstance(item, int):
+        return Entry(_value(item), key.strip())
+    return Entry(0, key.strip(), _any_color(item), by_place=True)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Returns an object of JSON; of a key that stands twice the first would be lost."""
+    counts = collections.Counter(key for key, _ in pairs)
+    for key, count in counts.items():
+        if count > 1:
+            raise ValueError(f"the key {key[:80]!r} {count} times in one object")
+    return dict(pairs)
+
+
 def _rgb(parts: Collection) -> Color:
     red, green, blue = (int(part) for part in parts)
+    if [red, green, blue] != [float(part) for part in parts]:
+        raise ValueError(f"colour {', '.join(map(str, parts))} is not in whole numbers")
     if not all(0 <= part <= 255 for part in (red, green, blue)):
         raise ValueError(f"colour {red}, {green}, {blue} is not 0 to 255")
     return red, green, blue
@@ -93,8 +299,17 @@ PARSERS = {
     "class_names.txt": _class_names,
     "colors.txt": _colors,
     "_classes.csv": _classes_csv,
+    "class_dict.csv": _table,
+    "label_colors.txt": _table,
+    "labelmap.csv": _table,
+    "classes.txt": _table,
+    "classes.json": _classes_json,
+    "labels.txt": _table,
 }
 """The function that reads each class file, in the order in which files are looked for."""
+
+_TABLE = "lines such as crack, or 1,crack, or crack,128,0,0"
+
 
 EXPECTED = {
     "labelmap.txt": "lines such as name:128,0,0::",
@@ -102,6 +317,12 @@ EXPECTED = {
     "class_names.txt": "one name per line",
     "colors.txt": "lines such as name 128 0 0",
     "_classes.csv": "the line 'Pixel Value, Class', then lines such as 1, crack",
+    "class_dict.csv": "lines such as crack,128,0,0 below the line name,r,g,b",
+    "label_colors.txt": "lines such as 128 0 0 crack",
+    "labelmap.csv": _TABLE,
+    "classes.txt": _TABLE,
+    "classes.json": 'a list of names, or an object such as {"background": 0, "crack": 1}',
+    "labels.txt": _TABLE,
 }
 """What each class file should hold, for errors."""
 

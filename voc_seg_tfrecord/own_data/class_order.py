@@ -7,7 +7,8 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.labels import VOID, background_index
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
-from voc_seg_tfrecord.own_data.plan import find_class_file, make_plan
+from voc_seg_tfrecord.own_data.class_file import find_class_file
+from voc_seg_tfrecord.own_data.plan import make_plan
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -60,7 +61,7 @@ def _with_meaning(tree: VocTree, config: VocSegConfig, moved: VocSegConfig) -> V
     plan = make_plan(tree, config)
     rule = make_rule(
         moved.class_names,
-        find_class_file(tree),
+        find_class_file(tree, moved)[0],
         plan.decision,
         values=moved.values,
         void=moved.void,

@@ -8,7 +8,6 @@ from etils import epath
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, is_void
 from voc_seg_tfrecord.labels import VOID, background_index
 from voc_seg_tfrecord.masks.decide import decide
@@ -17,6 +16,7 @@ from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.missing_masks import elsewhere, take_bare, without_masks
 from voc_seg_tfrecord.own_data.official_lists import official_note
 from voc_seg_tfrecord.own_data.splitting import split_ids
@@ -74,6 +74,7 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
     else:
         found = discovery.find_tree(folder, flat="mask_name" in said)
         tree = found.with_layout(dataclasses.replace(found.layout, **said))
+    tree.given = folder
     if "lists" not in said:
         tree = discovery.with_lists(tree)
     for option in ("images", "masks", "lists"):
@@ -86,11 +87,6 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
                 remedy="check the name",
             )
     return tree
-
-
-def find_class_file(tree: VocTree) -> ClassFile | None:
-    """Reads the tree's file of class names, where there is one."""
-    return class_files.find(tree.root, *discovery.split_folders(tree))
 
 
 def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
@@ -106,9 +102,10 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     Raises:
       VocSegError: if splits, class names or masks contradict, or do not tell enough.
     """
-    class_file = find_class_file(tree)
+    class_file, notes = find_class_file(tree, config)
     _check_void_color(class_file, config)
-    splits, sources, notes = split_ids(tree, config)
+    splits, sources, split_notes = split_ids(tree, config)
+    notes += split_notes
     notes += elsewhere(tree, itertools.chain(*splits.values()))
     splits, left_out = without_masks(tree, config, splits)
     notes += take_bare(splits, sources)

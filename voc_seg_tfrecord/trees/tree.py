@@ -40,10 +40,13 @@ class VocTree:
     Args:
       root: the folder, such as `VOC2012` in a devkit.
       layout: the names of the folders in it.
+
+    Attributes:
+      given: the folder that the user gave, which is the root or above it.
     """
 
     def __init__(self, root: epath.PathLike, layout: Layout = VOC):
-        self.root = epath.Path(root)
+        self.root = self.given = epath.Path(root)
         self.layout = layout
         self._places: dict[Parts, dict[str, Place]] = {}
 
@@ -76,11 +79,17 @@ class VocTree:
         if name.lower() in LIST_NAMES:
             return True
         file = self._text_files[name]
-        if file in class_files.NAMES or name.lower().startswith("readme"):
+        if file in class_files.NAMES and file not in class_files.COMMON:
+            return False
+        if name.lower().startswith("readme"):
             return False
         if self.layout.lists == LISTS:  # nothing but lists belongs there
             return True
         data = File.read(self.list_path(name), ListError).data
+        if file in class_files.COMMON:
+            text = data.decode("utf-8-sig", "replace")
+            if not class_files.images_in(text, self._known):
+                return False
         return not data.strip() or any_id(data, self.list_path(name), self._known)
 
     def read_ids(self, name: str) -> Sequence[str]:

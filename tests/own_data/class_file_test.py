@@ -1,0 +1,119 @@
+"""Where a tree's class file lies, and what several of them mean together."""
+
+import numpy as np
+import pytest
+from support import exports
+from support.building import examples
+
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.errors import LayoutError
+
+TRUTH = exports.truth("a")  # has 0, 1 and 2
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """One grey mask of 0, 1 and 2 below `mine/VOC`, without a class file."""
+    root = tmp_path / "mine" / "VOC"
+    exports.put_image(root, "JPEGImages/a.jpg")
+    exports.put(root, "SegmentationClass/a.png", exports.write_png(TRUTH, color=0))
+    return root
+
+
+def put_colored(root):
+    exports.rgb(TRUTH).save(root / "SegmentationClass/a.png")
+
+
+def found(root, **said):
+    """Returns the name at each pixel, and the notes."""
+    config, plan = find_config(root, name="mine", **said)
+    builder = builder_from_tree(
+        root, name="mine", data_dir=root / "data", overwrite=True, verbose=False, **said
+    )
+    (example,) = examples(builder, "train").values()
+    names = np.array([*config.class_names, *["void"] * (256 - len(config.class_names))])
+    return names[example["segmentation_mask"][..., 0]], " ".join(plan.notes)
+
+
+def expect(root, *names, **said):
+    pixels, notes = found(root, **said)
+    assert (pixels == np.array(names)[TRUTH]).all()
+    return notes
+
+
+def test_class_files_that_contradict_are_refused_with_both_names(tree):
+    exports.put(tree, "labelmap.txt", "background:0,0,0::\nb:2,2,2::\na:1,1,1::\n")
+    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    with pytest.raises(LayoutError) as error:
+        find_config(tree, name="mine")
+    assert "'b' has the value 1 in labelmap.txt and 2 in class_names.txt" in str(error.value)
+    assert "labelmap.txt: background, b, a" in str(error.value)
+    assert "class_names.txt: background, a, b" in str(error.value)
+    assert "--class_names" in str(error.value)
+
+
+def test_of_class_files_that_contradict_the_one_with_the_given_names_is_read(tree):
+    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    exports.put(tree, "_classes.csv", "Pixel Value, Class\n0, background\n1, b\n2, a\n")
+    expect(tree, "background", "a", "b", class_names=["background", "a", "b"])
+    expect(tree, "background", "b", "a", class_names=["background", "b", "a"])
+
+
+def test_a_class_file_with_other_colours_contradicts(tree):
+    put_colored(tree)
+    exports.put(tree, "class_dict.csv", "name,r,g,b\nbackground,0,0,0\napple,250,50,83\n")
+    exports.put(tree, "colors.txt", "apple 51 221 255\n")
+    with pytest.raises(LayoutError, match=r"'apple' has the colour 51,221,255 in colors\.txt"):
+        find_config(tree, name="mine")
+
+
+def test_class_files_that_agree_are_read_with_the_colours_of_one(tree):
+    put_colored(tree)
+    exports.put(tree, "class_names.txt", "background\napple\ntree\n")
+    lines = [f"{name},{','.join(map(str, rgb))}" for name, rgb in exports.COLORS.items()]
+    exports.put(tree, "class_dict.csv", "name,r,g,b\n" + "\n".join(lines))
+    expect(tree, *exports.COLORS)
+
+
+def test_a_list_without_the_background_of_another_file_agrees_with_it(tree):
+    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    exports.put(tree, "classes.txt", "a\nb\n")
+    expect(tree, "background", "a", "b")
+
+
+def test_void_in_one_of_two_class_files_is_no_contradiction(tree):
+    exports.put(tree, "labelmap.txt", "background:::\na:::\nb:::\nignored:224,224,192::\n")
+    exports.put(tree, "class_names.txt", "__ignore__\nbackground\na\nb\n")
+    expect(tree, "background", "a", "b")
+
+
+@pytest.mark.parametrize("name", ["labels.txt", "classes.txt"])
+def test_names_that_the_user_gave_win_over_a_list_of_other_names(tree, name):
+    exports.put(tree, name, "b\na\nc\nd\n")
+    notes = expect(tree, "background", "a", "b", class_names=["background", "a", "b"])
+    assert f"{name} has other class names than you gave" in notes
+
+
+def test_a_list_of_images_beside_a_class_file_is_no_class_file(tree):
+    exports.put(tree, "labels.txt", "a.jpg 3\n")
+    with pytest.raises(LayoutError, match=r"labels\.txt: the image 'a\.jpg' in line 1"):
+        find_config(tree, name="mine")
+    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    expect(tree, "background", "a", "b")
+
+
+def test_a_class_file_one_level_above_the_tree_is_read(tree):
+    exports.put(tree.parent, "class_names.txt", "background\na\nb\n")
+    expect(tree.parent, "background", "a", "b")
+
+
+def test_a_class_file_in_a_devkit_is_read_if_the_tree_in_it_is_given(tree):
+    devkit = tree.parent.rename(tree.parent.parent / "VOCdevkit")
+    exports.put(devkit, "labelmap.txt", "background:0,0,0::\na:::\nb:::\n")
+    expect(devkit / "VOC", "background", "a", "b")
+
+
+def test_a_class_file_above_the_folder_that_was_given_is_left_alone(tree):
+    exports.put(tree.parent, "class_names.txt", "background\na\nb\n")
+    with pytest.raises(LayoutError, match="no class names"):
+        find_config(tree, name="mine")

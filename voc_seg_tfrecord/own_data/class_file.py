@@ -1,0 +1,151 @@
+"""Which class file a tree is read by: where it lies, and what if several contradict."""
+
+from collections.abc import Sequence
+import dataclasses
+
+from etils import epath
+
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
+from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.masks.rule import index_of_names
+from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.trees.tree import VocTree
+
+
+def find_class_file(
+    tree: VocTree, config: VocSegConfig, *, named: bool = True
+) -> tuple[ClassFile | None, list[str]]:
+    """Finds the file that says which value or colour is which class.
+
+    It lies in the tree, in the folder of a split, or one level above the tree. Several files
+    have to agree. If they do not, the names that the user gave may be those of one of them.
+
+    Args:
+      tree: the tree.
+      config: says what is void, and the class names.
+      named: whether the config's class names are those of the dataset; otherwise they are
+        looked for.
+
+    Returns:
+      The file, None where there is none, and notes for the user.
+
+    Raises:
+      LayoutError: if a file cannot be read, or two contradict.
+    """
+    files, others = class_files.read_all(tree.root, tree.images)
+    for folder in discovery.split_folders(tree):
+        found, _ = class_files.read_all(tree.root / folder)
+        files += [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in found]
+    files = files or _above(tree, config, named)
+    if not files and others and not named:
+        raise others[0]
+    notes: list[str] = []
+    if named:
+        files, notes = _fitting(files, config)
+    files = _without_shorter(files, config)
+    first = files[0] if files else None
+    for other in files[1:]:
+        if difference := _difference(first, other, config):
+            return _chosen(tree, files, config, named, difference), notes
+    best = max(files, key=lambda file: (file.colored, bool(file.background)), default=None)
+    return best, notes
+
+
+def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
+    """Reads the class files one level above a tree, such as in `VOCdevkit`.
+
+    What lies above the folder that the user gave may belong to other data, except in a devkit.
+    """
+    folder = epath.Path(tree.root).parent
+    inside = tree.root != tree.given and folder.is_relative_to(tree.given)
+    if not inside and folder.name.lower() != "vocdevkit":
+        return []
+    files, _ = class_files.read_all(folder)
+    files = [dataclasses.replace(file, source=f"../{file.source}") for file in files]
+    if named:
+        files = [f for f in files if set(f.class_names(config.void)) == set(config.class_names)]
+    return files
+
+
+def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFile], list[str]]:
+    """Leaves out lists of names that are not those that the user gave: the user's are used."""
+    kept, notes = [], []
+    for file in files:
+        if file.plain:
+            try:
+                index_of_names(
+                    config.class_names,
+                    file.class_names(config.void),
+                    file.source,
+                    any_number=False,
+                )
+            except ConfigError:
+                notes.append(f"{file.source} has other class names than you gave; it is not used.")
+                continue
+        kept.append(file)
+    return kept, notes
+
+
+def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:
+    """Leaves out lists that are those of another file without its background at 0."""
+    names = {file.source: file.class_names(config.void) for file in files}
+    longer = [
+        listed[1:] for listed in names.values() if background_index(listed, config.background) == 0
+    ]
+    return [file for file in files if not (file.plain and names[file.source] in longer)]
+
+
+def _difference(one: ClassFile, other: ClassFile, config: VocSegConfig) -> str:
+    """Says in what two class files contradict; empty if they agree, or one only says more."""
+    by_name, others = (
+        {entry.name: entry for entry in file.entries if not is_void(entry, config.void)}
+        for file in (one, other)
+    )
+    for name in [*by_name, *others]:
+        if name not in others or name not in by_name:
+            where, not_in = (one, other) if name in by_name else (other, one)
+            return f"{name!r} is in {where.source} and not in {not_in.source}"
+    for name, entry in by_name.items():
+        if entry.value != others[name].value:
+            return (
+                f"{name!r} has the value {entry.value} in {one.source} and "
+                f"{others[name].value} in {other.source}"
+            )
+        if entry.color and others[name].color and entry.color != others[name].color:
+            return (
+                f"{name!r} has the colour {_text(entry)} in {one.source} and "
+                f"{_text(others[name])} in {other.source}"
+            )
+    return ""
+
+
+def _text(entry: Entry) -> str:
+    return ",".join(map(str, entry.color))
+
+
+def _chosen(
+    tree: VocTree,
+    files: Sequence[ClassFile],
+    config: VocSegConfig,
+    named: bool,
+    difference: str,
+) -> ClassFile:
+    """Returns the one of several files that has the names that the user gave, in their order."""
+    names = {file.source: file.class_names(config.void) for file in files}
+    if named:
+        same = [file for file in files if names[file.source] == tuple(config.class_names)]
+        if same and not any(_difference(same[0], file, config) for file in same):
+            return max(same, key=lambda file: file.colored)
+    listed = [f"{source}: {', '.join(found[:24])}" for source, found in names.items()]
+    raise LayoutError(
+        tree.root,
+        found=f"{len(files)} class files that contradict, because {difference}:"
+        + "".join(f"\n    {line}" for line in listed),
+        expected="one class file, or files that agree",
+        remedy="delete or rename the wrong one, or give the names of the right one, in its order, "
+        "with --class_names",
+    )
