@@ -6,7 +6,7 @@ from support import exports
 from support.building import examples
 
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
-from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.errors import ConfigError, LayoutError
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
 
@@ -117,3 +117,61 @@ def test_a_class_file_above_the_folder_that_was_given_is_left_alone(tree):
     exports.put(tree.parent, "class_names.txt", "background\na\nb\n")
     with pytest.raises(LayoutError, match="no class names"):
         find_config(tree, name="mine")
+
+
+def roboflow(root, **classes):
+    """Writes splits of one image whose `_classes.csv` differ; the masks hold 0, 1 and 2."""
+    for split, names in classes.items():
+        lines = [f"{value}, {name}" for value, name in enumerate(names)]
+        if names:
+            exports.put(root, f"{split}/_classes.csv", "\n".join(["Pixel Value, Class", *lines]))
+        exports.put_image(root, f"{split}/{split}1.jpg")
+        exports.put(root, f"{split}/{split}1_mask.png", exports.write_png(TRUTH, color=0))
+
+
+def by_split(root, **said):
+    """Returns the name at each pixel of each split, by the split's name."""
+    said = {"name": "mine", "data_dir": root / "data", "overwrite": True, **said}
+    builder = builder_from_tree(root, **said)
+    names = np.array([*builder.info.features["segmentation_mask"].names, *["void"] * 253])
+    return {
+        split: names[example["segmentation_mask"][..., 0]]
+        for split in builder.info.splits
+        for example in examples(builder, split).values()
+    }
+
+
+def test_roboflows_splits_are_read_by_their_own_numbers(tmp_path):
+    roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "c", "a"])
+    for said in ({}, {"class_names": ["background", "c", "a", "b"]}):
+        pixels = by_split(tmp_path, **said)
+        assert (pixels["train"] == np.array(["background", "a", "b"])[TRUTH]).all()
+        assert (pixels["validation"] == np.array(["background", "b", "c"])[TRUTH]).all()
+
+
+def test_numbers_per_split_go_through_map_classes(tmp_path):
+    roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
+    pixels = by_split(tmp_path, map_classes="b=background; *=*")
+    assert (pixels["train"] == np.array(["background", "a", "background"])[TRUTH]).all()
+    assert (pixels["validation"] == np.array(["background", "background", "a"])[TRUTH]).all()
+
+
+def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
+    roboflow(tmp_path, test=["background", "a"], train=["background", "a", "b"])
+    config, plan = find_config(tmp_path, name="mine")
+    assert list(config.class_names) == ["background", "a", "b"]
+    assert "The splits have different files _classes.csv; all are used." in plan.notes
+
+
+def test_numbers_per_split_are_refused_where_one_split_has_none(tmp_path):
+    roboflow(tmp_path, test=[], train=["background", "a", "b"], valid=["background", "b", "a"])
+    with pytest.raises(LayoutError, match="different numbers in train, valid, and none in test"):
+        find_config(tmp_path, name="mine")
+
+
+def test_numbers_per_split_and_values_for_all_are_refused(tmp_path):
+    roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
+    with pytest.raises(
+        ConfigError, match=r"option values: values for all masks, but _classes\.csv"
+    ):
+        find_config(tmp_path, name="mine", values={0: 0, 1: 1, 2: 2})

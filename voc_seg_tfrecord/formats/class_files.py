@@ -1,7 +1,7 @@
 """The files in which labelling tools say which value or colour means which class."""
 
 import collections
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 import dataclasses
 import json
 import pathlib
@@ -38,11 +38,14 @@ class ClassFile:
       source: the file's name.
       entries: its classes in its order; void is among them where the file lists it.
       background: name of the class that the file says is background; mostly empty.
+      folders: the entries for the masks below each folder, where folders number the classes in
+        different ways; the values of `entries` are then only places.
     """
 
     source: str
     entries: tuple[Entry, ...]
     background: str = ""
+    folders: Mapping[str, tuple[Entry, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def colored(self) -> bool:

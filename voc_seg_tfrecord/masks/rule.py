@@ -1,6 +1,6 @@
 """The rule by which every mask of a set is read: decided once, then only applied."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 
@@ -9,7 +9,7 @@ import numpy as np
 from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import Color
+from voc_seg_tfrecord.formats.class_parsers import Color, Entry
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.colors import of_file, of_voc
@@ -28,6 +28,8 @@ class MaskRule:
       rgb_values: whether in a set that is read by value an RGB pixel (v, v, v) is the value v;
         otherwise RGB masks are refused.
       source: the name of the class file with the colours; empty where there is none.
+      folders: `values` of the masks below each folder, where folders number the classes in
+        different ways.
     """
 
     values: Mapping[int, int]
@@ -35,14 +37,26 @@ class MaskRule:
     grey_is_color: bool = False
     rgb_values: bool = False
     source: str = ""
+    folders: Mapping[str, Mapping[int, int]] = dataclasses.field(default_factory=dict)
+
+    def of_mask(self, path: str) -> "MaskRule":
+        """Returns the rule of one mask: that of its folder, where folders differ."""
+        for folder, values in self.folders.items():
+            if path.startswith(folder):
+                return dataclasses.replace(self, values=values, folders={})
+        return self
 
     def mapped(self, class_map: ClassMap) -> "MaskRule":
         """Returns the rule that gives the classes of a map in place of the source's."""
-        values = {value: class_map.index(index) for value, index in self.values.items()}
+
+        def new(values: Mapping[int, int]) -> dict[int, int]:
+            return {value: class_map.index(index) for value, index in values.items()}
+
+        folders = {folder: new(values) for folder, values in self.folders.items()}
         colors = self.colors
         if colors is not None:
             colors = {color: class_map.index(index) for color, index in colors.items()}
-        return dataclasses.replace(self, values=values, colors=colors)
+        return dataclasses.replace(self, values=new(self.values), colors=colors, folders=folders)
 
     @functools.cached_property
     def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -84,6 +98,20 @@ def make_rule(
     names = class_file.class_names(void) if class_file else class_names
     source = class_file.source if class_file else ""
     index_of = index_of_names(class_names, names, source, any_number=values is not None)
+
+    def numbered(entries: Iterable[Entry]) -> dict[int, int]:
+        is_void = class_files.is_void
+        return {e.value: VOID if is_void(e, void) else index_of[e.name] for e in entries}
+
+    folders = class_file.folders if class_file else {}
+    if folders and (values is not None or decision.by == "color"):
+        raise ConfigError(
+            "option values" if values is not None else "option masks_by",
+            found=f"{'values' if values is not None else 'colours'} for all masks, but {source} "
+            "has other numbers in each split",
+            expected="masks that are read by the numbers of their split",
+            remedy=f"leave the option out, or delete the files {source}",
+        )
     colors = None
     if decision.by == "color":
         by_voc = decision.voc_colors or class_file is None
@@ -92,19 +120,17 @@ def make_rule(
     if values is not None:
         known = dict(values)
     elif class_file:
-        known = {
-            e.value: VOID if class_files.is_void(e, void) else index_of[e.name]
-            for e in class_file.entries
-        }
+        known = numbered(class_file.entries)
     else:
         known = {value: value for value in range(len(class_names))}
-    voids = [value for value in (-1, *void) if isinstance(value, int)]
+    voids = dict.fromkeys([v for v in (-1, *void) if isinstance(v, int)], VOID)
     return MaskRule(
-        dict.fromkeys(voids, VOID) | known,
+        voids | known,
         colors,
         decision.grey_is_color,
         decision.rgb_values,
         source if class_file and class_file.colored else "",
+        {folder: voids | numbered(entries) for folder, entries in folders.items()},
     )
 
 

@@ -1,7 +1,8 @@
 """Which class file a tree is read by: where it lies, and what if several contradict."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
+import itertools
 
 from etils import epath
 
@@ -37,15 +38,14 @@ def find_class_file(
       LayoutError: if a file cannot be read, or two contradict.
     """
     files, others = class_files.read_all(tree.root, tree.images)
-    for folder in discovery.split_folders(tree):
-        found, _ = class_files.read_all(tree.root / folder)
-        files += [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in found]
+    splits, notes = _of_splits(tree)
+    files += splits
     files = files or _above(tree, config, named)
     if not files and others and not named:
         raise others[0]
-    notes: list[str] = []
     if named:
-        files, notes = _fitting(files, config)
+        files, left_out = _fitting(files, config)
+        notes += left_out
     files = _without_shorter(files, config)
     first = files[0] if files else None
     for other in files[1:]:
@@ -53,6 +53,49 @@ def find_class_file(
             return _chosen(tree, files, config, named, difference), notes
     best = max(files, key=lambda file: (file.colored, bool(file.background)), default=None)
     return best, notes
+
+
+def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
+    """Reads the class files in the folders of splits: one of each name, and notes about them."""
+    files: dict[str, dict[str, ClassFile]] = {}
+    folders = discovery.split_folders(tree)
+    # Names are in the order of the folder with the most; of two, in that of train.
+    for folder in sorted(folders, key=lambda name: name != "train"):
+        for file in class_files.read_all(tree.root / folder)[0]:
+            files.setdefault(file.source, {})[folder] = file
+    found, notes = [], []
+    for source, by_folder in files.items():
+        first, *others = by_folder.values()
+        if all(file.entries == first.entries for file in others):
+            found.append(first)
+        elif any(entry.color for file in by_folder.values() for entry in file.entries):
+            for folder, file in by_folder.items():
+                found.append(dataclasses.replace(file, source=f"{folder}/{source}"))
+        else:
+            found.append(_merged(tree, source, by_folder))
+            how = "masks are read by that of their split" if found[-1].folders else "all are used"
+            notes.append(f"The splits have different files {source}; {how}.")
+            if found[-1].folders and len(by_folder) < len(folders):
+                raise LayoutError(
+                    tree.root,
+                    found=f"{source} with different numbers in {', '.join(by_folder)}, and none in "
+                    f"{', '.join(name for name in folders if name not in by_folder)}",
+                    expected=f"{source} in each split, or one for all",
+                    remedy="copy the right one to each split",
+                )
+    return found, notes
+
+
+def _merged(tree: VocTree, source: str, by_folder: Mapping[str, ClassFile]) -> ClassFile:
+    """Returns one file with the names of all splits, which may have numbers of their own."""
+    lists = sorted((file.entries for file in by_folder.values()), key=len, reverse=True)
+    pairs = {(entry.value, entry.name) for entries in lists for entry in entries}
+    names = list(dict.fromkeys(entry.name for entries in lists for entry in entries))
+    if len({value for value, _ in pairs}) == len(pairs) == len(names):
+        return ClassFile(source, tuple(Entry(value, name) for value, name in sorted(pairs)))
+    masks = tree.root / tree.layout.masks
+    folders = {f"{masks / folder}/": file.entries for folder, file in by_folder.items()}
+    return ClassFile(source, tuple(itertools.starmap(Entry, enumerate(names))), folders=folders)
 
 
 def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
