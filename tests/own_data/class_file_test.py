@@ -5,6 +5,7 @@ import pytest
 from support import exports
 from support.building import examples
 
+from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.errors import ConfigError, LayoutError
 
@@ -175,3 +176,47 @@ def test_numbers_per_split_and_values_for_all_are_refused(tmp_path):
         ConfigError, match=r"option values: values for all masks, but _classes\.csv"
     ):
         find_config(tmp_path, name="mine", values={0: 0, 1: 1, 2: 2})
+
+
+@pytest.mark.parametrize("name", ["classes.txt", "labels.txt", "class_names.txt"])
+def test_a_list_without_background_gets_it_if_masks_have_one_value_more(tree, name):
+    exports.put(tree, name, "crack\nroad\n")
+    notes = expect(tree, "background", "crack", "road")
+    assert f"{name} has no background, so value 0 is background, and value 1 is crack" in notes
+    config, _ = find_config(tree, name="mine")
+    expect(tree, "background", "crack", "road", class_names=config.class_names)
+
+
+def test_a_list_without_background_is_asked_about_with_vocs_palette_too(tree):
+    mask = exports.write_png(TRUTH, palette=voc_palette())
+    exports.put(tree, "SegmentationClass/a.png", mask)
+    exports.put(tree, "labels.txt", "\n".join(VOC_CLASSES[1:]))
+    with pytest.raises(LayoutError, match="value 0 may be aeroplane, or a background"):
+        find_config(tree, name="mine")
+
+
+def test_a_list_without_background_of_which_all_names_are_used_is_read_from_0(tree):
+    exports.put(tree, "classes.txt", "sky\ncrack\nroad\n")
+    notes = expect(tree, "sky", "crack", "road")
+    assert "classes.txt has no background. Value 0 is sky, its first name." in notes
+
+
+def test_a_list_without_background_of_which_not_all_names_are_used_is_asked_about(tree):
+    exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
+    with pytest.raises(LayoutError, match="value 0 may be sky, or a background that is not"):
+        find_config(tree, name="mine")
+    expect(tree, "sky", "crack", "road", class_names=["sky", "crack", "road", "tree"])
+    names = ["background", "sky", "crack", "road", "tree"]
+    expect(tree, *names[:3], class_names=names)
+
+
+def test_a_list_that_starts_with_unlabelled_needs_no_background(tree):
+    exports.put(tree, "classes.txt", "Unlabeled\ncrack\nroad\ntree\n")
+    expect(tree, "Unlabeled", "crack", "road")
+
+
+def test_the_one_name_of_a_list_is_not_background(tree):
+    exports.put(tree, "SegmentationClass/a.png", exports.write_png(TRUTH % 2, color=0))
+    exports.put(tree, "classes.txt", "crack\n")
+    pixels, _ = found(tree)
+    assert (pixels == np.array(["background", "crack"])[TRUTH % 2]).all()

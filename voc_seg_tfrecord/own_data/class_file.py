@@ -11,10 +11,15 @@ from voc_seg_tfrecord.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.labels import VOID, background_index, plain
 from voc_seg_tfrecord.masks.rule import index_of_names
+from voc_seg_tfrecord.masks.survey import survey
+from voc_seg_tfrecord.masks.used import VOC_NUMBERS
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.trees.tree import VocTree
+
+# Names of value 0 in lists that need no background.
+_AS_BACKGROUND = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
 
 
 def find_class_file(
@@ -52,6 +57,8 @@ def find_class_file(
         if difference := _difference(first, other, config):
             return _chosen(tree, files, config, named, difference), notes
     best = max(files, key=lambda file: (file.colored, bool(file.background)), default=None)
+    if best and not named and _without_background(best, config):
+        best = _with_background_if_used(tree, best, config)
     return best, notes
 
 
@@ -115,22 +122,76 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
 
 
 def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFile], list[str]]:
-    """Leaves out lists of names that are not those that the user gave: the user's are used."""
+    """Makes lists of names fit those that the user gave, which win, and says so in notes."""
     kept, notes = [], []
     for file in files:
-        if file.plain:
-            try:
-                index_of_names(
-                    config.class_names,
-                    file.class_names(config.void),
-                    file.source,
-                    any_number=False,
-                )
-            except ConfigError:
-                notes.append(f"{file.source} has other class names than you gave; it is not used.")
-                continue
+        names, given = file.class_names(config.void), tuple(config.class_names)
+        if file.plain and given[1:] == names and background_index(given, config.background) == 0:
+            file = _with_background(file, given[0])
+            notes.append(
+                f"{file.source} has no background, so value 0 is {given[0]}, and value 1 is "
+                f"{given[1]}, its first name."
+            )
+        elif file.plain and not _takes(given, names):
+            notes.append(f"{file.source} has other class names than you gave; it is not used.")
+            continue
+        elif _without_background(file, config) and names == given:
+            notes.append(f"{file.source} has no background. Value 0 is {names[0]}, its first name.")
         kept.append(file)
     return kept, notes
+
+
+def _takes(given: Sequence[str], names: Sequence[str]) -> bool:
+    """Says whether given names are those of a class file, or may replace all of them."""
+    try:
+        return bool(index_of_names(given, names, "", any_number=False))
+    except ConfigError:
+        return False
+
+
+def _without_background(file: ClassFile, config: VocSegConfig) -> bool:
+    """Says whether a file is a list of names in which none may be that of background."""
+    known = background_index(file.class_names(()), config.background) is not None
+    return file.plain and not known and plain(file.entries[0].name) not in _AS_BACKGROUND
+
+
+def _with_background(file: ClassFile, name: str) -> ClassFile:
+    moved = [
+        entry if entry.value == VOID else dataclasses.replace(entry, value=entry.value + 1)
+        for entry in file.entries
+    ]
+    return dataclasses.replace(file, entries=(Entry(0, name, by_place=True), *moved))
+
+
+def _with_background_if_used(tree: VocTree, file: ClassFile, config: VocSegConfig) -> ClassFile:
+    """Adds background to a list of names if the masks have one value more than it has names.
+
+    Lists of objects, such as those for YOLO, do not name it. The reading by which all names are
+    used is right; if none uses all, both are possible.
+
+    Raises:
+      LayoutError: if both are possible.
+    """
+    names, where = file.class_names(()), tree.root / tree.layout.masks
+    found = survey([where / name for name in tree.masks.values()], all_colors=True)
+    used = found.greys | {value for value, _ in found.pairs}
+    used |= {VOC_NUMBERS[color] for color in found.colors if not found.strange.masks}
+    used -= {value for value in config.void if isinstance(value, int)}
+    if len(names) == 1 or max(used, default=0) == len(names):
+        return _with_background(file, "background")
+    beyond = not used or max(used) > len(names)
+    if beyond or used == {*range(len(names))} or file.source.endswith("class_names.txt"):
+        return file
+    shown = ",".join(names)
+    raise LayoutError(
+        tree.root / file.source,
+        found=f"{len(names)} names and no background, while the masks have the values "
+        f"{', '.join(map(str, sorted(used)))}. So value 0 may be {names[0]}, or a background that "
+        "is not in the list",
+        expected="a list that starts with the name of value 0",
+        remedy=f"say --class_names {shown} if value 0 is {names[0]}, or --class_names "
+        f"background,{shown} if it is background; or write background in the first line",
+    )
 
 
 def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:
