@@ -210,7 +210,8 @@ def test_the_message_about_rgb_masks_counts_files_and_colours(decide):
         decide(masks)
     assert caught.value.where.endswith("1.png")
     assert "the first of 2 such masks, of 3" in caught.value.found
-    assert "4 colours, and 2 of them are not VOC's: 0,0,0 on 2 pixels" in caught.value.found
+    assert "4 colours, and 2 of them are not VOC's" in caught.value.found
+    assert "?:1,2,3:: # 2 pixels in 2 masks" in caught.value.remedy
 
 
 def test_fewer_binary_masks_than_masks_with_void_give_a_note(decide):

@@ -56,8 +56,24 @@ def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
     status, printed = dry_run(cvat, capsys)
     assert status == 1
     assert "no class names" in printed.err
-    assert printed.err.count("in 3 masks, ") == 3
-    assert "colour 0,0,0 in 3 masks" in printed.err
+    assert printed.err.count("?:") == 3
+    assert "?:0,0,0:: # 432 pixels in 3 masks" in printed.err
+
+
+def test_the_labelmap_that_an_error_shows_builds_once_its_names_are_filled_in(cvat, capsys):
+    (cvat / "labelmap.txt").unlink()
+    for words in [(), ("--class_names", "background,apple,tree")]:
+        _, printed = dry_run(cvat, capsys, *words)
+        lines = [line.strip() for line in printed.err.splitlines() if line.strip()[:2] == "?:"]
+        (cvat / "labelmap.txt").write_text("\n".join(lines))
+        _, printed = dry_run(cvat, capsys)
+        assert "the class name ?, which is to be replaced" in printed.err
+        names = {"?:" + ",".join(map(str, rgb)): name for name, rgb in exports.COLORS.items()}
+        filled = [names[line[: line.index("::")]] + line[1:] for line in lines]
+        (cvat / "labelmap.txt").write_text("\n".join(filled))
+        status, printed = dry_run(cvat, capsys, *words)
+        assert status == 0
+        (cvat / "labelmap.txt").unlink()
 
 
 def test_a_dry_run_fails_where_the_build_would(cvat, tmp_path, capsys):

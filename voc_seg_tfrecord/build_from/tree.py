@@ -14,6 +14,8 @@ from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.masks.notes import labelmap
+from voc_seg_tfrecord.masks.used import VOC_NUMBERS
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.class_order import background_to_front
 from voc_seg_tfrecord.own_data.official_lists import official_note
@@ -177,14 +179,20 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
 def _class_file(tree: VocTree, config: VocSegConfig) -> ClassFile:
     class_file, _ = find_class_file(tree, config, named=False)
     if class_file is None:
-        seen, official = seen_values(tree), official_note(tree)
+        (seen, colors), official = seen_values(tree), official_note(tree)
+        others = colors.keys() - VOC_NUMBERS.keys()
+        numbers = sorted(VOC_NUMBERS[color] for color in colors.keys() - others)
+        held = f"\n    {seen}" if seen else ""
+        held += f"\n    VOC's colours of {', '.join(map(str, numbers))}" if numbers else ""
+        held += f"\n    {len(others)} colours that are not VOC's" if others else ""
+        given = "give them with --class_names background,crack, or VOC's 21 names with "
+        given += "--class_names voc" + (f". {official}" if official else "")
         raise LayoutError(
             tree.root,
             found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
-            + (f". The masks hold\n    {seen}" if seen else ""),
+            + (f". The masks hold{held}" if held else ""),
             expected="the names of the classes, in the order of the masks' values",
-            remedy="give them with --class_names background,crack, or VOC's 21 names with "
-            "--class_names voc" + (f". {official}" if official else ""),
+            remedy=labelmap(colors) if others and not seen else given,
             kind=NO_CLASS_NAMES,
         )
     return class_file

@@ -181,6 +181,8 @@ def _wrong(entries: list[Entry]) -> str:
     for value, name in ((entry.value, entry.name) for entry in entries):
         if not name:
             return f"a class without a name, at value {value}"
+        if name == "?":  # in a labelmap.txt that an error showed
+            return "the class name ?, which is to be replaced"
         if unprintable(name):
             return f"the class name {name[:80]!r}, which has a control character"
         if counts[name] > 1:

@@ -1,8 +1,12 @@
 """What a user is told to look at, beside what was decided about the masks."""
 
+from collections.abc import Mapping
+
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR
 from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks.question import Question
+from voc_seg_tfrecord.masks.used import Seen
 
 PRIVATE = (
     "The palette's colours are not VOC's, so the values are taken as classes. Look at a preview."
@@ -15,6 +19,8 @@ ORDER = (
 
 SHOWN = 8
 """Colours or entries that a message lists."""
+
+_LINES = 64  # of a labelmap.txt that an error shows
 
 
 def binary_note(question: Question, masks: int, first: str) -> str:
@@ -49,6 +55,31 @@ def table(question: Question) -> str:
     ]
     more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
     return "; ".join(lines[:SHOWN] + more) + "."
+
+
+def labelmap(colors: Mapping[Color, Seen]) -> str:
+    """Returns what to do about colours without a class file: a labelmap.txt to fill in.
+
+    Args:
+      colors: the colours in use in RGB masks.
+    """
+    if len(colors) > VOID:
+        return (
+            f"Export the masks again: {len(colors)} colours are more than classes can be, so the "
+            "masks were smoothed, or saved with loss"
+        )
+    most = sorted(colors, key=lambda color: (-colors[color].pixels, color))
+    lines = [
+        f"{'void' if color == VOID_COLOR else '?'}:{rgb(color)}:: "
+        f"# {colors[color].pixels} pixels in {colors[color].masks} masks"
+        for color in most[:_LINES]
+    ]
+    more = [f"# and {len(most) - _LINES} more colours"] if len(most) > _LINES else []
+    return (
+        "Write a labelmap.txt beside the folder of images, with the name of a class in place of "
+        "each ?. If there are more colours than classes, the masks were smoothed: export them "
+        "again.\n    " + "\n    ".join([*lines, *more])
+    )
 
 
 def rgb(color: Color) -> str:

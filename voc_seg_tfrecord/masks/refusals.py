@@ -3,7 +3,7 @@
 from voc_seg_tfrecord.errors import MaskError
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks import evidence
-from voc_seg_tfrecord.masks.notes import SHOWN, rgb, table
+from voc_seg_tfrecord.masks.notes import SHOWN, labelmap, rgb, table
 from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS
 
@@ -104,11 +104,10 @@ def grey_rgb(question: Question) -> MaskError:
     seen, examined = question.found.rgb, question.found.examined
     return MaskError(
         seen.first,
-        found="an RGB mask in which red, green and blue are equal. "
-        f"{_count(seen.masks, examined)}. The colours in use are {_colors(question)}",
+        found=f"an RGB mask in which red, green and blue are equal. {_count(seen.masks, examined)}",
         expected="class indices in a greyscale or palette mask, or a class file with the colours",
-        remedy="Say --masks_by index if red is the class. If these are colours, write a "
-        "labelmap.txt with a line for each, such as crack:255,255,255::",
+        remedy="Say --masks_by index if red is the class. If these are colours: "
+        + labelmap(question.found.colors),
     )
 
 
@@ -121,11 +120,10 @@ def strange_rgb(question: Question) -> MaskError:
         strange.first,
         found="an RGB mask with colours whose class nobody said. "
         f"{_count(strange.masks, found.examined)}. RGB masks have {len(found.colors)} colours, and "
-        f"{unknown} of them are not VOC's: {_colors(question)}",
+        f"{unknown} of them are not VOC's"
+        + (f": {_colors(question)}" if len(found.colors) > VOID else ""),
         expected="a class file that says which colour is which class, or VOC's colours",
-        remedy="Write a labelmap.txt beside the image folder, with a line for each class, such "
-        "as crack:250,50,83::. If there are more colours than classes, the masks were smoothed: "
-        "export them again",
+        remedy=labelmap(found.colors),
     )
 
 
