@@ -4,6 +4,7 @@ import pytest
 from support.scoring import moved, shapes
 
 from voc_seg_tfrecord import VOID, evaluation, pipeline
+from voc_seg_tfrecord.errors import ConfigError
 
 CLASSES = 21
 
@@ -51,6 +52,37 @@ def test_a_prediction_that_is_no_class_makes_it_nan():
     metric.reset_state()
     metric.update_state(np.array([[[0, 1]]]), np.array([[[0, 1]]]))
     assert float(metric.result()) == 1
+
+
+def test_a_probability_is_no_class_index():
+    metric = evaluation.keras_metric(2)
+    metric.update_state(np.array([[[0, 1]]]), np.array([[[0.2, 0.9]]], np.float32))
+    assert np.isnan(float(metric.result()))
+    metric.reset_state()
+    metric.update_state(np.array([[[0, 1]]]), np.array([[[0, 1]]], np.float32))
+    assert float(metric.result()) == 1
+
+
+@pytest.mark.parametrize(
+    ("masks", "predictions"),
+    [
+        ((2, 4, 6), (2, 6, 4)),
+        ((2, 4, 6, 1), (2, 6, 4, 3)),
+        ((2, 4, 6), (2, 4, 6, 4)),
+        ((2, 4, 6), (1, 4, 6)),
+        ((4, 6, 1), (4, 6, 3)),
+        ((2, 4, 6, 3), (2, 4, 6, 3)),
+    ],
+)
+def test_shapes_that_differ_are_refused(masks, predictions):
+    with pytest.raises(ConfigError, match="miou: masks"):
+        evaluation.keras_metric(3).update_state(np.zeros(masks, int), np.zeros(predictions))
+
+
+def test_weights_are_refused_and_not_ignored():
+    pixels = np.zeros((1, 2, 2), int)
+    with pytest.raises(ConfigError, match="weighted_metrics"):
+        evaluation.keras_metric(3).update_state(pixels, pixels, np.ones((1, 2, 2)))
 
 
 def test_it_can_be_saved_and_made_again():

@@ -1,12 +1,18 @@
-"""mIoU as a Keras metric that counts exactly as `Confusion` does."""
+"""mIoU as a Keras metric that counts exactly as `Confusion` does, on every backend of Keras."""
 
 from typing import Any
 
 import keras
 from keras import ops
+import numpy as np
 
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.evaluation.result import Result
 from voc_seg_tfrecord.labels import VOID
+
+_WORD = 1 << 24
+"""Pixels that are carried from the low word of a count to the high one. So small that the low
+words of 127 replicas, or of a batch of 2**31 - 2**24 pixels, can be added in int32."""
 
 
 @keras.saving.register_keras_serializable("voc_seg_tfrecord")
@@ -15,59 +21,85 @@ class VocMeanIoU(keras.metrics.Metric):
 
     Masks are integers `[B, H, W]` or `[B, H, W, 1]` with 255 for void and for padding.
     Predictions are scores `[B, H, W, C]`, or class indices of the masks' shape. A class
-    index that is no class makes the result NaN: a metric cannot raise inside a graph.
+    index that is no class, or no whole number, makes the result NaN: a metric cannot raise
+    inside a graph.
+
+    Counts are exact up to 2**53 pixels on all backends, and under `tf.distribute` and JAX's
+    data parallelism. JAX has no int64 by default, so each count is kept in two words. The result
+    is float64 and that of `Confusion` to the last digit, with one exception: where JAX traces
+    `result`, which includes the progress bar of `fit` but not what `fit` and `evaluate` return
+    or hand to callbacks at the end of an epoch, it is float32, with about 6 digits, unless
+    `jax_enable_x64` is set.
 
     Args:
       num_classes: how many classes there are, background included, void not.
       name: the metric's name.
-      dtype: ignored; counts are int64 and the result is float64.
+
+    Raises:
+      ConfigError: if `num_classes` is not 1 to 255; when called, if masks and predictions differ
+        in shape, or a `sample_weight` is given.
     """
 
-    def __init__(self, num_classes: int, name: str = "miou", dtype: Any = None) -> None:
-        super().__init__(name=name, dtype=dtype)
+    def __init__(self, num_classes: int, name: str = "miou") -> None:
+        super().__init__(name=name)
         if not 0 < num_classes <= VOID:
             raise ConfigError("num_classes", found=str(num_classes), expected=f"1 to {VOID}")
         self.num_classes: int = num_classes
-        cells = num_classes * num_classes
-        self.matrix = self.add_variable((cells,), "zeros", dtype="int64", name="matrix")
-        self.wrong = self.add_variable((), "zeros", dtype="int64", name="wrong")
+        # int64 where there is one: TensorFlow cannot add to int32 variables on a GPU.
+        dtype = "int32" if keras.backend.backend() == "jax" else "int64"
+        cells = (num_classes * num_classes,)
+        self.low = self.add_variable(cells, "zeros", dtype=dtype, name="low")
+        self.high = self.add_variable(cells, "zeros", dtype=dtype, name="high")
+        self.wrong = self.add_variable((), "zeros", dtype=dtype, name="wrong")
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Adds a batch; `sample_weight` is not used, as void tells what does not count."""
-        del sample_weight
+        """Adds a batch."""
+        if sample_weight is not None:
+            raise ConfigError(
+                self.name,
+                found="a sample_weight",
+                expected="none: each pixel that is not void counts once",
+                remedy="give the metric to `metrics=` of compile, not to `weighted_metrics=`",
+            )
         classes = self.num_classes
-        truth = ops.cast(ops.reshape(y_true, [-1]), "int32")
-        if len(y_pred.shape) == 4 and y_pred.shape[-1] == classes and classes > 1:
-            y_pred = ops.argmax(y_pred, axis=-1)
-        predicted = ops.cast(ops.reshape(y_pred, [-1]), "int32")
+        truth, predicted = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+        if len(predicted.shape) == 4 and predicted.shape[-1] == classes and classes > 1:
+            predicted = ops.argmax(predicted, axis=-1)
+        truth, predicted = _plain(truth), _plain(predicted)
+        _check_shapes(truth.shape, predicted.shape, tuple(y_pred.shape), self.name)
+        (truth, broken_truth), (predicted, broken) = _whole(truth), _whole(predicted)
         void = truth == VOID
-        known = (truth >= 0) & (truth < classes) & (predicted >= 0) & (predicted < classes)
+        valid = (predicted >= 0) & (predicted < classes) & ~broken
+        known = (truth >= 0) & (truth < classes) & ~broken_truth
         cells = classes * classes
-        pairs = ops.where(known & ~void, truth * classes + predicted, cells)
-        counts = ops.segment_sum(ops.ones_like(pairs), pairs, num_segments=cells + 1)
-        self.matrix.assign_add(ops.cast(counts[:cells], "int64"))
-        outside = (predicted < 0) | (predicted >= classes) | (~known & ~void)
-        self.wrong.assign_add(ops.cast(ops.sum(ops.cast(outside, "int32")), "int64"))
+        pairs = ops.where(known & valid, truth * classes + predicted, cells)
+        counts = ops.cast(_counted(ops.reshape(pairs, [-1]), cells + 1), self.low.dtype)
+        low = self.low + counts[:cells]
+        self.low.assign(low % _WORD)
+        self.high.assign_add(low // _WORD)
+        wrong = ops.any(~valid | ~(known | void))
+        self.wrong.assign_add(ops.cast(wrong, self.wrong.dtype))
 
     def result(self) -> Any:
-        """Returns the mIoU, a float64 scalar; NaN if nothing was counted."""
-        matrix = ops.reshape(ops.cast(self.matrix, "float64"), [self.num_classes] * 2)
+        """Returns the mIoU, a float64 scalar, or float32 (see the class); NaN without any pixel."""
+        words = [v.value for v in (self.low, self.high, self.wrong)]
+        if _are_known(words):
+            low, high, wrong = (ops.convert_to_numpy(w).astype(np.int64) for w in words)
+            matrix = (high * _WORD + low).reshape([self.num_classes] * 2)
+            return float("nan") if wrong else Result(("",) * self.num_classes, matrix).miou
+        low, high = (ops.cast(w, _float_type()) for w in words[:2])
+        matrix = ops.reshape(high * _WORD + low, [self.num_classes] * 2)
         correct = ops.diagonal(matrix)
         union = ops.sum(matrix, 0) + ops.sum(matrix, 1) - correct
         present = union > 0
         one, zero = ops.ones_like(union), ops.zeros_like(union)
         iou = ops.where(present, correct / ops.where(present, union, one), zero)
-        total = ops.zeros((), "float64")
+        total = ops.zeros((), _float_type())
         for index in range(self.num_classes):
             # One after the other: a sum in another order differs in the last digit.
             total = total + iou[index]
         mean = total / ops.sum(ops.where(present, one, zero))
-        return ops.where(ops.equal(self.wrong, 0), mean, float("nan"))
-
-    def reset_state(self) -> None:
-        """Forgets all that was counted."""
-        self.matrix.assign(ops.zeros_like(self.matrix))
-        self.wrong.assign(ops.zeros_like(self.wrong))
+        return ops.where(ops.equal(words[2], 0), mean, float("nan"))
 
     def get_config(self) -> dict[str, Any]:
         """Returns what makes the metric again; see Keras."""
@@ -77,3 +109,54 @@ class VocMeanIoU(keras.metrics.Metric):
 def keras_metric(num_classes: int, name: str = "miou") -> VocMeanIoU:
     """Returns a metric for `model.compile(metrics=[...])`; see `VocMeanIoU`."""
     return VocMeanIoU(num_classes, name=name)
+
+
+def _plain(values: Any) -> Any:
+    """Returns `[B, H, W, 1]` as `[B, H, W]`, and all else as it is."""
+    return values[..., 0] if len(values.shape) == 4 and values.shape[-1] == 1 else values
+
+
+def _check_shapes(truth: Any, predicted: Any, given: tuple[int | None, ...], name: str) -> None:
+    """Checks what is known of the shapes `[B, H, W]`; a graph may not know all of them."""
+    pairs = zip(truth, predicted, strict=False)
+    same = all(a is None or b is None or a == b for a, b in pairs)
+    if not same or not len(truth) == len(predicted) == 3:
+        raise ConfigError(
+            name,
+            found=f"masks {list(truth)}, predictions {list(given)}",
+            expected="masks [B, H, W] or [B, H, W, 1], and scores [B, H, W, C] or class indices "
+            "of the masks' shape",
+            remedy="give the metric the number of classes of the network, and resize scores to "
+            "the size of the masks",
+        )
+
+
+def _whole(values: Any) -> tuple[Any, Any]:
+    """Returns values as int32, and where they are no whole numbers."""
+    whole = ops.cast(values, "int32")
+    return whole, ops.cast(whole, values.dtype) != values
+
+
+def _counted(numbers: Any, length: int) -> Any:
+    """Counts int32 `[N]` of 0 to `length` - 1; integers `[length]`."""
+    if keras.backend.backend() == "torch":  # whose `segment_sum` adds in float32, up to 2**24
+        return ops.bincount(numbers, minlength=length)
+    return ops.segment_sum(ops.ones_like(numbers), numbers, num_segments=length)
+
+
+def _are_known(values: Any) -> bool:
+    """Says whether NumPy can compute with the values now, in float64."""
+    backend = keras.backend.backend()
+    if backend == "jax":
+        import jax
+
+        return not any(isinstance(value, jax.core.Tracer) for value in values)
+    return backend == "torch" and all(value.device.type != "meta" for value in values)
+
+
+def _float_type() -> str:
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return "float64" if jax.config.jax_enable_x64 else "float32"
+    return "float64"
