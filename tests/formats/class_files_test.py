@@ -177,7 +177,7 @@ BY_PLACE = {0: ("sky", None), 1: ("long road", None)}
         ("labels.txt", "0: sky\n2: long road\n", BY_NUMBER),
         ("labels.txt", "sky: 0\nlong road: 2\n", BY_NUMBER),
         ("labels.txt", "sky\nlong road", BY_PLACE),
-        ("labels.txt", "long road 1\nsky 0", BY_PLACE),
+        ("labels.txt", "long road 2\nsky 0", BY_NUMBER),
         ("classes.txt", "sky, long road\n", BY_PLACE),
         ("classes.txt", "name\nsky\nlong road\n", BY_PLACE),
         ("classes.txt", "class 1\nclass 2\n", {0: ("class 1", None), 1: ("class 2", None)}),
@@ -225,7 +225,7 @@ def test_lines_by_hand_that_may_mean_two_things_are_refused(tmp_path, name, text
     [
         ("labels.txt", "a.jpg 3\nb.jpg 5\n", "the image 'a.jpg' in line 1"),
         ("labels.txt", "a 3\nb 5\n", "ids of images, such as 'a'"),
-        ("labels.txt", "cat 3\ndog 5\n", "'cat 3' may be a name, or a name and its value"),
+        ("labels.txt", "cat 3\ndog 3\n", "the value 3 for 'cat' and for 'dog'"),
         ("classes.txt", "0 0.1 0.2\n0 0.1 0.3\n", "the value 0"),
         ("classes.txt", "x" * (1 << 20) + "\ny", "too large"),
         ("classes.json", '{"a": 0, "a": 1}', "'a' 2 times"),

@@ -220,3 +220,24 @@ def test_the_one_name_of_a_list_is_not_background(tree):
     exports.put(tree, "classes.txt", "crack\n")
     pixels, _ = found(tree)
     assert (pixels == np.array(["background", "crack"])[TRUTH % 2]).all()
+
+
+def test_given_names_in_another_order_than_the_files_get_a_note(tree):
+    exports.put(tree, "labels.txt", "background\na\nb\n")
+    notes = expect(tree, "background", "a", "b", class_names=["background", "b", "a"])
+    assert "labels.txt says which value or colour each name has" in notes
+
+
+def test_a_file_that_is_no_class_file_after_all_is_named_in_a_note(tree):
+    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    exports.put(tree, "classes.json", '{"tasks": 1.5}')
+    assert "classes.json is not used as a class file: not readable" in expect(
+        tree, "background", "a", "b"
+    )
+
+
+def test_a_list_with_void_is_not_other_than_the_names_without_it(tree):
+    exports.put(tree, "classes.txt", "Void\na\nb\n")
+    pixels, notes = found(tree, class_names=["a", "b"])
+    assert (pixels == np.array(["void", "a", "b"])[TRUTH]).all()
+    assert "other class names" not in notes

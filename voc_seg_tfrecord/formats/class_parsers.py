@@ -212,23 +212,19 @@ def _by_color(lines: list[str]) -> list[Entry]:
 def _by_number(lines: list[str]) -> list[Entry]:
     """Reads lines that all have a number and a name; none if the numbers belong to names."""
     before = [re.fullmatch(r"(-?\d+)(?:\s*[:,;=.)]\s*|\s+)(\S.*)", line) for line in lines]
-    after = [re.fullmatch(r"(\S.*?)(?:\s*([:,;=])\s*|\s+)(-?\d+)", line) for line in lines]
+    after = [re.fullmatch(r"(\S.*?)(?:\s*[:,;=]\s*|\s+)(-?\d+)", line) for line in lines]
     if all(before):
         found = [(int(m[1]), m[2]) for m in before]
     elif all(after):
-        found = [(int(m[3]), m[1]) for m in after]
+        found = [(int(m[2]), m[1]) for m in after]
     else:
         places = [n for n, m in enumerate(before) if m and int(m[1]) in (n, n + 1)]
         if len(places) > 1:
             odd = next(n for n, match in enumerate(before) if not match)
             raise ValueError(f"no value in {lines[odd][:80]!r}, as in other lines")
         return []
-    values, names = zip(*found, strict=True)
-    if not _distinct(names):  # lane 1 and lane 2
+    if not _distinct(name for _, name in found):  # lane 1 and lane 2
         return []
-    in_order = set(values) in ({*range(len(values))}, {*range(1, len(values) + 1)})
-    if not (all(before) or in_order or all(m[2] for m in after)):
-        raise ValueError(f"{lines[0][:80]!r} may be a name, or a name and its value")
     return [Entry(_value(value), name.strip(" \t\"'")) for value, name in found]
 
 

@@ -48,18 +48,20 @@ def find_class_file(
     files = files or _above(tree, config, named)
     if not files and others and not named:
         raise others[0]
+    notes += [f"{epath.Path(e.where).name} is not used as a class file: {e.found}." for e in others]
     if named:
-        files, left_out = _fitting(files, config)
-        notes += left_out
+        files, more = _fitting(files, config)
+        notes += more
     files = _without_shorter(files, config)
     first = files[0] if files else None
     for other in files[1:]:
         if difference := _difference(first, other, config):
-            return _chosen(tree, files, config, named, difference), notes
+            best = _chosen(tree, files, config, named, difference)
+            return best, [*notes, f"Of the class files, {best.source} has the names you gave."]
     best = max(files, key=lambda file: (file.colored, bool(file.background)), default=None)
     if best and not named and _without_background(best, config):
         best = _with_background_if_used(tree, best, config)
-    return best, notes
+    return best, notes + (_order_note(best, config) if best and named else [])
 
 
 def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
@@ -124,9 +126,12 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
 def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFile], list[str]]:
     """Makes lists of names fit those that the user gave, which win, and says so in notes."""
     kept, notes = [], []
+    void = [word for word in config.void if isinstance(word, str)]
+    given = tuple(n for n in config.class_names if not is_void(Entry(VOID, n), void))
     for file in files:
-        names, given = file.class_names(config.void), tuple(config.class_names)
-        if file.plain and given[1:] == names and background_index(given, config.background) == 0:
+        names = file.class_names(config.void)
+        background = background_index(given, config.background)
+        if file.plain and given[1:] == names and background == 0:
             file = _with_background(file, given[0])
             notes.append(
                 f"{file.source} has no background, so value 0 is {given[0]}, and value 1 is "
@@ -139,6 +144,19 @@ def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFi
             notes.append(f"{file.source} has no background. Value 0 is {names[0]}, its first name.")
         kept.append(file)
     return kept, notes
+
+
+def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
+    """Says who wins if the user gave a file's names in another order, background in front apart."""
+    names, given = list(file.class_names(config.void)), list(config.class_names)
+    if background_index(given, config.background) == 0:
+        names = [given[0], *(name for name in names if name != given[0])]
+    if names == given or set(names) != set(given):
+        return []
+    return [
+        f"{file.source} says which value or colour each name has. The order of your class names is "
+        "that of the dataset."
+    ]
 
 
 def _takes(given: Sequence[str], names: Sequence[str]) -> bool:
