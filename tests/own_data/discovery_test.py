@@ -32,7 +32,7 @@ def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
 def test_what_is_no_tree_is_told_five_layouts_one_per_line(tmp_path):
     (tmp_path / "photos").mkdir()
     with pytest.raises(LayoutError) as caught:
-        discovery.find_tree(epath.Path(tmp_path))
+        discovery.find_tree(epath.Path(tmp_path), {})
     assert "no masks among photos" in str(caught.value)
     layouts = [line for line in str(caught.value).splitlines() if line.startswith("    ")]
     assert len(layouts) == 5
@@ -44,7 +44,7 @@ def test_jpegs_in_the_folder_of_masks_are_told(tmp_path):
         exports.put_image(tmp_path, f"JPEGImages/{name}.jpg")
         exports.put_image(tmp_path, f"SegmentationClass/{name}.jpg")
     with pytest.raises(LayoutError, match=r"no masks, but a\.jpg lies under SegmentationClass"):
-        discovery.find_tree(epath.Path(tmp_path))
+        discovery.find_tree(epath.Path(tmp_path), {})
 
 
 def test_a_folder_is_searched_without_a_look_at_each_file(tmp_path, monkeypatch):

@@ -37,6 +37,8 @@ def test_names_that_do_not_match_are_answered_by_the_pattern_that_does(
 ):
     root = tmp_path / "tree"
     write(root, image, mask)
+    exports.put_image(root, f"JPEGImages/{image.format('0020')}.jpg")
+    exports.put(root, f"SegmentationClass/{mask.format('0030')}.png", b"")
     with pytest.raises(LayoutError) as caught:
         find_config(root, name="mine", class_names=NAMES)
     text = str(caught.value)
@@ -62,6 +64,7 @@ def test_names_that_do_not_match_are_answered_by_the_pattern_that_does(
 @pytest.mark.parametrize("missing_mask", ["background", "error", "skip"])
 def test_masks_that_fit_no_image_are_never_ignored(tmp_path, missing_mask):
     write(tmp_path, "{}", "gt_{}")
+    exports.put(tmp_path, "SegmentationClass/more.png", b"")
     with pytest.raises(LayoutError, match=r"gt_\{id\}\.png"):
         find_config(tmp_path, name="mine", class_names=NAMES, missing_mask=missing_mask)
 

@@ -6,6 +6,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.grid import Tiling
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.own_data.plan import Plan
+from voc_seg_tfrecord.trees.naming import Naming
 
 
 def describe(plan: Plan, config: VocSegConfig) -> str:
@@ -14,8 +15,9 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     source = f"from {plan.class_file.source}" if plan.class_file else "as given"
     lines = {
         "tree": str(tree.root),
-        "images": f"{len(tree.images)} in {layout.images}",
-        "masks": f"{len(tree.masks)} in {layout.masks}, by {_by(plan)}",
+        "images": f"{len(tree.images)} in {_folder(layout.images, layout.image_naming)}",
+        "masks": f"{len(tree.masks)} in {_folder(layout.masks, layout.mask_naming)}, "
+        f"by {_by(plan)}",
         "classes": f"{len(config.class_names)} {source}: {_numbered(config.class_names)}",
         **({"mapped to": config.class_map.describe()} if config.class_map else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",
@@ -33,6 +35,14 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
         lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
     text = [f"{key + ':':18}{value}" for key, value in lines.items()]
     return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
+
+
+def _folder(folder: str, naming: Naming) -> str:
+    """Returns a folder in words; one per split is written with {split}."""
+    if not naming.whole:
+        return folder
+    below = str(naming).rpartition("/")[0]
+    return below if folder == "." else f"{folder}/{below}"
 
 
 def _by(plan: Plan) -> str:

@@ -204,9 +204,19 @@ def _readings(line: str) -> Iterable[str]:
 def _path_ids(path: str) -> Iterable[str]:
     """Yields what may be the id in `/data/JPEGImages/ID.jpg`, the longest name first."""
     folder, slash, name = path.lstrip("/").partition("/")
+    if slash:
+        yield _without_suffix(f"{folder}/{name}")
     while slash and folder:
         yield _without_suffix(name)
         folder, slash, name = name.partition("/")
+
+
+def listed_masks(data: bytes, where: object) -> Iterator[str]:
+    """Yields the second path of each line of a list that has two: the mask's."""
+    for line in _lines(_decode(data, where)):
+        columns = line.replace("\\", "/").split()
+        if len(columns) == 2 and "/" in columns[1]:
+            yield columns[1]
 
 
 def _without_suffix(name: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
+import posixpath
 
 from etils import epath
 
@@ -103,7 +104,9 @@ def _merged(tree: VocTree, source: str, by_folder: Mapping[str, ClassFile]) -> C
     if len({value for value, _ in pairs}) == len(pairs) == len(names):
         return ClassFile(source, tuple(Entry(value, name) for value, name in sorted(pairs)))
     masks = tree.root / tree.layout.masks
-    folders = {f"{masks / folder}/": file.entries for folder, file in by_folder.items()}
+    naming = tree.layout.mask_naming
+    below = {name: posixpath.dirname(naming.name_of(f"{name}/x", "")) for name in by_folder}
+    folders = {f"{masks / below[name]}/": file.entries for name, file in by_folder.items()}
     return ClassFile(source, tuple(itertools.starmap(Entry, enumerate(names))), folders=folders)
 
 

@@ -12,6 +12,9 @@ from voc_seg_tfrecord.trees.layout import MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.listing import index_files
 from voc_seg_tfrecord.trees.tree import VocTree
 
+_NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
+"""Endings of images that cannot be masks: JPEG, WebP."""
+
 
 def without_masks(
     tree: VocTree, config: VocSegConfig, splits: dict[str, Sequence[str]]
@@ -23,11 +26,11 @@ def without_masks(
 
     Raises:
       ListError: if no image of a split has a mask.
-      LayoutError: if an image would be taken as background whose mask is a JPEG.
+      LayoutError: if masks are JPEGs, or images would be taken as background while the folder of
+        masks has files that may be their masks.
     """
     check_names_match(tree)
-    if config.missing_mask == "background":
-        _check_no_jpegs(tree, itertools.chain(*splits.values()))
+    _check_files(tree, config, itertools.chain(*splits.values()))
     kept: dict[str, Sequence[str]] = {}
     left_out: dict[str, list[str]] = {}
     for name, ids in splits.items():
@@ -36,8 +39,10 @@ def without_masks(
         if out:
             left_out[name] = [image_id for image_id in ids if image_id in out]
     bare = [name for name, ids in kept.items() if not ids]
-    if bare and (config.splits is not None or len(bare) == len(kept)):
-        raise _no_mask(tree, bare[0], splits[bare[0]])
+    # A test list without masks is usual. Training data without masks are a mistake.
+    if bare and (config.splits is not None or len(bare) == len(kept) or "train" in bare):
+        wrong = "train" if "train" in bare else bare[0]
+        raise _no_mask(tree, wrong, splits[wrong])
     return kept, left_out
 
 
@@ -73,24 +78,54 @@ def take_bare(splits: dict[str, Sequence[str]], sources: dict[str, str]) -> list
 
 def _no_mask(tree: VocTree, split: str, ids: Sequence[str]) -> ListError:
     first = tree.images.get(ids[0], ids[0])
+    unused = _unused(tree)
+    if split == "train":
+        advice = "put the masks of the training images where those of the other splits lie"
+    else:
+        advice = (
+            "leave the split out. Only if all its images show nothing but background, take them "
+            "as that: --missing_mask background"
+        )
+    if unused:
+        advice = (
+            f"{len(unused)} files in {tree.layout.masks}, such as {unused[0]}, belong to no image "
+            "by their names. Rename them, or say how they are named with --mask_name"
+        )
     return ListError(
         f"split {split!r} of {tree.root}",
         found=f"no mask for any of its {len(ids)} images, such as {first}",
         expected="at least one image with a mask",
-        remedy="leave the split out. Only if all its images show nothing but background, take "
-        "them as that: --missing_mask background",
+        remedy=advice,
     )
 
 
-def _check_no_jpegs(tree: VocTree, listed: Iterable[str]) -> None:
-    if jpegs := _jpegs(tree, _lacking(tree, listed)):
+def _check_files(tree: VocTree, config: VocSegConfig, listed: Iterable[str]) -> None:
+    """Checks that images without a mask have none, and not one that cannot be used."""
+    lacking = _lacking(tree, listed)
+    jpegs = _jpegs(tree, lacking)
+    if lacking and not tree.masks:
+        jpegs = jpegs or _no_masks_in(tree)
+    elif config.missing_mask != "background":
+        return
+    if jpegs:
         raise LayoutError(
             tree.root / tree.layout.masks / jpegs[0],
-            found="a JPEG where a mask should be"
+            found="a JPEG, or the like, where a mask should be"
             + (f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""),
             expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
-            remedy="export the masks again as PNG, because a JPEG changes the values of pixels. "
-            "With --missing_mask background all of the image would become background",
+            remedy="export the masks again as PNG, because a JPEG changes the values of pixels, "
+            "and so the classes. With --missing_mask background all of an image would become "
+            "background",
+        )
+    unused = _unused(tree)
+    if config.missing_mask == "background" and lacking and 2 * len(unused) >= len(lacking):
+        raise LayoutError(
+            tree.root / tree.layout.masks / unused[0],
+            found=f"the first of {len(unused)} files that belong to no image by their names, while "
+            f"{len(lacking)} images have no mask and would become background",
+            expected="no such files, if these images are background alone",
+            remedy="rename the files, say how they are named with --mask_name, or take them out "
+            "of the folder",
         )
 
 
@@ -99,9 +134,22 @@ def _jpegs(tree: VocTree, lacking: Collection[str]) -> list[str]:
     layout = tree.layout
     if not lacking or (layout.masks, layout.mask_naming) == (layout.images, layout.image_naming):
         return []
-    endings = [ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES]
-    found = index_files(tree.root / layout.masks, endings, layout.mask_naming)
+    found = index_files(tree.root / layout.masks, _NO_MASKS, layout.mask_naming)
     return sorted(name for image_id, name in found.items() if image_id in lacking)
+
+
+def _no_masks_in(tree: VocTree) -> list[str]:
+    """Returns the names of JPEGs and the like in a folder that has nothing but masks."""
+    layout = tree.layout
+    if layout.masks == layout.images:
+        return []
+    return sorted(index_files(tree.root / layout.masks, _NO_MASKS).values())
+
+
+def _unused(tree: VocTree) -> list[str]:
+    """Returns the names of files in the folder of masks that belong to no image."""
+    used = {tree.masks.written(image_id) for image_id in tree.images}
+    return sorted([*(tree.masks[i] for i in tree.masks.keys() - used), *_no_masks_in(tree)])
 
 
 def _lacking(tree: VocTree, listed: Iterable[str]) -> set[str]:

@@ -17,11 +17,11 @@ from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.own_data.class_file import find_class_file
+from voc_seg_tfrecord.own_data.mask_names import pattern_note
 from voc_seg_tfrecord.own_data.missing_masks import elsewhere, take_bare, without_masks
 from voc_seg_tfrecord.own_data.official_lists import official_note
 from voc_seg_tfrecord.own_data.splitting import split_ids
 from voc_seg_tfrecord.own_data.stratifying import POOL, divide
-from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.place import Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -68,12 +68,7 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             remedy="check the path",
         )
     said = config.layout or {}
-    if "images" in said or "masks" in said:
-        roots = discovery.find_roots(folder)
-        tree = VocTree(roots[0] if len(roots) == 1 else folder, Layout(**said))
-    else:
-        found = discovery.find_tree(folder, flat="mask_name" in said)
-        tree = found.with_layout(dataclasses.replace(found.layout, **said))
+    tree = discovery.find_tree(folder, said)
     tree.given = folder
     if "lists" not in said:
         tree = discovery.with_lists(tree)
@@ -110,6 +105,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     splits, left_out = without_masks(tree, config, splits)
     notes += take_bare(splits, sources)
     decision = _decide(tree, config, class_file, splits)
+    notes += [note for note in [pattern_note(tree, config.layout or {})] if note]
     notes += [*decision.notes, *_loops(tree)]
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void

@@ -9,6 +9,18 @@ from voc_seg_tfrecord.trees.ratios import split_of
 _UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 
 
+# How datasets of folders call them; lists of these names keep them.
+_FOLDERS = {"training": "train", "testing": "test"}
+
+
+def by_folder(names: Sequence[str], where: object) -> dict[str, str]:
+    """Returns the splits that folders make, as `by_split` does; `training` makes `train`."""
+    called = {_FOLDERS.get(name.lower(), name): name for name in names}
+    if len(called) < len(names):
+        called = {name: name for name in names}
+    return {split: called[name] for split, name in by_split(list(called), where).items()}
+
+
 def by_split(names: Sequence[str], where: object) -> dict[str, str]:
     """Returns the splits that lists or folders of these names make.
 

@@ -7,9 +7,10 @@ from etils import epath
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
-from voc_seg_tfrecord.errors import ConfigError, ListError
+from voc_seg_tfrecord.errors import ConfigError, LayoutError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.formats.ids import Ids
 from voc_seg_tfrecord.own_data import discovery, split_names
 from voc_seg_tfrecord.own_data.stratifying import POOL
@@ -53,8 +54,10 @@ def split_ids(
         share = f"of {len(tree.images)}{in_groups}, by hash"
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
     else:
-        splits = {name: _read_split(tree, source, notes) for name, source in wanted.items()}
+        splits = {name: _read_split(tree, name, source, notes) for name, source in wanted.items()}
         sources = {name: _file(source) for name, source in wanted.items()}
+        if config.splits is None:
+            notes += _folders_note(tree, splits)
     _check_not_empty(splits, sources, tree)
     if not config.overlap:
         _check_disjoint(splits, sources, tree)
@@ -64,13 +67,10 @@ def split_ids(
 def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     """Returns the splits of a tree that nobody has said anything about, and notes.
 
-    They are the folders that name splits, else the lists, else `train` with all images, as
+    They are the lists, else the folders that name splits, else `train` with all images, as
     labelme's users expect.
     """
     folders = discovery.split_folders(tree)
-    if folders:
-        found = split_names.by_split(folders, tree.root / tree.layout.images)
-        return {split: f"{name}/" for split, name in found.items()}, []
     names = tree.list_names()
     others = [name for name in tree.other_texts() if name not in class_files.NAMES]
     empty = [name for name in names if name != "train" and _is_empty(tree.list_path(name))]
@@ -79,6 +79,8 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     )
     for split, name in lists.items():
         check_split_name(split, tree.list_path(name), ListError)
+    if not lists and folders:
+        return _folder_splits(tree, folders), _no_lists(others)
     if not lists:
         if empty:
             tree.read_ids(empty[0])  # raises
@@ -97,6 +99,43 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     return lists, notes
 
 
+def _folders_note(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> list[str]:
+    """Returns a note if lists make other splits than the folders that are called as splits."""
+    folders = discovery.split_folders(tree)
+    of_folder = split_names.by_folder(folders, tree.root / tree.layout.images)
+    same = all(
+        i.startswith(f"{of_folder.get(split)}/") for split, ids in splits.items() for i in ids
+    )
+    if not folders or (same and sum(map(len, splits.values())) == len(tree.images)):
+        return []
+    choice = ",".join(f"{split}={name}/" for split, name in of_folder.items())
+    return [
+        f"The lists make the splits, and the folders {', '.join(folders)} hold other images. "
+        f"--splits {choice} takes the folders."
+    ]
+
+
+def _folder_splits(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
+    """Returns the folder of each split.
+
+    Raises:
+      LayoutError: if a folder has masks and no images, which would be lost.
+    """
+    lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - set(folders)
+    if lost:
+        first = min(name for name in tree.masks if name.partition("/")[0] in lost)
+        raise LayoutError(
+            tree.root / tree.layout.masks / tree.masks[first],
+            found=f"masks for a split {min(lost)!r}, which has no images. The splits with images "
+            f"are {', '.join(folders)}",
+            expected="images and masks in the folders of a split",
+            remedy="give the folder of its images the same name as in the other splits, or say "
+            "which splits you want, such as --splits " + f"{folders[0]}={folders[0]}/",
+        )
+    found = split_names.by_folder(folders, tree.root / tree.layout.images)
+    return {split: f"{name}/" for split, name in found.items()}
+
+
 def _no_lists(files: Sequence[str]) -> list[str]:
     return [f"{name} has no line that is an id, so it makes no split." for name in files]
 
@@ -111,7 +150,7 @@ def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
         if not isinstance(source, str):
             continue
         if source.endswith("/"):
-            what, there = "folder", (tree.root / tree.layout.images / source).is_dir()
+            what, there = "folder", any(name.startswith(source) for name in tree.images)
             known = [f"{name}/" for name in discovery.split_folders(tree)]
         else:
             what, there = "list", tree.list_path(source).exists()
@@ -126,10 +165,16 @@ def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
             )
 
 
-def _read_split(tree: VocTree, source: str, notes: list[str]) -> Sequence[str]:
+def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Sequence[str]:
     if source.endswith("/"):
-        return Ids(image_id for image_id in tree.images if image_id.startswith(source))
-    ids = tree.read_lines(source)
+        return Ids(i for i in tree.images if i.startswith(source))
+    ids = _with_folders(tree, split, source, tree.read_lines(source))
+    notes += [
+        f"{_file(source)} names masks in {folder}, and they are read from {tree.layout.masks}. "
+        f"--masks {folder} reads the others."
+        for folder in tree.masks_elsewhere(source)
+        if folder
+    ]
     if not ids.repeated:
         return ids
     once = Ids(dict.fromkeys(ids))
@@ -138,6 +183,38 @@ def _read_split(tree: VocTree, source: str, notes: list[str]) -> Sequence[str]:
         "the split once."
     )
     return once
+
+
+def _with_folders(tree: VocTree, split: str, source: str, ids: Ids) -> Ids:
+    """Returns ids of images in sub-folders for lines that name the image alone.
+
+    Of two images of one name in two folders, that in the split's own folder is meant.
+
+    Raises:
+      ListError: if a name may be that of several images.
+    """
+    lost = {i: image_id(i) for i in ids if "/" not in i and i not in tree.images}
+    if not lost or not any("/" in name for name in tree.images):
+        return ids
+    found: dict[str, list[str]] = {name: [] for name in lost.values()}
+    for name in tree.images:
+        if (last := name.rpartition("/")[2]) in found:
+            found[last].append(name)
+    meant: dict[str, str] = {}
+    for line, name in lost.items():
+        own = [
+            i for i in found[name] if split_names.by_folder([i.partition("/")[0]], "").get(split)
+        ]
+        choice = own if len(own) == 1 else found[name]
+        if len(choice) > 1:
+            raise ListError(
+                tree.list_path(source),
+                found=f"{line!r}, which may be {' or '.join(choice[:_SHOWN_IDS])}",
+                expected="lines that name one image each",
+                remedy="write the folder before the name, as in " + choice[0],
+            )
+        meant[line] = choice[0] if choice else line
+    return Ids(meant.get(i, i) for i in ids)
 
 
 def _check_not_empty(
@@ -159,7 +236,7 @@ def _check_disjoint(
     shared = {
         (a, b): both
         for a, b in itertools.combinations(splits, 2)
-        if (both := [image_id for image_id in splits[a] if image_id in splits[b]])
+        if (both := [i for i in splits[a] if i in splits[b]])
     }
     if not shared:
         return

@@ -31,6 +31,7 @@ class Layout:
       image_suffix: what an image's name has between its id and its ending.
       mask_suffix: likewise, such as `_mask` of masks that lie beside their images.
       image_name: pattern of the images' names, such as `image_{id}.jpg`, in place of a suffix.
+        Folders in it are below that of images; one of them may hold `{split}`.
       mask_name: pattern of the masks' names, such as `gt_{id}.png`, in place of a suffix.
       lists: the folder of id lists; empty means the root.
       instances: the folder of instance masks.

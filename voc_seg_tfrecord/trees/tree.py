@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import copy
 import dataclasses
 import functools
+import posixpath
 from typing import Any, Self
 
 from etils import epath
@@ -11,7 +12,7 @@ from etils import epath
 from voc_seg_tfrecord.errors import LayoutError, ListError, SplitError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, parse_ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, listed_masks, parse_ids
 from voc_seg_tfrecord.formats.ids import Ids
 from voc_seg_tfrecord.trees.known import KnownNames
 from voc_seg_tfrecord.trees.layout import (
@@ -120,6 +121,20 @@ class VocTree:
         plain = self.layout.image_naming == ANY and "images" not in vars(self)
         data = File.read(path, ListError).data
         return parse_ids(data, path, self._known, plain=plain, repeats=repeats)
+
+    def masks_elsewhere(self, name: str) -> list[str]:
+        """Returns the folders that a list names for masks, without those that masks are read from.
+
+        Lists may have lines of two paths, an image's and a mask's. They may begin at another
+        root, so only the last folder counts.
+        """
+        path = self.list_path(name)
+        said = {posixpath.dirname(p) for p in listed_masks(File.read(path, ListError).data, path)}
+        read = {
+            posixpath.basename(posixpath.dirname(f"{self.layout.masks}/{m}"))
+            for m in self.masks.values()
+        }
+        return sorted(f for f in map(posixpath.basename, said) if f not in read)
 
     @property
     def _known(self) -> KnownNames:

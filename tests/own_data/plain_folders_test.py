@@ -1,0 +1,334 @@
+"""Folders that have plain names: where images, masks and splits are found, and what is asked."""
+
+import json
+import pathlib
+
+import apache_beam
+import numpy as np
+import pytest
+from support import exports
+from support.building import build, examples, records
+
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.build_from.describe import describe
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.errors import LayoutError, ListError, VocSegError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks.stored import read_samples
+
+NAMES = ["background", "apple", "tree"]
+ONE = [("train", "abc")]
+TWO = [("train", "abc"), ("validation", "de")]
+
+
+def write(root, splits, *patterns):
+    """Writes an image and masks for each id; patterns have one {} for the id."""
+    for (_, ids), (image, *masks) in zip(splits, patterns, strict=True):
+        for image_id in ids:
+            exports.put_image(root, image.format(image_id))
+            for mask in masks:
+                values = exports.write_png(exports.truth(image_id), color=0)
+                exports.put(root, mask.format(image_id), values)
+    return root
+
+
+def plan_of(root, **said):
+    return find_config(root, name="mine", class_names=NAMES, **said)[1]
+
+
+def assert_right(plan, splits):
+    """Checks that each split has its ids, and each id the mask that was drawn for it."""
+    found = {}
+    for split, ids in plan.splits.items():
+        for pair in plan.tree.pairs(split, ids):
+            letter = pathlib.Path(pair.image).stem[-1]
+            mask = read_samples(File.read(pair.mask, VocSegError)).values
+            assert np.array_equal(mask.squeeze(), exports.truth(letter))
+            found.setdefault(split, []).append(letter)
+    assert {split: "".join(ids) for split, ids in found.items()} == dict(splits)
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("images/{}.jpg", "masks/{}.png"),
+        ("img/{}.png", "label/{}.png"),
+        ("Images/{}.JPG", "Labels/{}.PNG"),
+        ("imgs/{}.jpg", "gt/{}.png"),
+        ("JPEGImages/{}.jpg", "annotations/{}.png"),
+        ("images/{}.jpg", "SegmentationClass/{}.png"),
+        ("images/{}.jpg", "segmentation/{}.png"),
+        ("Original/{}.tif", "Ground Truth/{}.tif"),
+        ("img_dir/{}.jpg", "ann_dir/{}.png"),
+        ("images/{}.jpg", "annotations/trimaps/{}.png"),
+        ("images/images/{}.jpg", "masks/masks/{}.png"),
+        ("data/cracks/images/{}.jpg", "data/cracks/masks/{}.png"),
+        ("{}.jpg", "masks/{}.png"),
+        ("{}.jpg", "{}.png"),
+        ("{}.png", "{}_L.png"),
+        ("{}.jpg", "{}-mask.png"),
+        ("0_{}.jpg", "0_{}_label.png"),
+        ("images/frame_{}.jpg", "masks/gt_{}.png"),
+        ("images/{}.jpg", "masks/{}_segmentation.png"),
+    ],
+)
+def test_images_and_masks_are_found_in_plain_folders(tmp_path, image, mask):
+    root = write(tmp_path, ONE, (image, mask))
+    if mask.endswith("tif"):
+        for image_id in "abc":
+            exports.Image.fromarray(exports.truth(image_id)).save(root / mask.format(image_id))
+    assert_right(plan_of(root), ONE)
+
+
+@pytest.mark.parametrize(
+    ("train", "val"),
+    [
+        (("train/images/{}.jpg", "train/masks/{}.png"), ("val/images/{}.jpg", "val/masks/{}.png")),
+        (("Train/img/{}.jpg", "Train/gt/{}.png"), ("valid/img/{}.jpg", "valid/gt/{}.png")),
+        (("images/train/{}.jpg", "masks/train/{}.png"), ("images/val/{}.jpg", "masks/val/{}.png")),
+        (
+            ("img_dir/train/{}.jpg", "ann_dir/train/{}.png"),
+            ("img_dir/val/{}.jpg", "ann_dir/val/{}.png"),
+        ),
+        (
+            ("images/training/{}.jpg", "annotations/training/{}.png"),
+            ("images/validation/{}.jpg", "annotations/validation/{}.png"),
+        ),
+        (("train/{}.png", "trainannot/{}.png"), ("val/{}.png", "valannot/{}.png")),
+        (("train/{}.png", "train_labels/{}_L.png"), ("val/{}.png", "val_labels/{}_L.png")),
+        (
+            ("images_prepped_train/{}.png", "annotations_prepped_train/{}.png"),
+            ("images_prepped_validation/{}.png", "annotations_prepped_validation/{}.png"),
+        ),
+        (("train/{}.jpg", "train/{}.png"), ("val/{}.jpg", "val/{}.png")),
+        (
+            ("train/JPEGImages/{}.jpg", "train/SegmentationClass/{}.png"),
+            ("val/JPEGImages/{}.jpg", "val/SegmentationClass/{}.png"),
+        ),
+    ],
+)
+def test_folders_that_are_called_as_splits_make_splits(tmp_path, train, val):
+    plan = plan_of(write(tmp_path, TWO, train, val))
+    assert_right(plan, TWO)
+    assert plan.sources["train"].endswith("/")
+
+
+def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_path):
+    root = write(
+        tmp_path / "tree",
+        TWO,
+        ("train/{}.png", "trainannot/{}_L.png"),
+        ("val/{}.png", "valannot/{}_L.png"),
+    )
+    words = ["--class_names", ",".join(NAMES), "--data_dir", str(tmp_path / "data")]
+    builder = builder_from_tree(
+        root, name="mine", data_dir=tmp_path / "data", class_names=NAMES, verbose=False
+    )
+    config = VocSegConfig(**json.loads(builder.builder_config.to_json()))
+    again = build(tmp_path / "again", config, root)
+    options = apache_beam.options.pipeline_options.PipelineOptions(
+        flags=["--runner=DirectRunner", "--direct_running_mode=in_memory"]
+    )
+    beams = build(tmp_path / "beam", config, root, beam_options=options)
+    for split in ("train", "validation"):
+        assert records(builder, split) == records(again, split) == records(beams, split)
+    found = examples(builder, "validation")
+    assert (found["val/d.png"]["segmentation_mask"][..., 0] == exports.truth("d")).all()
+    assert cli.main(["verify", "mine", "--source", str(root), *words[2:]]) == 0
+    assert cli.main(["check", str(root), *words[:2]]) == 0
+
+
+def test_two_folders_that_may_be_the_masks_are_asked_about(tmp_path):
+    root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}.png", "labels/{}.png"))
+    with pytest.raises(LayoutError, match=r"say --images images --masks labels") as caught:
+        plan_of(root)
+    assert "--images images --masks masks" in str(caught.value)
+    assert plan_of(root, masks="labels").tree.layout.images == "images"
+    assert plan_of(root, masks="masks").tree.layout.masks == "masks"
+
+
+@pytest.mark.parametrize("where", ["{}.jpg", "images/{}.jpg"])
+def test_two_patterns_of_names_that_may_be_the_masks_are_asked_about(tmp_path, where):
+    folder = "masks/" if "/" in where else ""
+    root = write(tmp_path, ONE, (where, folder + "{}_mask.png", folder + "{}_gt.png"))
+    with pytest.raises(LayoutError, match=r"\{id\}_gt\.png") as caught:
+        plan_of(root)
+    assert "{id}_mask.png" in str(caught.value)
+    assert_right(plan_of(root, mask_name="{id}_mask.png"), ONE)
+
+
+def test_a_pattern_that_was_found_is_told(tmp_path):
+    root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}_seg.png"))
+    config, plan = find_config(root, name="mine", class_names=NAMES)
+    assert "Masks are named {id}_seg where images are named {id}: 3 of 3" in describe(plan, config)
+
+
+def test_png_images_beside_jpegs_are_not_taken_for_masks(tmp_path):
+    root = write(tmp_path, ONE, ("{}.jpg", "{}.png"))
+    exports.put_image(root, "d.png")
+    with pytest.raises(LayoutError, match="no masks"):
+        plan_of(root)
+
+
+def test_photographs_are_not_taken_for_masks(tmp_path):
+    for image_id in "abc":
+        exports.put_image(tmp_path, f"{image_id}.jpg")
+        exports.put_image(tmp_path, f"{image_id}.png")
+    with pytest.raises(VocSegError, match="RGB"):
+        plan_of(tmp_path)
+
+
+def test_a_split_of_masks_whose_images_are_elsewhere_is_not_lost(tmp_path):
+    write(
+        tmp_path,
+        TWO,
+        ("images/train/{}.jpg", "masks/train/{}.png"),
+        ("x/{}.jpg", "masks/val/{}.png"),
+    )
+    with pytest.raises(LayoutError, match="masks for a split 'val', which has no images"):
+        plan_of(tmp_path)
+
+
+def test_splits_with_different_folders_are_refused(tmp_path):
+    write(
+        tmp_path,
+        TWO,
+        ("train/images/{}.jpg", "train/masks/{}.png"),
+        ("val/img/{}.jpg", "val/gt/{}.png"),
+    )
+    with pytest.raises(LayoutError, match=r"splits with different folders.*val has img and gt"):
+        plan_of(tmp_path)
+
+
+def test_test_images_without_masks_make_no_split_but_training_images_do_not_vanish(tmp_path):
+    pair = ("val/images/{}.jpg", "val/masks/{}.png")
+    write(
+        tmp_path / "one",
+        [*TWO, ("test", "f")],
+        ("train/images/{}.jpg", "train/masks/{}.png"),
+        pair,
+        ("test/images/{}.jpg",),
+    )
+    plan = plan_of(tmp_path / "one")
+    assert_right(plan, TWO)
+    assert "test/ has no image with a mask, so it makes no split." in " ".join(plan.notes)
+    write(tmp_path / "two", TWO, ("train/images/{}.jpg",), pair)
+    with pytest.raises(ListError, match="no mask for any of its 3 images") as caught:
+        plan_of(tmp_path / "two")
+    assert "background" not in str(caught.value)
+
+
+def test_folders_of_other_names_make_no_splits(tmp_path):
+    root = write(
+        tmp_path, [("berlin", "ab"), ("bonn", "c")], *(2 * [("images/{}.jpg", "masks/{}.png")])
+    )
+    for folder in ("images", "masks"):
+        (root / folder / "berlin").mkdir()
+        for file in sorted((root / folder).glob("[ab].*")):
+            file.rename(root / folder / "berlin" / file.name)
+    assert_right(plan_of(root), ONE)
+
+
+CAMVID = [("train/{}.png", "trainannot/{}.png"), ("val/{}.png", "valannot/{}.png")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/SegNet/CamVid/{folder}/{id}.png /SegNet/CamVid/{folder}annot/{id}.png",
+        "{folder}/{id}.png {folder}annot/{id}.png",
+        "C:\\data\\{folder}\\{id}.png",
+        "{id}",
+        "{id}.png",
+    ],
+)
+def test_lists_name_images_in_folders_by_the_ends_of_their_paths(tmp_path, line):
+    root = write(tmp_path, TWO, *CAMVID)
+    for folder, ids in (("train", "ab"), ("val", "de")):
+        text = "".join(line.format(folder=folder, id=i) + "\n" for i in ids)
+        exports.put(root, f"{folder}.txt", text)
+    plan = plan_of(root)
+    assert_right(plan, [("train", "ab"), ("validation", "de")])
+    assert "--splits train=train/,validation=val/ takes the folders" in " ".join(plan.notes)
+
+
+def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):
+    root = write(tmp_path, TWO, *CAMVID)
+    exports.put(root, "train.txt", "train/a\ntrain/b\ntrain/c\n")
+    exports.put(root, "val.txt", "val/d\nval/e\n")
+    plan = plan_of(root)
+    assert_right(plan, TWO)
+    assert plan.notes == ()
+
+
+def test_a_name_that_two_folders_have_is_that_of_the_splits_own_folder_or_asked_about(tmp_path):
+    root = write(tmp_path, [("train", "ab"), ("validation", "ab")], *CAMVID)
+    exports.put(root, "train.txt", "a\nb\n")
+    exports.put(root, "val.txt", "a\n")
+    assert plan_of(root).splits == {"train": ["train/a", "train/b"], "validation": ["val/a"]}
+    with pytest.raises(ListError, match="'a', which may be train/a or val/a"):
+        plan_of(root, splits={"mine": "val"})
+
+
+def test_a_list_that_names_masks_in_another_folder_than_they_are_read_from_is_told(tmp_path):
+    root = write(
+        tmp_path,
+        ONE,
+        ("JPEGImages/{}.jpg", "SegmentationClass/{}.png", "SegmentationClassAug/{}.png"),
+    )
+    lines = "".join(f"/JPEGImages/{i}.jpg /SegmentationClassAug/{i}.png\n" for i in "abc")
+    exports.put(root, "train.txt", lines)
+    (note,) = plan_of(root).notes
+    assert "train.txt names masks in SegmentationClassAug" in note
+    assert plan_of(root, masks="SegmentationClassAug").notes == ()
+
+
+def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path):
+    for image_id in "abc":
+        exports.put_image(tmp_path, f"images/{image_id}.jpg")
+        exports.put_image(tmp_path, f"masks/{image_id}_mask.jpg")
+    for said in (
+        {},
+        {"masks": "masks"},
+        {"masks": "masks", "missing_mask": "background"},
+        {"masks": "masks", "mask_name": "{id}_mask.jpg", "missing_mask": "background"},
+        {"images": "images", "masks": "masks", "missing_mask": "background"},
+    ):
+        with pytest.raises(LayoutError, match="JPEG") as caught:
+            plan_of(tmp_path, **said)
+        assert "a_mask.jpg" in str(caught.value)
+        assert "take them as that" not in str(caught.value)
+
+
+def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_path):
+    root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}.png"))
+    for number, city in enumerate(("berlin", "bonn", "ulm", "wien")):
+        exports.put_image(root, f"images/{city}.jpg")
+        exports.put(
+            root, f"masks/drawn_{number}x.png", exports.write_png(exports.truth("a"), color=0)
+        )
+    with pytest.raises(LayoutError, match="first of 4 files that belong to no image"):
+        plan_of(root, missing_mask="background")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("{}.json", '{"version": "5", "shapes": [], "imagePath": "a.jpg"}', "labelme2voc.py"),
+        ("annotations/all.json", '{"images": [], "annotations": []}', "COCO.annToMask"),
+        ("annotations.xml", '<annotations><image id="0" name="a.jpg">', "'CVAT 1.1'"),
+        ("labels/{}.txt", "0 0.1 0.2 0.3 0.4 0.5 0.66\n", "Ultralytics YOLO Segmentation"),
+        ("labels/{}.txt", "0 0.5 0.5 0.1 0.1\n", "masks cannot be made of boxes"),
+        ("Annotations/{}.xml", "<annotation><object><bndbox>", "boxes only"),
+    ],
+)
+def test_annotations_that_are_no_masks_are_named_with_what_makes_masks_of_them(
+    tmp_path, name, text, words
+):
+    for image_id in "abc":
+        exports.put_image(tmp_path, f"images/{image_id}.jpg")
+        exports.put(tmp_path, name.format(image_id), text)
+    with pytest.raises(LayoutError) as caught:
+        plan_of(tmp_path)
+    assert words in str(caught.value)

@@ -1,0 +1,199 @@
+"""Finds images and masks in folders that have plain names: `images` and `masks`, and the like."""
+
+from collections.abc import Iterator, Mapping
+import dataclasses
+import itertools
+import posixpath
+import re
+
+from etils import epath
+
+from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data.mask_names import fits, with_pattern
+from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, Layout
+from voc_seg_tfrecord.trees.listing import entries
+from voc_seg_tfrecord.trees.naming import ID, SPLIT
+from voc_seg_tfrecord.trees.tree import VocTree
+
+# Words in the names of folders that say what they hold, and words that say nothing.
+_IMAGES = re.compile(
+    "images?|imgs?|jpegimages|jpe?gs?|photos?|pictures?|originals?|inputs?|frames?"
+)
+_MASKS = re.compile(
+    "masks?|labels?|annotations?|annots?|anns?|gts?|ground|truth|groundtruths?|segs?"
+    "|segmentations?|segmentationclass|segmentationmasks?"
+)
+_NEUTRAL = re.compile("dir|data|folder|files|pngs?|class|semantic|prepped|set")
+
+# A word for a split in the name of a folder: train, trainannot, val_labels, images_test.
+_SPLIT = re.compile(r"(?i)(|.*[^a-z])(train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?)(.*)")
+# What tools and people put around the name of an image that lies beside its mask.
+_BESIDE = re.compile(
+    r"(?i)(.+?)([ _.-]+(?:masks?|labels?|l|gt|seg|segmentation|annotation|ground_?truth))"
+)
+_ENDINGS = (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt", ".xml", ".json", ".csv")
+
+
+def subfolders(folder: epath.Path) -> list[str]:
+    """Returns the names of the folders in a folder."""
+    return sorted(name for name, is_folder in entries(folder, _ENDINGS) if is_folder)
+
+
+def holds(name: str) -> str:
+    """Returns what a folder of this name holds: `images`, `masks`, or nothing known."""
+    words = [w for w in re.findall("[a-z0-9]+", name.casefold()) if not _NEUTRAL.fullmatch(w)]
+    masks = [word for word in words if _MASKS.fullmatch(word)]
+    if not words or any(word not in masks and not _IMAGES.fullmatch(word) for word in words):
+        return ""
+    return "masks" if masks else "images"
+
+
+def image_folders(root: epath.Path) -> list[str]:
+    """Returns the folders in a folder that are called as one of images is."""
+    return [name for name in subfolders(root) if holds(name) == "images"]
+
+
+def split_word(name: str) -> bool:
+    """Says whether a folder is called as a split is: `train`, `Val`, `testing`."""
+    found = _SPLIT.fullmatch(name)
+    return bool(found and not found[1] and not found[3])
+
+
+def looks_plain(folder: epath.Path) -> bool:
+    """Says whether a folder has folders that are called as those of images and masks are."""
+    return any(tree.images and tree.masks for tree in _candidates(folder, {}))
+
+
+def find(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
+    """Finds the one folder of images in a folder, and the one of masks.
+
+    Args:
+      root: the folder.
+      said: the fields of the layout that the user gave.
+
+    Returns:
+      The tree; None if no folder can be one of masks.
+
+    Raises:
+      LayoutError: if there are several folders that may be the masks, or the images.
+    """
+    found = {t.layout: t for t in _candidates(root, said) if t.masks and t.images}
+    fit = [(tree, count) for tree in found.values() if (count := fits(with_pattern(tree)))]
+    if len(fit) > 1:
+        raise _several(root, fit)
+    if fit:
+        return fit[0][0]
+    # Names that do not match are told when they are compared.
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _candidates(root: epath.Path, said: Mapping[str, str]) -> Iterator[VocTree]:
+    """Yields what the names of folders allow."""
+    names = subfolders(root)
+    images = [said["images"]] if "images" in said else image_folders(root)
+    masks = [said["masks"]] if "masks" in said else [n for n in names if holds(n) == "masks"]
+    for image, mask in itertools.product(images, masks):
+        yield from _at_depth(root, image, mask, said)
+    layouts: list[Layout] = []
+    if not images and _has_image(root):
+        layouts += [Layout(".", ".", mask_name=f"{mask}/{ID}") for mask in masks]
+    families = {(m[1], m[3]) for name in names if (m := _SPLIT.fullmatch(name))}
+    kinds = {family: holds("".join(family)) for family in sorted(families)}
+    pictures = [f for f, kind in kinds.items() if kind == "images" or not any(f)]
+    labels = [family for family, kind in kinds.items() if kind == "masks"]
+    for image, mask in itertools.product(pictures, labels):
+        patterns = [f"{before}{SPLIT}{after}/{ID}" for before, after in (image, mask)]
+        layouts.append(Layout(".", ".", image_name=patterns[0], mask_name=patterns[1]))
+    if not {"images", "masks"} & said.keys():
+        yield from (VocTree(root, dataclasses.replace(layout, **said)) for layout in layouts)
+
+
+def _at_depth(
+    root: epath.Path, image: str, mask: str, said: Mapping[str, str]
+) -> Iterator[VocTree]:
+    """Yields the tree of two folders, or those of what lies in them: `annotations/trimaps`."""
+    patterns = {name: value for name, value in said.items() if name.endswith("_name")}
+    whole = VocTree(root, Layout(image, mask, **patterns))
+    if not fits(with_pattern(whole)):
+        below = [
+            [folder, *(f"{folder}/{n}" for n in subfolders(root / folder) if not split_word(n))]
+            for folder in (image, mask)
+            if (root / folder).is_dir()
+        ]
+        pairs = [pair for pair in itertools.product(*below) if pair != (image, mask)]
+        deeper = [VocTree(root, Layout(*pair, **patterns)) for pair in pairs if len(pair) == 2]
+        fit = [tree for tree in deeper if fits(with_pattern(tree))]
+        if fit:
+            yield from fit
+            return
+    yield whole
+
+
+def _has_image(folder: epath.Path) -> bool:
+    return any(not is_folder for _, is_folder in entries(folder, IMAGE_SUFFIXES))
+
+
+def beside(folder: epath.Path) -> list[Layout]:
+    """Returns how masks are named that lie beside their images in a folder; mostly one way."""
+    images: set[str] = set()
+    masks: set[str] = set()
+    for name, is_folder in entries(folder, IMAGE_SUFFIXES):
+        stem, ending = posixpath.splitext(name)
+        if not is_folder:
+            (masks if ending.lower() == ".png" else images).add(stem)
+    suffixes = {
+        found[2]
+        for stem in masks
+        if (found := _BESIDE.fullmatch(stem)) and (found[1] in images or found[1] in masks)
+    }
+    layouts = [Layout(".", ".", mask_suffix=suffix, lists="") for suffix in sorted(suffixes)]
+    plain = {stem for stem in masks if not _BESIDE.fullmatch(stem)} & images
+    # A PNG without a JPEG of its name is an image, and so are the others then.
+    if plain and masks <= images:
+        layouts.append(Layout(".", ".", mask_name=f"{ID}.png", lists=""))
+    return layouts
+
+
+def in_splits(layout: Layout) -> Layout:
+    """Returns the layout of the folder above folders of splits that all have a layout."""
+    if (layout.images, layout.masks) == (".", ".") and not (
+        layout.image_naming.whole or layout.mask_naming.whole
+    ):
+        return layout
+    patterns = [
+        f"{SPLIT}/{'' if folder == '.' else folder + '/'}{naming}"
+        for folder, naming in (
+            (layout.images, layout.image_naming),
+            (layout.masks, layout.mask_naming),
+        )
+    ]
+    return dataclasses.replace(
+        Layout(".", ".", lists=layout.lists), image_name=patterns[0], mask_name=patterns[1]
+    )
+
+
+def _several(root: epath.Path, trees: list[tuple[VocTree, int]]) -> LayoutError:
+    lines = [
+        f"{where}: masks for {count} of {len(tree.images)} images; say {options}"
+        for tree, count in trees
+        for where, options in [_said(tree.layout)]
+    ]
+    return LayoutError(
+        root,
+        found=f"{len(trees)} ways to read images and masks:"
+        + "".join(f"\n    {line}" for line in lines),
+        expected="one folder of images and one of masks",
+        remedy="choose one of them by the options in its line",
+    )
+
+
+def _said(layout: Layout) -> tuple[str, str]:
+    """Returns a layout in words, and the options that choose it."""
+    if layout.image_name:
+        options = f"--image_name '{layout.image_name}' --mask_name '{layout.mask_name}'"
+        return f"{layout.image_name} and {layout.mask_name}", f"--images . --masks . {options}"
+    if layout.mask_name:
+        return layout.mask_name, f"--images . --masks . --mask_name '{layout.mask_name}'"
+    where = f"{layout.images} and {layout.masks}"
+    return where, f"--images {layout.images} --masks {layout.masks}"
