@@ -277,6 +277,10 @@ CLASS_FILES = {
     "class_names.txt": b"background\ncrack\n",
     "_classes.csv": b"Pixel Value, Class\n0, background\n1, crack\n",
     "dataset_meta.json": b'{"label_map": {"0": "background", "1": "crack"}}',
+    "class_dict.csv": b"name,r,g,b\nbackground,0,0,0\ncrack,128,0,0\n",
+    "label_colors.txt": b"0 0 0\tbackground\n128 0 0\tcrack\n",
+    "labels.txt": b"0: background\n1: crack\n",
+    "classes.json": b'[{"name": "background", "id": 0}, {"name": "crack", "id": 1}]',
 }
 
 

@@ -1,11 +1,11 @@
 import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.decision import Decision
-from voc_seg_tfrecord.masks.rule import index_rule, make_rule
+from voc_seg_tfrecord.masks.rule import MaskRule, index_rule, make_rule
 
 BY_INDEX, BY_COLOR = Decision("index", ""), Decision("color", "")
 FILE = ClassFile(
@@ -79,3 +79,10 @@ def test_vocs_colours_are_renumbered_by_the_names_of_the_class_file():
 def test_a_name_at_another_place_among_other_names_is_refused():
     with pytest.raises(ConfigError, match="2 names: background, rest"):
         make_rule(("background", "rest"), FILE, BY_INDEX, void=VOIDS)
+
+
+def test_a_mask_outside_of_folders_with_numbers_of_their_own_is_refused():
+    rule = MaskRule({0: 0, 1: 1}, folders={"/d/train/": {0: 0, 1: 2}})
+    assert rule.of_mask("/d/train/a.png").values == {0: 0, 1: 2}
+    with pytest.raises(MaskError, match="a mask outside the folders of splits"):
+        rule.of_mask("/d/a.png")

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Color, Entry
@@ -40,11 +40,22 @@ class MaskRule:
     folders: Mapping[str, Mapping[int, int]] = dataclasses.field(default_factory=dict)
 
     def of_mask(self, path: str) -> "MaskRule":
-        """Returns the rule of one mask: that of its folder, where folders differ."""
+        """Returns the rule of one mask: that of its folder, where folders differ.
+
+        Raises:
+          MaskError: if folders differ, and the mask is in none of them.
+        """
+        if not self.folders:
+            return self
         for folder, values in self.folders.items():
             if path.startswith(folder):
                 return dataclasses.replace(self, values=values, folders={})
-        return self
+        raise MaskError(
+            path,
+            found="a mask outside the folders of splits, which number the classes in their own way",
+            expected=f"a mask below one of {', '.join(self.folders)}",
+            remedy="move the mask to its split",
+        )
 
     def mapped(self, class_map: ClassMap) -> "MaskRule":
         """Returns the rule that gives the classes of a map in place of the source's."""
