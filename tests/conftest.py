@@ -2,6 +2,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sys
 
 import pytest
 from support.paths import DUMMY_DATA
@@ -17,6 +18,14 @@ signal.signal(signal.SIGTERM, signal.SIG_DFL)
 def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: one worker per core, four at most, because each takes 1 to 2 GB of memory."""
     return min(4, os.cpu_count() or 1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def browser_of_a_module():
+    """Closes the browser that the tests of a module opened."""
+    yield
+    if "support.browser" in sys.modules:
+        sys.modules["support.browser"].close()
 
 
 @pytest.fixture(scope="session")

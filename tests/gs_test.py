@@ -7,7 +7,7 @@ import sys
 import pytest
 from support.building import build, examples, records
 from support.paths import DUMMY_DATA
-from support.tfds_build import tfds_build
+from support.tfds_build import tfds_build_process
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig, sums
@@ -119,7 +119,7 @@ def test_tfds_builds_a_tree_of_a_bucket_into_the_bucket_and_loads_it(bucket, tmp
     for path in DUMMY_DATA.rglob("*"):
         if path.is_file():
             bucket.write(f"devkit/{path.relative_to(DUMMY_DATA)}", path.read_bytes())
-    tfds_build(
+    tfds_build_process(
         *("--manual_dir", "gs://voc/devkit", "--data_dir", "gs://voc/datasets"),
         *("--config", json.dumps({"name": "own"})),
         **bucket.environment,

@@ -46,6 +46,7 @@ def picture(notebook, cell):
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
 
 
+@pytest.mark.slow
 def test_it_runs_from_the_sample_to_a_picture_of_the_predictions(ran):
     losses = [float(loss) for loss in text(ran, LOSS).split()[1:]]
     assert losses[-1] < losses[0] / 4
@@ -53,6 +54,7 @@ def test_it_runs_from_the_sample_to_a_picture_of_the_predictions(ran):
     assert picture(ran, PREDICTIONS).shape[0] > 300
 
 
+@pytest.mark.slow
 def test_the_committed_notebook_has_these_cells_and_shows_the_same_kinds_of_things(ran, committed):
     assert [c.source for c in committed.cells] == [c.source for c in ran.cells]
     for old, new in zip(committed.cells, ran.cells, strict=True):
@@ -60,10 +62,12 @@ def test_the_committed_notebook_has_these_cells_and_shows_the_same_kinds_of_thin
         assert kinds[0] == kinds[1]
 
 
+@pytest.mark.slow
 def test_the_committed_sheet_is_what_preview_draws_today(ran, committed):
     assert (picture(committed, SHEET) == picture(ran, SHEET)).all()
 
 
+@pytest.mark.slow
 def test_a_cell_shows_one_picture_and_none_twice(ran):
     shown = [o for cell in ran.cells for o in cell.get("outputs", []) if "data" in o]
     assert sum("image/png" in o.data for o in shown) == 2

@@ -6,7 +6,7 @@ import sys
 import pytest
 from support.building import build, records
 from support.paths import DUMMY_DATA
-from support.tfds_build import tfds_build
+from support.tfds_build import tfds_build_process
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig, sums
@@ -137,7 +137,7 @@ def test_another_dataset_in_a_bucket_is_replaced_only_if_that_is_said(endpoint, 
 
 
 def test_a_tree_in_a_bucket_builds_the_same_records(endpoint, tmp_path):
-    tfds_build(
+    tfds_build_process(
         *("--data_dir", tmp_path, "--manual_dir", "s3://voc/devkit"),
         *("--config", json.dumps({"name": "own"})),
         EPATH_USE_TF="false",

@@ -65,11 +65,13 @@ def reported(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checker", ["mypy", pytest.param("pyright", marks=knows_arrays)])
 def test_a_client_that_uses_every_public_name_has_no_error(checker, reported):
     assert reported[checker]["typed_client.py"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_every_mistake_of_a_client_is_reported_and_nothing_else(checker, reported):
     mark = re.compile(rf"# wrong(?: to {checker})?: ")
@@ -97,6 +99,7 @@ def test_the_client_uses_every_public_name():
     assert set(voc_seg_tfrecord._MODULES) == set(MODULES)
 
 
+@pytest.mark.slow
 @knows_arrays
 def test_the_types_of_all_public_names_are_complete(tmp_path):
     command = ("--verifytypes", "voc_seg_tfrecord", "--ignoreexternal", "--outputjson")

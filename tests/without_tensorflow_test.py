@@ -1,5 +1,6 @@
 """What reads a built dataset works where TensorFlow is not installed, so it never loads it."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -14,11 +15,12 @@ import tensorflow as tf
 BEGIN = "from support import no_tensorflow\n"
 
 
-def run(code, *words):
+def run(code, *words, standard_input=""):
     """Runs Python code in a process that cannot import TensorFlow; returns its output."""
     paths = [str(REPOSITORY), str(REPOSITORY / "tests")]
     result = subprocess.run(
         [sys.executable, "-c", BEGIN + code, *map(str, words)],
+        input=standard_input,
         capture_output=True,
         text=True,
         check=False,
@@ -50,32 +52,51 @@ def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
     assert run(code)[0] == "None True\n"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "verify {folder}",
-        "verify {folder} --source {source}",
-        "stats {folder}",
-        "leaks {folder}@train {folder}@validation",
-        "preview {folder} --out {out}/sheet.png --split train[1:]",
-        "preview {folder} --out {out}/sheet.jpg --by_class --seed 1",
-        "report {folder} --out {out}/report.html",
-        "export {folder} --layout voc --out {out}/tree",
-        "export {folder} --layout deeplab --out {out}/records",
-        "export {folder} --layout parquet --out {out}/parquet",
-        "export {folder} --layout coco-panoptic --out {out}/coco",
-        "report {folder} --card {out}/card",
-        "evaluate {folder}@train --predictions {predictions}",
-    ],
-)
-def test_commands_that_read_a_built_dataset_do_not_need_it(folder, predictions, tmp_path, words):
-    words = [
-        word.format(folder=folder, predictions=predictions, out=tmp_path, source=DUMMY_DATA)
-        for word in words.split()
-    ]
-    code = "import sys\nfrom voc_seg_tfrecord.commands import cli\nsys.exit(cli.main(sys.argv[1:]))"
-    output, error = run(code, *words)
-    assert output or words[0] == "export"
+COMMANDS = [
+    "verify {folder}",
+    "verify {folder} --source {source}",
+    "stats {folder}",
+    "leaks {folder}@train {folder}@validation",
+    "preview {folder} --out {out}/sheet.png --split train[1:]",
+    "preview {folder} --out {out}/sheet.jpg --by_class --seed 1",
+    "report {folder} --out {out}/report.html",
+    "export {folder} --layout voc --out {out}/tree",
+    "export {folder} --layout deeplab --out {out}/records",
+    "export {folder} --layout parquet --out {out}/parquet",
+    "export {folder} --layout coco-panoptic --out {out}/coco",
+    "report {folder} --card {out}/card",
+    "evaluate {folder}@train --predictions {predictions}",
+]
+
+RUN = """
+import contextlib, io, json, sys
+from voc_seg_tfrecord.commands import cli
+
+for words in json.load(sys.stdin):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main(words)
+    print(json.dumps([status, out.getvalue(), err.getvalue()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def ran(folder, predictions, tmp_path_factory):
+    """The status, the output and the errors of each command; one process runs them all."""
+    called = []
+    for words in COMMANDS:
+        out = tmp_path_factory.mktemp("out")
+        names = {"folder": folder, "predictions": predictions, "out": out, "source": DUMMY_DATA}
+        called.append([word.format(**names) for word in words.split()])
+    printed, _ = run(RUN, standard_input=json.dumps(called))
+    return dict(zip(COMMANDS, map(json.loads, printed.splitlines()), strict=True))
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_commands_that_read_a_built_dataset_do_not_need_it(ran, words):
+    status, output, error = ran[words]
+    assert status == 0, error
+    assert output or words.startswith("export")
     assert "tensorflow" not in error.lower()
 
 

@@ -6,6 +6,7 @@ import pytest
 from support.paths import REPOSITORY
 
 
+@pytest.mark.slow  # tests/staging has the short form: one process, killed once
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the script forks")
 def test_a_killed_command_leaves_nothing_half_and_the_next_run_is_whole():
     script = REPOSITORY / "tests" / "fuzz" / "kills.py"

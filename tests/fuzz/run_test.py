@@ -24,8 +24,9 @@ SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the script forks")
-def test_no_made_input_is_taken_wrongly_or_raises_a_foreign_error():
-    command = [sys.executable, SCRIPT, *KINDS, "--inputs", "400"]
+@pytest.mark.parametrize("inputs", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_no_made_input_is_taken_wrongly_or_raises_a_foreign_error(inputs):
+    command = [sys.executable, SCRIPT, *KINDS, "--inputs", str(inputs)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("equal") == len(KINDS)  # of each kind some are accepted

@@ -1,5 +1,6 @@
-"""Runs `tfds build voc_seg_tfrecord` in a process of its own, as a user does."""
+"""Runs `tfds build voc_seg_tfrecord`, here or in a process of its own."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -10,10 +11,25 @@ COMMAND = (sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"
 COMMAND += ("voc_seg_tfrecord",)
 
 
-def tfds_build(
+def tfds_build(*words: str | os.PathLike) -> None:
+    """Builds in this process, in the repository's root; saves the 8 s that a new one starts for.
+
+    Args:
+      *words: further arguments of `tfds build`.
+
+    Raises:
+      VocSegError: what the builder raised.
+    """
+    from tensorflow_datasets.scripts.cli import main
+
+    with contextlib.chdir(REPOSITORY):
+        main._parse_flags(["tfds", *COMMAND[-2:], *map(str, words)]).execute()
+
+
+def tfds_build_process(
     *words: str | os.PathLike, check: bool = True, **environment: str
 ) -> subprocess.CompletedProcess:
-    """Builds, in the repository's root.
+    """Builds in a process of its own, as a user does, in the repository's root.
 
     Args:
       *words: further arguments of `tfds build`.
