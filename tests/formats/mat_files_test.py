@@ -176,7 +176,7 @@ def output(rest):
 def test_a_child_ends_with_its_process_even_if_that_is_killed():
     (child,) = output("print(pid(), flush=True); os.kill(os.getpid(), signal.SIGKILL)")
     status = pathlib.Path("/proc", child, "cmdline")
-    for _ in range(100):
+    for _ in range(600):  # it ends as soon as the machine lets it
         if not status.exists() or not status.read_bytes():
             return
         time.sleep(0.1)
