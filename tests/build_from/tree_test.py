@@ -136,12 +136,12 @@ def test_a_listed_image_without_a_mask_may_be_background(export, tmp_path):
     assert list(example["labels"]) == []
 
 
-def test_a_foreground_of_255_is_refused_until_it_is_said(tmp_path):
+def test_a_foreground_of_255_beside_a_third_class_is_refused_until_it_is_said(tmp_path):
     root = tmp_path / "tree"
     exports.put_image(root, "JPEGImages/a.jpg")
     mask = np.where(exports.truth("a") > 0, 255, 0)
     exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
-    said = {"class_names": ["background", "crack"], "data_dir": tmp_path / "data"}
+    said = {"class_names": ["background", "crack", "dust"], "data_dir": tmp_path / "data"}
     with pytest.raises(VocSegError, match="may be void or a foreground class"):
         builder_from_tree(root, name="crack", **said)
     builder = builder_from_tree(root, name="crack", values={0: 0, 255: 1}, **said)

@@ -88,7 +88,7 @@ def test_a_root_that_is_not_there_is_a_wrong_call(tmp_path, capsys):
 def put_binary_masks(root):
     for path in (root / "SegmentationClass").rglob("*.png"):
         path.write_bytes(exports.write_png(exports.truth(path.stem) % 2 * 255, color=0))
-    (root / "labelmap.txt").write_text("background:::\ncrack:::\n")
+    (root / "labelmap.txt").write_text("background:::\ncrack:::\ndust:::\n")
 
 
 # What is wrong with a tree, and not with the call.

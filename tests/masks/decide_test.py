@@ -1,3 +1,4 @@
+import dataclasses
 import io
 
 from etils import epath
@@ -8,12 +9,13 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.masks.decide import decide as decide_from
 from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.survey import survey
+from voc_seg_tfrecord.masks.used import Survey
 
 RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
 WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))
@@ -47,14 +49,14 @@ OUT_OF_RANGE = palette([[0, 1]], BLACK, tuple(voc_palette()[200]))
 
 @pytest.fixture
 def decide(tmp_path):
-    def of(masks, class_file=None, forced=None, names=VOC_CLASSES):
+    def of(masks, class_file=None, forced=None, names=VOC_CLASSES, void=DEFAULT_VOID):
         paths = []
         for number, data in enumerate(masks):
             paths.append(epath.Path(tmp_path / f"{number}.png"))
             paths[-1].write_bytes(data)
-        colored = class_file is not None and class_file.colored
-        found = survey(paths, all_colors=colored)
-        return decide_from(Question(found, names, class_file), forced)
+        question = Question(Survey(), names, class_file, void)
+        found = survey(paths, all_colors=question.needs_colors)
+        return decide_from(dataclasses.replace(question, found=found), forced)
 
     return of
 
@@ -109,7 +111,6 @@ def test_the_first_rule_that_fits_all_masks_decides(decide, masks, class_file, b
         ([TWICE], "indices 1 and 2 have the same colour 9,9,9"),
         ([OWN_ORDER_VOID], "index 1 with colour 0,64,128 is tvmonitor by colour and aeroplane by"),
         ([rgb((0, 0, 0), (1, 2, 3))], "an RGB mask with colours whose class nobody said"),
-        ([rgb((0, 0, 0), (1, 1, 1))], "an RGB mask in which red, green and blue are equal"),
         ([rgb((0, 0, 0), (128, 128, 128))], "Say --masks_by index if red is the class"),
         (
             [palette([[0, 1]], BLACK, (9, 9, 9)), *2 * [palette([[0, 1]], BLACK, (8, 8, 8))]],
@@ -225,10 +226,104 @@ def test_a_palette_at_random_for_each_mask_leaves_the_values(decide):
     assert decide([one, other]).reason == "a private palette"
 
 
-def test_vocs_palette_with_vocs_names_in_disorder_gives_a_note(decide):
-    decision = decide([VOC], names=VOC_CLASSES[::-1])
+SUBSET = ("background", "aeroplane", "bird", "cat")
+
+
+def voc(*values):
+    return write_png(np.array([values]), palette=voc_palette())
+
+
+@pytest.mark.parametrize("masks", [[voc(0, 1, 3)], [voc(0, 3), voc(0, 1, 255)]])
+def test_vocs_palette_with_vocs_names_at_other_numbers_is_asked_about(decide, masks):
+    with pytest.raises(MaskError, match="is bird in VOC, and cat in the order of your names") as e:
+        decide(masks, names=SUBSET)
+    assert "--masks_by color" in e.value.remedy
+    assert "--masks_by index" in e.value.remedy
+    assert decide(masks, names=SUBSET, forced="index").by == "index"
+    assert decide(masks, names=SUBSET, forced="color").voc_names
+    with pytest.raises(
+        MaskError, match="index 0 with colour 0,0,0 is background in VOC, and tvmon"
+    ):
+        decide(masks, names=VOC_CLASSES[::-1])
+
+
+def test_rgb_masks_with_vocs_names_at_other_numbers_are_asked_about(decide):
+    colors = [tuple(voc_palette()[n].tolist()) for n in (0, 1, 3)]
+    with pytest.raises(MaskError, match="colour 128,128,0 is bird in VOC, and cat") as caught:
+        decide([rgb(*colors)], names=SUBSET)
+    assert "labelmap.txt" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "by"),
+    [
+        ((0, 1, 2, 3), SUBSET, "index"),  # VOC's 2 is none of the names
+        ((0, 1, 3, 8), SUBSET, "color"),  # there is no class 8
+        ((0, 1, 255), SUBSET, "index"),  # both readings say the same
+        ((0, 1), ("background", "person"), "index"),
+        ((0, 15), ("background", "person"), "color"),
+        ((0, 2, 15), ("background", "bicycle", "person"), "color"),
+        ((0, 1), ("void", "background", "aeroplane"), "color"),  # else no aeroplane
+    ],
+)
+def test_the_reading_wins_that_gives_each_colour_a_class(decide, values, names, by):
+    decision = decide([voc(*values)], names=names)
+    assert (decision.by, decision.voc_names) == (by, by == "color")
+    if by == "color":
+        assert "--masks_by index" in decision.notes[0]
+        rgb_masks = [rgb(*(tuple(voc_palette()[n].tolist()) for n in values))]
+        assert decide(rgb_masks, names=names).voc_names
+
+
+def test_moved_colours_that_say_the_same_as_values_need_no_question(decide):
+    decision = decide([MOVED], names=("background", "person", "void"), void=(255, "void", BORDER))
     assert decision.by == "index"
-    assert "--masks_by color" in decision.notes[0]
+
+
+GREYS = ClassFile(
+    "labelmap.txt", (Entry(0, "b", (2,) * 3), Entry(1, "bg", BLACK), Entry(2, "a", (1,) * 3))
+)
+
+
+def test_greys_of_a_class_file_are_colours_of_greyscale_masks(decide):
+    decision = decide([GREY], GREYS)
+    assert decision.grey_is_color
+    assert "grey value 2 is b by colour and a by value" in decision.notes[0]
+    assert decide([write_png(np.array([[0, 1, 2, 255]]), color=0)], GREYS).grey_is_color
+    assert decide([write_png(np.array([[0, 3]]), color=0)], GREYS).by == "index"
+
+
+TWO = ("background", "crack")
+BINARY_RAMP = palette([[0, 255]], *((i, i, i) for i in range(256)))
+
+
+@pytest.mark.parametrize("masks", [[BINARY], [BINARY_RAMP], [rgb(BLACK, (255,) * 3)], [BINARY] * 2])
+@pytest.mark.parametrize("forced", [None, "index"])
+def test_255_is_the_second_of_two_classes_if_nothing_else_is_used(decide, masks, forced):
+    decision = decide(masks, names=TWO, forced=forced)
+    assert decision.high_is_1
+    assert "255 is crack. If 255 is void, say --void 255" in decision.notes[-1]
+    assert not decide(masks, names=TWO, void=(255,), forced=forced).high_is_1
+
+
+@pytest.mark.parametrize("names", [(*TWO, "wall"), (*TWO, "void"), ("void", *TWO)])
+def test_255_is_asked_about_if_there_are_not_just_two_classes(decide, names):
+    with pytest.raises(MaskError, match="only the values 0 and 255"):
+        decide([BINARY], names=names)
+
+
+def test_255_is_asked_about_beside_masks_that_use_the_value_1(decide):
+    with pytest.raises(MaskError, match="only the values 0 and 255"):
+        decide([BINARY, write_png(np.array([[0, 1]]), color=0)], names=TWO)
+
+
+def test_rgb_masks_with_equal_channels_that_fit_the_names_hold_values(decide):
+    for masks in ([rgb(BLACK, (1,) * 3)], [rgb(BLACK, (2,) * 3), GREY], [GREY, voc(0, 1)]):
+        assert decide([*masks, rgb(BLACK, (1,) * 3)]).rgb_values
+    decision = decide([rgb(BLACK, (1,) * 3)])
+    assert (decision.by, decision.reason) == ("index", "red, green and blue equal")
+    assert "red is the class" in decision.notes[0]
+    assert decide([rgb(BLACK, (1,) * 3)], RED_ONE).rgb_values
 
 
 def test_a_private_palette_warns(decide):

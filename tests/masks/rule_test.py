@@ -66,7 +66,8 @@ VOC_COLORS = Decision("color", "", voc_colors=True)
 
 def test_vocs_colours_mean_vocs_classes_by_name_in_any_order():
     names = VOC_CLASSES[::-1]
-    rule = make_rule(names, None, VOC_COLORS, void=VOIDS)
+    by_name = Decision("color", "", voc_colors=True, voc_names=True)
+    rule = make_rule(names, None, by_name, void=VOIDS)
     assert [names[rule.colors[tuple(c)]] for c in voc_palette()[:21].tolist()] == [*VOC_CLASSES]
 
 

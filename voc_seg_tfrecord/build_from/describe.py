@@ -13,13 +13,14 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     """Returns what was found and decided, one fact per line."""
     tree, layout = plan.tree, plan.tree.layout
     source = f"from {plan.class_file.source}" if plan.class_file else "as given"
+    names = config.named_classes
     lines = {
         "tree": str(tree.root),
         "images": f"{len(tree.images)} in {_folder(layout.images, layout.image_naming)}",
         "masks": f"{len(tree.masks)} in {_folder(layout.masks, layout.mask_naming)}, "
         f"by {_by(plan)}",
-        "classes": f"{len(config.class_names)} {source}: {_numbered(config.class_names)}",
-        **({"mapped to": config.class_map.describe()} if config.class_map else {}),
+        "classes": f"{len(names)} {source}: {_numbered(names)}",
+        **({"mapped to": config.class_map.describe()} if config.map_classes else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",
     }
     if config.instance_mask or config.objects:

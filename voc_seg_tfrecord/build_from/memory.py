@@ -112,7 +112,7 @@ def from_arrays(
         pool = {item.id: item for item in items}
         shared = assign(pool, splits, seed)
         found = {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
-    spec = config.example_spec(index_rule(len(class_names)))
+    spec = config.example_spec(index_rule(len(config.class_names)))
     return build_source(Source(found, spec), config, data_dir=data_dir, **options)
 
 

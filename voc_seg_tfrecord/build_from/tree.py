@@ -13,11 +13,15 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.labels import VOID, background_index
 from voc_seg_tfrecord.masks.notes import labelmap
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS
 from voc_seg_tfrecord.own_data.class_file import find_class_file
-from voc_seg_tfrecord.own_data.class_order import background_to_front
+from voc_seg_tfrecord.own_data.class_order import (
+    background_to_front,
+    names_from_file,
+    with_void_named,
+)
 from voc_seg_tfrecord.own_data.official_lists import official_note
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.own_data.seen_values import seen_values
@@ -107,7 +111,10 @@ def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegCon
     check_name(name)
     tree, config = find_config_of(root, name=name, **options)
     plan = make_plan(tree, config)
-    if config.values is None:
+    if plan.decision.high_is_1:
+        values = {value: plan.rule.values[value] for value in (0, VOID)}
+        config = dataclasses.replace(config, values=values, masks_by=None)
+    elif config.values is None:
         config = dataclasses.replace(config, masks_by=plan.decision.by)
     return config, plan
 
@@ -161,8 +168,12 @@ def find_config_of(
     tree = open_tree(epath.Path(root).expanduser(), config)
     if not class_names:
         class_file = _class_file(tree, config)
-        fields["class_names"] = class_file.class_names(config.void)
+        fields["class_names"] = names_from_file(class_file, config)
         background = background or _said_in(class_file, fields["class_names"])
+    elif "void" in fields:
+        words = [word for word in config.void if isinstance(word, str)]
+        class_file, _ = find_class_file(tree, dataclasses.replace(config, void=words))
+        fields["void"] = with_void_named(config, class_file).void
     config = VocSegConfig(name=name, missing_mask=missing_mask, background=background, **fields)
     if background_first:
         config = background_to_front(tree, config, own_names=bool(class_names))

@@ -1,6 +1,7 @@
 """The arguments of `build` and `check` that tell about a tree."""
 
 import argparse
+import shlex
 from typing import Any, get_args
 
 from voc_seg_tfrecord.commands import arguments
@@ -58,7 +59,8 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
     classes.add_argument(
         "--void",
         help="values, names (in any spelling) or colours that mean void, separated by blanks, "
-        "such as '255 ignore 224,224,192'",
+        "such as '255 unlabelled 224,224,192'; a name that holds a blank stands in double quotes; "
+        "default: 255, void, ignore, ignored, __ignore__ and 224,224,192",
     )
     classes.add_argument(
         "--missing_mask",
@@ -158,7 +160,7 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         values = arguments.pairs("--values", args.values, _integer)
         said["values"] = {_integer("--values", value): index for value, index in values.items()}
     if args.void:
-        said["void"] = [_void(word) for word in args.void.split()]
+        said["void"] = [_void(word) for word in _words(args.void)]
     if args.splits:
         said["splits"] = arguments.pairs("--splits", args.splits, _source)
     return said
@@ -176,6 +178,15 @@ def _source(_: str, text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise ConfigError(
+            "--void", found=repr(text), expected=f"words, and no {str(error).lower()}"
+        ) from None
 
 
 def _void(word: str) -> int | str | tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.facts.releases import RELEASES
+from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.labels import VOID, background_index, unprintable
 from voc_seg_tfrecord.masks.decision import By
@@ -53,6 +54,8 @@ def check(config: VocSegConfig) -> None:
     """
     _check_release(config)
     _check_names(config)
+    _check_release_classes(config)
+    _check_void(config)
     _check_map(config)
     _check_background(config)
     for field, choices in _CHOICES.items():
@@ -72,6 +75,53 @@ def _check_release(config: VocSegConfig) -> None:
         raise error("strict", True, "a release whose lists can be checked")
     if config.strict and config.splits is not None:
         raise error("splits", config.splits, "no splits: those of a release are fixed")
+
+
+def _check_release_classes(config: VocSegConfig) -> None:
+    """Checks that no option says of a release's masks what the release itself says."""
+    official = config.official
+    if official is None or not official.masks:
+        return
+    for field in ("masks_by", "values", "void", "missing_mask"):
+        value = getattr(config, field)
+        if value != getattr(type(config), field):
+            raise error(field, value, f"no such option, as the masks of {official.name} are known")
+    places = {name: index for index, name in enumerate(official.class_names)}
+    wrong = [n for i, n in enumerate(config.class_names) if places.get(n, i) != i]
+    if wrong or len(config.class_names) != len(places):
+        raise ConfigError(
+            "option class_names",
+            found=f"{wrong[0]!r} at another place than in {official.name}"
+            if wrong
+            else f"{len(config.class_names)} names for {official.name}",
+            expected=f"the {len(places)} classes of {official.name} in their order, or as many "
+            "names of your own",
+            remedy="leave class_names out, and choose classes with map_classes",
+        )
+
+
+def _check_void(config: VocSegConfig) -> None:
+    """Checks that void and other options do not contradict each other."""
+    if config.task == "segmentation" and not config.named_classes:
+        raise error("class_names", list(config.class_names), "a class that is not void")
+    if config.background in config.void_names:
+        raise error("background", config.background, "a class whose name does not mean void")
+    if config.values is None:
+        return
+    if config.masks_by == "color":
+        raise error("masks_by", "color", "index, or nothing, beside the option values")
+    if tuple(config.void) == DEFAULT_VOID:
+        return  # values may make 255 a class
+    for value, index in config.values.items():
+        classes = {config.class_names.index(name) for name in config.named_classes}
+        if value in config.void and index in classes:
+            raise ConfigError(
+                "option void",
+                found=f"the value {value}, which the option values gives to "
+                f"{config.class_names[index]!r}",
+                expected=f"values that are a class, or void ({value}={VOID}), and not both",
+                remedy="leave the value out of one of the two options",
+            )
 
 
 def _check_names(config: VocSegConfig) -> None:
@@ -112,7 +162,7 @@ def _check_map(config: VocSegConfig) -> None:
 
 
 def _check_background(config: VocSegConfig) -> None:
-    known = dict.fromkeys((*config.class_names, *config.built_class_names))
+    known = dict.fromkeys((*config.named_classes, *config.built_class_names))
     if config.background and config.background not in known:
         raise error("background", config.background, f"one of {_some(tuple(known))}", known)
     fill = background_index(config.class_names, config.background)

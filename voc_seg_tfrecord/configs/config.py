@@ -13,9 +13,9 @@ from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, M
 from voc_seg_tfrecord.examples.grid import QUALITY, TileFormat, Tiling
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES
+from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, is_void_name
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
+from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.masks import class_map
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.decision import By
@@ -36,7 +36,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
       strict: whether the id lists must be the release's official ones. Only a config with a
         release can be strict; `False` builds a part of it.
       class_names: class names in mask order, background among them. Defaults to those of the
-        release, and to VOC's 21 for own data.
+        release, and to VOC's 21 for own data. A name that means void (`void` below) is no class
+        of the dataset: its pixels are 255, and the classes after it move up.
       background: name of the class that is background, needed only if it is not called
         background or bg, in any spelling.
       map_classes: rules that merge, drop and reorder classes: `car,bus=vehicle; tree=void;
@@ -54,9 +55,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
         `layout.Layout`.
       masks_by: read classes from values (`index`) or colours (`color`); detected by default,
         see `masks.decide`.
-      values: class index by mask value, where it is not the value itself.
+      values: class index by mask value, where it is not the value itself. It counts
+        `class_names` as they are given here.
       void: values, names (in any spelling) and colours that mean void. Defaults to 255 and
-        what tools write.
+        what tools write. The name of each class that is void has to be among them.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
@@ -111,7 +113,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     # Class index by mask value, where it is not the value itself. JSON has only text as keys.
     values: Mapping[int | str, int] | None = None
     # Values, names and colours that mean void.
-    void: Sequence[int | str | Sequence[int]] = (VOID, *VOID_NAMES, VOID_COLOR)
+    void: Sequence[int | str | Sequence[int]] = DEFAULT_VOID
     # What to do about a listed image without a mask: error, leave it out, or background.
     missing_mask: MissingMask = "error"
     # What to do about a listed id without an image.
@@ -177,11 +179,22 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @functools.cached_property
     def class_map(self) -> ClassMap | None:
         """What becomes of each class; None where each stays."""
-        if not self.map_classes:
-            return None
-        return class_map.parse(
-            self.map_classes, self.class_names, background=self.background, void=self.void
-        )
+        said = {"background": self.background, "void": self.void}
+        if self.map_classes:
+            return class_map.parse(self.map_classes, self.class_names, **said)
+        return class_map.without_void(self.class_names, **said) if self.void_names else None
+
+    @property
+    def void_names(self) -> tuple[str, ...]:
+        """The names among `class_names` that mean void."""
+        if self.task != "segmentation":
+            return ()
+        return tuple(name for name in self.class_names if is_void_name(name, self.void))
+
+    @property
+    def named_classes(self) -> tuple[str, ...]:
+        """The classes of the masks: `class_names` without names that mean void."""
+        return tuple(name for name in self.class_names if name not in self.void_names)
 
     @functools.cached_property
     def grouping(self) -> Grouping | None:

@@ -29,6 +29,9 @@ VOID_NAMES = ("__ignore__", "void", "ignored", "ignore")
 VOID_COLOR: Color = (224, 224, 192)
 """VOC's colour of void, which Supervisely and datumaro write too."""
 
+DEFAULT_VOID: tuple[int | str | Color, ...] = (VOID, *VOID_NAMES, VOID_COLOR)
+"""What means void unless the user says otherwise."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ClassFile:
@@ -63,12 +66,13 @@ class ClassFile:
 
 
 def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
-    """Says whether an entry is among the values, names and colours that mean void.
+    """Says whether an entry is among the values, names and colours that mean void."""
+    return is_void_name(entry.name, void) or entry.color in void or entry.value in void
 
-    The spelling of names in upper and lower case does not matter.
-    """
-    names = {word.casefold() for word in void if isinstance(word, str)}
-    return entry.name.casefold() in names or entry.color in void or entry.value in void
+
+def is_void_name(name: str, void: Collection[int | str | Color]) -> bool:
+    """Says whether a name means void; upper and lower case do not matter."""
+    return name.casefold() in {word.casefold() for word in void if isinstance(word, str)}
 
 
 def read_all(

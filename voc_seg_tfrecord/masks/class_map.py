@@ -7,6 +7,7 @@ looked at twice, and every mask is the source's mask put through one table of 25
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 
+from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.labels import VOID, background_index, plain
 from voc_seg_tfrecord.masks.class_rules import listed, read_rules, rule_error
 
@@ -18,7 +19,7 @@ class ClassMap:
     """What becomes of each class of the masks.
 
     Attributes:
-      source_names: the classes of the masks, in mask order.
+      source_names: the classes of the masks, in mask order, names that mean void among them.
       class_names: the classes that the dataset has, in order: background first, then as the
         rules name them.
       table: by source class, its new index, or 255 where it becomes void.
@@ -61,6 +62,15 @@ class ClassMap:
         return "; ".join(parts)
 
 
+def without_void(
+    source_names: Sequence[str], *, background: str = "", void: Collection[object] = ()
+) -> ClassMap:
+    """Returns the map in which names that mean void are no classes, and the others stay."""
+    new_of = {name: None if is_void_name(name, void) else name for name in source_names}
+    class_names = tuple(name for name in source_names if new_of[name] is not None)
+    return _class_map(tuple(source_names), class_names, new_of, background, class_names)
+
+
 def parse(
     text: str,
     source_names: Sequence[str],
@@ -72,7 +82,8 @@ def parse(
 
     Rules are separated by `;`. Each has classes of the masks, separated by commas, then `=` and
     the new class. `*` is every class that no rule names, and `*=*` keeps each of them. The new
-    class `void`, or a name that means void, is void. A name that holds a comma, a semicolon, `=`
+    class `void`, or a name that means void, is void. A class of the masks whose name means void
+    is void without a rule, and `*` does not cover it. A name that holds a comma, a semicolon, `=`
     or `*` stands in double quotes.
 
     Args:
@@ -85,18 +96,26 @@ def parse(
       The map.
 
     Raises:
-      ConfigError: if a class is unknown, mapped twice or not at all; if a new name belongs to a
+      ConfigError: if a class is unknown, mapped twice or not at all; if a name that means void
+        is mapped to something else; if a new name belongs to a
         class that becomes something else, or differs from another only in its spelling; or if
         no class is left.
     """
     voids = {_VOID, *(word.casefold() for word in void if isinstance(word, str))}
-    new_of: dict[str, str | None] = {}
+    nothing = [name for name in source_names if is_void_name(name, void)]
+    new_of: dict[str, str | None] = dict.fromkeys(nothing)
     order: list[str] = []
-    for sources, target in read_rules(text, source_names):
+    for sources, target in read_rules(text, source_names, nothing):
         if target is not None and target.casefold() in voids:
             _check_void(sources, target, source_names)
             new_of |= dict.fromkeys(sources)
             continue
+        if contradicted := [name for name in sources if name in nothing]:
+            raise rule_error(
+                f"the new class {target!r} for {contradicted[0]!r}, which means void",
+                f"void for {contradicted[0]!r}",
+                "change map_classes, or say with --void what means void",
+            )
         for source in sources:
             new_of[source] = source if target is None else target
         order += [target] if target is not None else sources
@@ -104,7 +123,8 @@ def parse(
     class_names = _ordered(list(dict.fromkeys(order)), new_of, background)
     if not class_names:
         raise rule_error("a map that leaves no class", "at least one class that is not void")
-    return _class_map(tuple(source_names), class_names, new_of, background)
+    kept = [name for name in source_names if name not in nothing]
+    return _class_map(tuple(source_names), class_names, new_of, background, kept)
 
 
 def _class_map(
@@ -112,19 +132,21 @@ def _class_map(
     class_names: tuple[str, ...],
     new_of: Mapping[str, str | None],
     background: str,
+    kept: Sequence[str],
 ) -> ClassMap:
+    """Returns the map; `kept` are the classes of the masks whose names do not mean void."""
     index = {None: VOID, **{name: i for i, name in enumerate(class_names)}}
     table = tuple(index[new_of[name]] for name in source_names)
     new = background_index(class_names, _new_background(class_names, new_of, background))
     # If the user named the new background alone, its name decides, not that of an old one.
     told = background and background not in source_names
-    old = None if told else background_index(source_names, background)
+    old = None if told else background_index(kept, background)
     return ClassMap(
         source_names,
         class_names,
         table,
         "" if new is None else class_names[new],
-        new if old is None else table[old],
+        new if old is None else table[source_names.index(kept[old])],
     )
 
 

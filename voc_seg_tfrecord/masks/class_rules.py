@@ -24,20 +24,24 @@ Rule = tuple[list[str], str | None]
 """Names of classes and their new class; None keeps each."""
 
 
-def read_rules(text: str, source_names: Sequence[str]) -> list[Rule]:
+def read_rules(
+    text: str, source_names: Sequence[str], void_names: Sequence[str] = ()
+) -> list[Rule]:
     """Reads rules; `class_map.parse` says how they are written.
 
     Args:
       text: the rules.
       source_names: the classes of the masks, in mask order.
+      void_names: those of them that are void if no rule names them.
 
     Returns:
-      The rules in their order, with `*` written out. Together they name each class once.
+      The rules in their order, with `*` written out. Together they name each class once, except
+      those that are void anyway.
 
     Raises:
       ConfigError: if the text is no rules, or if a class is unknown, mapped twice or not at all.
     """
-    return _with_rest(_rules(text), source_names)
+    return _with_rest(_rules(text), source_names, void_names)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -52,7 +56,9 @@ def rule_error(found: str, expected: str, remedy: str = "change map_classes") ->
 
 
 def _with_rest(
-    rules: list[tuple[list[str | None], str | None]], source_names: Sequence[str]
+    rules: list[tuple[list[str | None], str | None]],
+    source_names: Sequence[str],
+    void_names: Sequence[str],
 ) -> list[Rule]:
     """Returns the rules with `*` written out, each class named once."""
     said = [name for sources, _ in rules for name in sources if name is not None]
@@ -65,7 +71,7 @@ def _with_rest(
             raise rule_error(f"{name!r}, which is no class{hint}", f"some of {shown}")
         if said.count(name) > 1:
             raise rule_error(f"the class {name!r} in two places", "each class once")
-    rest = [name for name in source_names if name not in said]
+    rest = [name for name in source_names if name not in said and name not in void_names]
     stars = [target for sources, target in rules if None in sources]
     if len(stars) > 1:
         raise rule_error("* in two places", "* once")

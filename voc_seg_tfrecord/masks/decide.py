@@ -8,12 +8,15 @@ it wrong (`evidence`), and where that is found the set is refused and the user i
 1. The user said `index` or `color`.
 2. A class file gives a colour to every class, and the masks use these colours: colours. It is
    wrong if a palette holds a used colour twice, unless values give the same classes. A note shows
-   both readings if values could be classes too, and would be other ones.
+   both readings if values could be classes too, and would be other ones. A grey value v is the
+   colour (v, v, v) if the file has all these colours.
 3. RGB masks use colours of VOC's palette, and there is no class file with colours: colours. It is
-   wrong if all these colours are grey, because they may be values. A few RGB masks among many
-   others decide nothing; the gate refuses them by name.
+   wrong if all these colours are grey. Then they are values if all of them are classes or void,
+   with a note, and refused otherwise. A few RGB masks among many others decide nothing; the gate
+   refuses them by name.
 4. Each palette entry in use has VOC's colour or the grey of its index, or masks are greyscale:
-   values.
+   values. It is wrong if the names are VOC's at other numbers than VOC's: then the reading wins
+   that gives each colour in use a class, or else that uses all classes, or else the user is asked.
 5. All colours in use are VOC's, some at other indices: colours, with a note that shows what each
    index becomes. See `voc_colors` for what would be wrong.
 6. Otherwise the palette is the tool's own: values, with a note. It is wrong if black is not at 0,
@@ -21,7 +24,8 @@ it wrong (`evidence`), and where that is found the set is refused and the user i
    come back in other masks.
 
 Where values decide, 255 is void. That is wrong if the masks that hold only 0 and 255 are more
-than the masks that show 255 to be void: then 255 may be a foreground class.
+than the masks that show 255 to be void: then 255 may be a foreground class. It is one, with a
+note, if there are two classes and no mask holds anything else. What the user said is void is void.
 
 The rules gave the right answer for the files of every known tool, and for 12,031 masks of VOC
 and SBD. `survey` collects what they judge.
@@ -35,7 +39,7 @@ from voc_seg_tfrecord.masks.colors import void_colors
 from voc_seg_tfrecord.masks.decision import AS_SAID, By, Decision
 from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS
-from voc_seg_tfrecord.masks.voc_colors import by_voc_colors, noted, order_note
+from voc_seg_tfrecord.masks.voc_colors import by_voc_colors, noted
 
 
 def decide(question: Question, forced: By | None = None) -> Decision:
@@ -55,9 +59,10 @@ def decide(question: Question, forced: By | None = None) -> Decision:
       MaskError: if neither values nor colours are safe.
     """
     if forced == "index":
-        return AS_SAID
+        return _high_is_1(question, AS_SAID) or AS_SAID
     by_color = _by_color(question)
     if forced == "color":
+        _check_void_values(question)
         return dataclasses.replace(by_color, reason=f"as you said, {by_color.reason}")
     decision = None
     if question.colored:
@@ -65,15 +70,34 @@ def decide(question: Question, forced: By | None = None) -> Decision:
     elif question.found.rgb.masks:
         decision = _by_rgb(question, by_color)
     decision = decision or _by_palette(question, by_color)
+    if decision.by == "color":
+        _check_void_values(question)
     return _with_void_checked(question, decision)
 
 
 def _by_color(question: Question) -> Decision:
     colored = question.colored
     source = f"from {question.class_file.source}" if colored else "with VOC's palette"
-    white = colored and (255, 255, 255) in question.by_color
-    grey_is_color = white and question.found.greys == {0, VOID}
-    return Decision("color", source, voc_colors=not colored, grey_is_color=grey_is_color)
+    return Decision(
+        "color",
+        source,
+        voc_colors=not colored,
+        voc_names=not colored and question.by_voc_name,
+        grey_is_color=question.grey_is_color,
+    )
+
+
+def _check_void_values(question: Question) -> None:
+    """Checks that values which the user called void have colours that are void."""
+    for value in question.void if question.void_said else ():
+        used = {
+            color: seen.first for (i, color), seen in question.found.pairs.items() if i == value
+        }
+        if question.grey_is_color and value in question.found.greys:
+            used[value, value, value] = "the greyscale masks"
+        for color, first in used.items():
+            if question.by_color.get(color, VOID) != VOID:
+                raise refusals.void_value(question, value, color, first)
 
 
 def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
@@ -84,8 +108,6 @@ def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
     used = found.palette_colors | found.colors.keys()
     if not used and not by_color.grey_is_color:
         return None
-    if by_color.grey_is_color and (0, 0, 0) not in meanings:
-        return None
     if used <= meanings.keys() or used & own:
         if evidence.same_reading(found, question.by_value, meanings):
             beyond = not found.colors and any(color is None for _, color in found.pairs)
@@ -94,7 +116,11 @@ def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
         if found.shared:
             raise refusals.shared_color(question, by_color.reason)
         return _with_other_reading(question, by_color)
+    if evidence.greys_of_file(question):
+        raise refusals.greys_of_file(question)
     # No palette uses the file's colours. RGB masks have nothing else than colours.
+    if evidence.grey_values(question):
+        return _with_grey_rgb(question, by_color)
     if found.rgb.masks > found.valued:
         return by_color
     if found.palette_colors <= VOC_NUMBERS.keys() and evidence.out_of_place(found):
@@ -104,8 +130,11 @@ def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
 
 def _with_other_reading(question: Question, by_color: Decision) -> Decision:
     """Adds a note if all values could be classes too, and would be other ones."""
-    found = question.found
-    if not found.pairs or not evidence.known_values(found, question.by_value):
+    found, by_value = question.found, question.by_value
+    greys = found.greys if by_color.grey_is_color else set()
+    differ = any(by_value.get(g) != question.by_color.get((g, g, g), VOID) for g in greys)
+    possible = evidence.known_values(found, by_value) and greys <= by_value.keys()
+    if not possible or not (found.pairs or differ):
         return by_color
     return dataclasses.replace(by_color, notes=(notes.color_note(question),))
 
@@ -113,6 +142,8 @@ def _with_other_reading(question: Question, by_color: Decision) -> Decision:
 def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
     """Rule 3: RGB masks with VOC's colours, None if they are only a few among others."""
     found = question.found
+    if evidence.grey_values(question):
+        return _with_grey_rgb(question, by_color)
     all_grey = all(red == green == blue for red, green, blue in found.colors)
     odd = found.rgb if all_grey else found.strange
     others = found.rgb.masks + found.valued - odd.masks
@@ -127,10 +158,22 @@ def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
         raise refusals.strange_rgb(question)
     if found.shared:
         raise refusals.shared_color(question, by_color.reason)
-    same = evidence.same_class_by_number(question.class_file, question.class_names)
+    same = evidence.same_class_by_number(question)
     if evidence.void_value_has_class_color(found) or not same:
         raise refusals.ask(question)
+    if question.voc_reading == "both" and not question.all_voc:
+        raise refusals.voc_elsewhere(question)
     return noted(question, by_color, always=False)
+
+
+def _with_grey_rgb(question: Question, by_color: Decision) -> Decision:
+    """RGB masks that hold values: the other masks decide, if there are any."""
+    decision = Decision("index", "red, green and blue equal")
+    if question.found.valued:
+        decision = _by_palette(question, by_color)
+    if decision.by == "color":
+        raise refusals.grey_rgb(question)
+    return dataclasses.replace(decision, rgb_values=True, notes=(*decision.notes, notes.GREY_RGB))
 
 
 def _by_palette(question: Question, by_color: Decision) -> Decision:
@@ -140,7 +183,11 @@ def _by_palette(question: Question, by_color: Decision) -> Decision:
         reason = "VOC's palette" if found.pairs or found.voc else "grey values"
         if found.pairs and all(color == (i,) * 3 for i, color in found.pairs if i):
             reason = "grey values" if not found.voc else reason
-        return Decision("index", reason, notes=order_note(question))
+        if question.voc_reading == "both":
+            raise refusals.voc_elsewhere(question)
+        if question.voc_reading == "name":
+            return noted(question, by_color)
+        return Decision("index", reason)
     if not question.colored and found.palette_colors <= VOC_NUMBERS.keys():
         return by_voc_colors(question, by_color)
     if evidence.black_above_0(found) or evidence.void_color_elsewhere(found):
@@ -155,12 +202,16 @@ def _by_palette(question: Question, by_color: Decision) -> Decision:
 def _with_void_checked(question: Question, decision: Decision) -> Decision:
     """Checks that 255 is void in masks where it is read as void."""
     found, binary = question.found, []
-    if VOID not in question.void or question.by_value.get(VOID) != VOID:
+    if question.void_said or question.by_value.get(VOID) != VOID:
         return decision
+    if decision.by == "index" and (high := _high_is_1(question, decision)):
+        return high
     if not decision.grey_is_color:
         binary.append(found.binary_greys)
     if decision.by == "index":
         binary.append(found.binary_palettes)
+        if (255, 255, 255) in found.colors and found.colors.keys() <= {(0,) * 3, (255,) * 3}:
+            binary.append(found.rgb)
     masks = sum(seen.masks for seen in binary)
     if not masks:
         return decision
@@ -169,3 +220,11 @@ def _with_void_checked(question: Question, decision: Decision) -> Decision:
         raise refusals.binary(question, masks, first)
     note = notes.binary_note(question, masks, first)
     return dataclasses.replace(decision, notes=(*decision.notes, note))
+
+
+def _high_is_1(question: Question, decision: Decision) -> Decision | None:
+    """Returns the decision that 255 is the class of 1, None if it may be void."""
+    if question.void_said or not (question.two_classes and evidence.only_0_and_255(question.found)):
+        return None
+    noted = (*decision.notes, notes.high_note(question))
+    return dataclasses.replace(decision, high_is_1=True, notes=noted)

@@ -15,17 +15,21 @@ class Decision:
       by: `index` or `color`.
       reason: why, in a few words that are shown to the user.
       voc_colors: whether the colours are those of VOC's palette, not of a class file.
+      voc_names: whether they mean VOC's classes by name; otherwise VOC's colour n is class n.
       grey_is_color: whether a grey value v stands for the colour (v, v, v) too.
       rgb_values: whether an RGB pixel (v, v, v) stands for the value v, because the user said
-        that values decide.
+        that values decide, or nothing else fits.
+      high_is_1: whether the value 255 stands for the class of the value 1.
       notes: what the user should look at.
     """
 
     by: By
     reason: str
     voc_colors: bool = False
+    voc_names: bool = False
     grey_is_color: bool = False
     rgb_values: bool = False
+    high_is_1: bool = False
     notes: tuple[str, ...] = ()
 
 

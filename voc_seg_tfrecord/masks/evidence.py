@@ -1,10 +1,11 @@
 """What the masks of a set say against reading them by value or by colour."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile
+from voc_seg_tfrecord.formats.class_files import VOID_COLOR
 from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
+from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Survey
 
 BLACK: Color = (0, 0, 0)
@@ -61,12 +62,37 @@ def packed(found: Survey) -> bool:
     )
 
 
-def same_class_by_number(class_file: ClassFile | None, class_names: Sequence[str]) -> bool:
+def same_class_by_number(question: Question) -> bool:
     """Tells whether VOC's colours mean the same by VOC's names and by a class file's numbers."""
-    if class_file is None or set(class_names) != set(VOC_CLASSES):
+    if question.class_file is None or not question.all_voc:
         return True
-    names = {entry.value: entry.name for entry in class_file.entries}
+    names = question.by_value
     return all(names.get(number) == name for number, name in enumerate(VOC_CLASSES))
+
+
+def greys_of_file(question: Question) -> bool:
+    """Tells whether the values of palettes are greys of a class file, and not its numbers."""
+    used = {index for index, _ in question.found.pairs}
+    by_grey = {index: question.by_color.get((index,) * 3) for index in used}
+    return (
+        bool(used - {0})
+        and None not in by_grey.values()
+        and any(name != question.by_value.get(index) for index, name in by_grey.items())
+    )
+
+
+def grey_values(question: Question) -> bool:
+    """Tells whether RGB masks have red, green and blue equal, and the values of classes or void."""
+    colors = question.found.colors
+    return bool(colors) and all(
+        red == green == blue and red in question.by_value for red, green, blue in colors
+    )
+
+
+def only_0_and_255(found: Survey) -> bool:
+    """Tells whether masks hold 0 and 255 and nothing else, and none shows 255 to be void."""
+    values = found.greys | {index for index, _ in found.pairs} | {r for r, _, _ in found.colors}
+    return VOID in values and values <= {0, VOID} and not found.void.masks
 
 
 def known_values(found: Survey, by_value: Mapping[int, int | str]) -> bool:

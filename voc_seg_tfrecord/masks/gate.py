@@ -64,6 +64,8 @@ def by_color(samples: Samples, rule: MaskRule, where: object) -> np.ndarray | No
     occurring = count_values(samples.values)
     colors = _packed_colors(samples, list(occurring), where)
     class_of = dict(zip(keys.tolist(), classes.tolist(), strict=True))
+    if samples.palette is None and rule.values.get(VOID) == VOID:
+        class_of.setdefault(VOID * 0x010101, VOID)
     missing: dict[int, int] = {}
     for color, count in zip(colors, occurring.values(), strict=True):
         if color not in class_of:

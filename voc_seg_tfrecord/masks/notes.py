@@ -11,10 +11,9 @@ from voc_seg_tfrecord.masks.used import Seen
 PRIVATE = (
     "The palette's colours are not VOC's, so the values are taken as classes. Look at a preview."
 )
-ORDER = (
-    "The masks have VOC's palette, and the class names are VOC's in another order. The values are "
-    "taken as classes in the order of your names. Say --masks_by color if the colours have "
-    "VOC's meaning."
+GREY_RGB = (
+    "The masks are RGB with red, green and blue equal, and what they hold are numbers of classes. "
+    "So red is the class. If these are colours, write a labelmap.txt with them."
 )
 
 SHOWN = 8
@@ -32,6 +31,15 @@ def binary_note(question: Question, masks: int, first: str) -> str:
     )
 
 
+def high_note(question: Question) -> str:
+    """A note that 255 is the second class, because as void it would be in no mask."""
+    zero, one = question.by_value[0], question.by_value[1]
+    return (
+        f"The masks hold only the values 0 and {VOID}, and there are two classes. So 0 is {zero} "
+        f"and {VOID} is {one}. If {VOID} is void, say --void {VOID}."
+    )
+
+
 def color_note(question: Question) -> str:
     """A note that shows what the colours become, beside what the values would become."""
     whose = f"in {question.class_file.source}" if question.colored else "VOC's"
@@ -45,13 +53,18 @@ def table(question: Question) -> str:
     """Returns what each palette entry and colour in use is by colour, and by value."""
     found, by_value, by_color = question.found, question.by_value, question.by_color
     lines = [
-        f"index {index} with colour {rgb(color)} is {_name(by_color.get(color))} by colour and "
-        f"{_name(by_value.get(index))} by value"
+        f"index {index} with colour {rgb(color)} is {meaning(by_color.get(color))} by colour and "
+        f"{meaning(by_value.get(index))} by value"
         for index, color in sorted(found.pairs, key=lambda pair: pair[0])
         if color is not None
     ]
     lines += [
-        f"colour {rgb(color)} is {_name(by_color.get(color))}" for color in sorted(found.colors)
+        f"grey value {value} is {meaning(by_color.get((value,) * 3))} by colour and "
+        f"{meaning(by_value.get(value))} by value"
+        for value in sorted(found.greys if question.grey_is_color else ())
+    ]
+    lines += [
+        f"colour {rgb(color)} is {meaning(by_color.get(color))}" for color in sorted(found.colors)
     ]
     more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
     return "; ".join(lines[:SHOWN] + more) + "."
@@ -87,7 +100,8 @@ def rgb(color: Color) -> str:
     return ",".join(map(str, color))
 
 
-def _name(meaning: int | str | None) -> str:
-    if meaning is None:
+def meaning(name: int | str | None) -> str:
+    """Returns a class name, 255 or None in words."""
+    if name is None:
         return "no class"
-    return "void" if meaning == VOID else str(meaning)
+    return "void" if name == VOID else str(name)

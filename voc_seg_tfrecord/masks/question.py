@@ -1,13 +1,20 @@
-"""What is to be decided about the masks of a set, with both readings that are possible."""
+"""What is to be decided about the masks of a set, with the readings that are possible."""
 
 from collections.abc import Sequence
 import dataclasses
+import functools
 
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES, ClassFile
+from voc_seg_tfrecord.formats.class_files import (
+    DEFAULT_VOID,
+    ClassFile,
+    is_void,
+    is_void_name,
+)
 from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
-from voc_seg_tfrecord.masks.colors import Void, of_file, of_values, of_voc
-from voc_seg_tfrecord.masks.used import Survey
+from voc_seg_tfrecord.masks import colors
+from voc_seg_tfrecord.masks.colors import Void
+from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Survey
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +23,7 @@ class Question:
 
     Attributes:
       found: what the masks use.
-      class_names: the names of the classes, in mask order.
+      class_names: the names of the classes, in mask order; names that mean void among them.
       class_file: the class file of the set, if it has one.
       void: values, names and colours that mean void.
     """
@@ -24,7 +31,7 @@ class Question:
     found: Survey
     class_names: Sequence[str] = VOC_CLASSES
     class_file: ClassFile | None = None
-    void: Void = (VOID, *VOID_NAMES, VOID_COLOR)
+    void: Void = DEFAULT_VOID
 
     @property
     def colored(self) -> bool:
@@ -32,13 +39,96 @@ class Question:
         return self.class_file is not None and self.class_file.colored
 
     @property
+    def void_said(self) -> bool:
+        """Whether the user said what is void."""
+        return tuple(self.void) != DEFAULT_VOID
+
+    @functools.cached_property
     def by_value(self) -> dict[int, int | str]:
         """The class of each value, if values decide."""
-        return of_values(self.class_names, self.class_file, self.void)
+        return colors.of_values(self.class_names, self.class_file, self.void)
 
-    @property
+    @functools.cached_property
     def by_color(self) -> dict[Color, int | str]:
         """The class of each colour, if colours decide."""
         if self.colored:
-            return of_file(self.class_file, self.void)
-        return of_voc(self.class_names, self.class_file, self.void)
+            return colors.of_file(self.class_file, self.void)
+        return self.of_voc(by_name=self.by_voc_name)
+
+    @property
+    def grey_is_color(self) -> bool:
+        """Whether a grey value v is the colour (v, v, v) of a class file, in greyscale masks."""
+        greys = self.found.greys
+        if self.by_value.get(VOID) == VOID and (255, 255, 255) not in self.by_color:
+            greys = greys - {VOID}
+        return self.colored and bool(greys - {0}) and all((g, g, g) in self.by_color for g in greys)
+
+    @property
+    def _kept(self) -> list[str]:
+        return [name for name in self.class_names if not is_void_name(name, self.void)]
+
+    @property
+    def needs_colors(self) -> bool:
+        """Whether it has to be known which of VOC's colours masks with VOC's palette use."""
+        return self.colored or self.voc_elsewhere
+
+    @property
+    def all_voc(self) -> bool:
+        """Whether the classes are VOC's 21, in any order."""
+        return set(self._kept) == set(VOC_CLASSES)
+
+    @property
+    def voc_elsewhere(self) -> bool:
+        """Whether the user's names are VOC's, and some have other numbers than VOC's.
+
+        Then VOC's palette has two meanings. A class file says itself what its numbers are.
+        """
+        known = colors.voc_names(self._kept) if self.class_file is None else None
+        return known is not None and any(self.by_value.get(n) != name for n, name in known.items())
+
+    @property
+    def by_voc_name(self) -> bool:
+        """Whether VOC's colours, if they decide, mean VOC's classes by name."""
+        return self.all_voc or self.voc_reading in ("name", "both")
+
+    @functools.cached_property
+    def voc_reading(self) -> str:
+        """What VOC's colours mean if the names are VOC's at other numbers.
+
+        It is `number`, `name`, or `both` if both are possible and differ. A reading is not
+        possible if a colour in use has no class. One that leaves a class without any pixel loses
+        to one that uses all classes.
+        """
+        if not self.voc_elsewhere:
+            return "number"
+        number, name = self.of_voc(by_name=False), self.of_voc(by_name=True)
+        used = self.found.palette_colors | self.found.colors.keys()
+        palette = list(VOC_NUMBERS)
+        greys_differ = any(self.by_value.get(g) != name.get(palette[g]) for g in self._greys)
+        if not used <= name.keys() or greys_differ or all(name[c] == number.get(c) for c in used):
+            return "number"
+        if not used <= number.keys():
+            return "name"
+        full = [
+            word
+            for word, reading in (("number", number), ("name", name))
+            if {reading[color] for color in used} >= {*self._kept}
+        ]
+        return full[0] if len(full) == 1 else "both"
+
+    def of_voc(self, *, by_name: bool) -> dict[Color, int | str]:
+        """Returns the class of each of VOC's colours; see `colors.of_voc`."""
+        return colors.of_voc(self.class_names, self.class_file, self.void, by_name=by_name)
+
+    @property
+    def _greys(self) -> list[int]:
+        return [value for value in self.found.greys if 0 <= value <= VOID]
+
+    @property
+    def two_classes(self) -> bool:
+        """Whether the values 0 and 1 are classes, and no other value is known but for 255."""
+        if self.class_file is not None and self.class_file.folders:
+            return False
+        named = colors.entries(self.class_names, self.class_file)
+        classes = {value: name for value, name in self.by_value.items() if name != VOID}
+        return classes.keys() == {0, 1} and not any(is_void(e, self.void) for e in named)

@@ -1,9 +1,10 @@
 """What a user is told where values and colours of masks contradict, or leave a choice."""
 
 from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks import evidence
-from voc_seg_tfrecord.masks.notes import SHOWN, labelmap, rgb, table
+from voc_seg_tfrecord.masks.notes import SHOWN, labelmap, meaning, rgb, table
 from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.used import VOC_NUMBERS
 
@@ -85,6 +86,67 @@ def ask(question: Question) -> MaskError:
     )
 
 
+def voc_elsewhere(question: Question) -> MaskError:
+    """VOC's colours and VOC's names, at other numbers than VOC's."""
+    found = question.found
+    by_number, by_name = question.of_voc(by_name=False), question.of_voc(by_name=True)
+    used = [
+        (color, seen.first, "colour" if index is None else f"index {index} with colour")
+        for (index, color), seen in [
+            *sorted(found.pairs.items(), key=lambda item: item[0][0]),
+            *(((None, color), seen) for color, seen in found.colors.items()),
+        ]
+        if color is not None and by_number[color] != by_name[color]
+    ]
+    lines = [
+        f"{what} {rgb(color)} is {meaning(by_name[color])} in VOC, and "
+        f"{meaning(by_number[color])} in the order of your names"
+        for color, _, what in used[:SHOWN]
+    ]
+    return MaskError(
+        used[0][1],
+        found="VOC's palette, and names of VOC's classes at other numbers than VOC's. So masks "
+        "may mean VOC's numbers, or those of your list:\n    " + "; ".join(lines),
+        expected="names of VOC's classes at VOC's numbers (--class_names voc), or masks that "
+        "only one of the two readings fits",
+        remedy="Say --masks_by color for VOC's classes. For your numbers, say "
+        + (
+            "--masks_by index"
+            if found.pairs
+            else "so with a labelmap.txt that has a line for each class, such as crack:250,50,83::"
+        ),
+    )
+
+
+def greys_of_file(question: Question) -> MaskError:
+    """The values of palettes are the greys of a class file, but their colours are not."""
+    found, source = question.found, question.class_file.source
+    index, color = next(
+        (i, c) for i, c in found.pairs if question.by_value.get(i) != question.by_color[(i,) * 3]
+    )
+    return MaskError(
+        found.pairs[index, color].first,
+        found=f"values that are the greys of {source}, in a palette of other colours. Value "
+        f"{index} is {meaning(question.by_color[(index,) * 3])} by its grey, and "
+        f"{meaning(question.by_value.get(index))} by the order of the file",
+        expected=f"the colours of {source} in the palette, or greyscale masks",
+        remedy=f"Say --masks_by index if the order of {source} counts. If its greys count, give "
+        "the names with --class_names in the order of the greys, and move the file away",
+    )
+
+
+def void_value(question: Question, value: int, color: Color, where: str) -> MaskError:
+    """The user called a value void, and colours decide, which say something else."""
+    name = question.by_color[color]
+    return MaskError(
+        where,
+        found=f"the value {value}, which you said is void, with the colour {rgb(color)}, which is "
+        f"{name!r}",
+        expected="void said by name or by colour, because the masks are read by colour",
+        remedy=f"say --void {name}, or the name of the class that is void",
+    )
+
+
 def other_colors(question: Question) -> MaskError:
     """A class file has colours that no mask uses; the masks use VOC's."""
     found, source = question.found, question.class_file.source
@@ -136,7 +198,7 @@ def binary(question: Question, masks: int, first: str) -> MaskError:
         expected=f"other values besides 0 and {VOID}; with only these two, {VOID} may be void or "
         "a foreground class",
         remedy=f'If {VOID} is a class, say "values": {{"0": 0, "{VOID}": 1}} '
-        f"(--values 0=0,{VOID}=1). If it is void, say --masks_by index",
+        f'(--values 0=0,{VOID}=1). If it is void, say "void": [{VOID}] (--void {VOID})',
     )
 
 

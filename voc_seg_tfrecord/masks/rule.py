@@ -1,18 +1,18 @@
 """The rule by which every mask of a set is read: decided once, then only applied."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
 from voc_seg_tfrecord.errors import ConfigError, MaskError
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import Color, Entry
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void, is_void_name
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks.class_map import ClassMap
-from voc_seg_tfrecord.masks.colors import of_file, of_voc
+from voc_seg_tfrecord.masks.colors import Void, of_file, of_values, of_voc
 from voc_seg_tfrecord.masks.decision import Decision
 
 
@@ -88,7 +88,7 @@ def make_rule(
     decision: Decision,
     *,
     values: Mapping[int, int] | None = None,
-    void: Collection[int | str | Color] = (VOID,),
+    void: Void = (VOID,),
 ) -> MaskRule:
     """Turns a decision into the rule by which each mask is read.
 
@@ -106,72 +106,106 @@ def make_rule(
       ConfigError: if the class names are not those of the class file, and do not replace all
         of them either.
     """
-    names = class_file.class_names(void) if class_file else class_names
-    source = class_file.source if class_file else ""
-    index_of = index_of_names(class_names, names, source, any_number=values is not None)
-
-    def numbered(entries: Iterable[Entry]) -> dict[int, int]:
-        is_void = class_files.is_void
-        return {e.value: VOID if is_void(e, void) else index_of[e.name] for e in entries}
-
+    index_of = index_of_names(class_names, class_file, void, any_number=values is not None)
     folders = class_file.folders if class_file else {}
     if folders and (values is not None or decision.by == "color"):
         raise ConfigError(
             "option values" if values is not None else "option masks_by",
-            found=f"{'values' if values is not None else 'colours'} for all masks, but {source} "
-            "has other numbers in each split",
+            found=f"{'values' if values is not None else 'colours'} for all masks, but "
+            f"{class_file.source} has other numbers in each split",
             expected="masks that are read by the numbers of their split",
-            remedy=f"leave the option out, or delete the files {source}",
+            remedy=f"leave the option out, or delete the files {class_file.source}",
         )
     colors = None
     if decision.by == "color":
         by_voc = decision.voc_colors or class_file is None
-        named = of_voc(names, class_file, void) if by_voc else of_file(class_file, void)
+        names = class_file.class_names(void) if class_file else class_names
+        read = functools.partial(of_voc, names, class_file, by_name=decision.voc_names)
+        named = read(void) if by_voc else of_file(class_file, void)
         colors = {color: VOID if n == VOID else index_of[n] for color, n in named.items()}
-    if values is not None:
-        known = dict(values)
-    elif class_file:
-        known = numbered(class_file.entries)
     else:
-        known = {value: value for value in range(len(class_names))}
-    voids = dict.fromkeys([v for v in (-1, *void) if isinstance(v, int)], VOID)
+        read = functools.partial(of_values, class_names, class_file)
+
+    def indexed(names: Mapping[int, int | str]) -> dict[int, int]:
+        return {value: VOID if n == VOID else index_of[n] for value, n in names.items()}
+
+    known = indexed(of_values(class_names, class_file, void))
+    if values is not None:
+        known = dict.fromkeys((v for v in void if isinstance(v, int)), VOID) | values
+    elif class_file is None:
+        _check_void(read, void)
+    if decision.high_is_1:
+        known[VOID] = known[1]
+    by_folder = {
+        folder: indexed(of_values(class_names, ClassFile("", entries), void))
+        for folder, entries in folders.items()
+    }
     return MaskRule(
-        voids | known,
+        {-1: VOID} | known,
         colors,
         decision.grey_is_color,
         decision.rgb_values,
-        source if class_file and class_file.colored else "",
-        {folder: voids | numbered(entries) for folder, entries in folders.items()},
+        class_file.source if class_file and class_file.colored else "",
+        {folder: {-1: VOID} | values for folder, values in by_folder.items()},
     )
 
 
-def index_of_names(
-    class_names: Sequence[str], names: Sequence[str], source: str, *, any_number: bool
-) -> dict[str, int]:
-    """Returns the class index of each of a class file's names: by name, else by its place.
+def _check_void(read: Callable[[Void], Mapping[Any, int | str]], void: Void) -> None:
+    """Checks that no class loses its value or colour to void, because it would never occur."""
+    left = read(void).values()
+    for key, name in read([word for word in void if isinstance(word, str)]).items():
+        if name != VOID and name not in left:
+            shown = ",".join(map(str, key)) if isinstance(key, tuple) else key
+            raise ConfigError(
+                "option void",
+                found=f"{shown}, which is the class {name!r}, so that no pixel could have it",
+                expected="values and colours of no class, or the name of the class too",
+                remedy=f"if {name!r} means void, add the name to void (--void '{shown} {name}'); "
+                f"if not, leave {shown} out of it",
+            )
 
-    Other names take the places of the file's. A name that is in both lists at two places
-    contradicts that, because it would be given to the pixels of another class.
+
+def index_of_names(
+    class_names: Sequence[str],
+    class_file: ClassFile | None,
+    void: Void,
+    *,
+    any_number: bool,
+) -> dict[str, int]:
+    """Returns the class index of each name of a class file: by name, else by its place.
+
+    Other names take the places of the file's, of all or of those that are not void. A name that
+    is in both lists at two places contradicts that, because it would be given to the pixels of
+    another class. So does a class in the place of void.
 
     Args:
-      class_names: the names that the dataset has, in order.
-      names: the class file's names, in its order.
-      source: the class file, for errors.
+      class_names: the names that the dataset is made with, in order; void names among them.
+      class_file: the class file; without one, each name has its own place.
+      void: what means void.
       any_number: whether there may be more or fewer names than in the file.
 
     Raises:
       ConfigError: if the names neither are the file's nor replace all of them.
     """
-    if set(names) == set(class_names):
-        return {name: index for index, name in enumerate(class_names)}
-    moved = [
-        n for i, n in enumerate(names) if n in class_names and tuple(class_names).index(n) != i
-    ]
-    if any_number or (len(names) == len(class_names) and not moved):
-        return {name: index for index, name in enumerate(names)}
+    places = {name: index for index, name in enumerate(class_names)}
+    if class_file is None:
+        return places
+    names = class_file.class_names(void)
+    if set(names) == {name for name in class_names if not is_void_name(name, void)}:
+        return places
+    listed = class_file.entries
+    if len(class_names) == len(names):
+        listed = [entry for entry in listed if not is_void(entry, void)]
+    contradicted = len(listed) != len(class_names) or any(
+        places.get(entry.name, place) != place
+        or (is_void(entry, void) and not is_void_name(class_names[place], void))
+        for place, entry in enumerate(listed)
+    )
+    if any_number or not contradicted:
+        return {entry.name: place for place, entry in enumerate(listed)}
     raise ConfigError(
         "option class_names",
         found=f"{len(class_names)} names: {', '.join(class_names)}",
-        expected=f"the {len(names)} names in {source}: {', '.join(names)}",
+        expected=f"the {len(names)} names in {class_file.source}: {', '.join(names)}",
         remedy="give these names, in the order that you want",
     )

@@ -3,7 +3,7 @@
 A mask with VOC's own palette is recognised by the palette's bytes and is not decoded.
 """
 
-from collections.abc import Iterable, Sized
+from collections.abc import Collection, Iterable, Sized
 import dataclasses
 
 from etils import epath
@@ -27,7 +27,11 @@ _MOST_COLORS = 1 << 16
 
 
 def survey(
-    paths: Iterable[epath.PathLike], total: int | None = None, *, all_colors: bool = False
+    paths: Iterable[epath.PathLike],
+    total: int | None = None,
+    *,
+    all_colors: bool = False,
+    void: Collection[Color] = (),
 ) -> Survey:
     """Looks at every mask of a set. Damaged masks are skipped; the build names them.
 
@@ -35,11 +39,13 @@ def survey(
       paths: the masks.
       total: how many there are, if `paths` does not tell; only to show how far it is.
       all_colors: whether masks with VOC's palette have to be decoded like any other.
+      void: colours that are known to be void.
 
     Returns:
       The values and colours in use.
     """
     found = Survey()
+    known = {*VOC_NUMBERS, *void}
     for path, used in tqdm(
         ordered_map(lambda p: _look(p, all_colors), paths, ahead=1),
         total=len(paths) if total is None and isinstance(paths, Sized) else total,
@@ -48,7 +54,7 @@ def survey(
         leave=False,
     ):
         found.examined += 1
-        _add(found, str(path), used)
+        _add(found, str(path), used, known)
     return found
 
 
@@ -90,14 +96,14 @@ def _count_colors(samples: Samples) -> tuple[tuple[Color, int], ...]:
     return tuple(zip(split, counts.tolist(), strict=True))
 
 
-def _add(found: Survey, path: str, used: _Look) -> None:
+def _add(found: Survey, path: str, used: _Look, known: Collection[Color]) -> None:
     if used.kind == "damaged":
         found.damaged += 1
     elif used.kind == "voc":
         found.voc += 1
         found.void.add(path)
     elif used.kind == "rgb":
-        _add_colors(found, path, used)
+        _add_colors(found, path, used, known)
     else:
         if used.kind == "grey":
             found.greys.update(used.values)
@@ -106,11 +112,11 @@ def _add(found: Survey, path: str, used: _Look) -> None:
         _add_void(found, path, used)
 
 
-def _add_colors(found: Survey, path: str, used: _Look) -> None:
+def _add_colors(found: Survey, path: str, used: _Look, known: Collection[Color]) -> None:
     found.rgb.add(path)
     for color, pixels in used.colors:
         found.colors.setdefault(color, Seen()).add(path, pixels)
-    if not {color for color, _ in used.colors} <= VOC_NUMBERS.keys():
+    if not {color for color, _ in used.colors} <= known:
         found.strange.add(path)
 
 

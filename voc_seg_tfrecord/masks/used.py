@@ -58,7 +58,7 @@ class Survey:
       colors: colours in use in RGB masks, with the number of pixels.
       greys: values in use in greyscale masks.
       rgb: RGB masks.
-      strange: RGB masks that have colours that are not in VOC's palette.
+      strange: RGB masks that have colours that are neither in VOC's palette nor void.
       binary_greys: greyscale masks that have no other values than 0 and 255, and have 255.
       binary_palettes: palette masks of that kind, if 255 does not have VOC's colour of void.
       void: masks in which 255 is void as far as one can see: 255 stands beside a class, or the

@@ -13,13 +13,12 @@ colours for classes of its own. The evidence:
    there is a gap, nobody moved them.
 6. A class file that has VOC's names in another order may mean VOC's class by each colour, or the
    class of VOC's number, so the user is asked.
-7. If values and colours are both possible, the class names are VOC's, and black is in use,
-   colours decide, with a note. Otherwise the user is asked.
+7. If values and colours are both possible and differ, the class names are VOC's, and black is in
+   use, colours decide, with a note. Otherwise the user is asked.
 """
 
 import dataclasses
 
-from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.masks import evidence, notes, refusals
 from voc_seg_tfrecord.masks.decision import Decision
 from voc_seg_tfrecord.masks.question import Question
@@ -57,10 +56,12 @@ def by_voc_colors(question: Question, by_color: Decision) -> Decision:
             raise refusals.ask(question)
         return by_value
     black = any(color == evidence.BLACK for _, color in found.pairs)
-    likely = set(question.class_names) == set(VOC_CLASSES) and black
-    by_name = evidence.same_class_by_number(question.class_file, question.class_names)
+    likely = question.all_voc and black
+    by_name = evidence.same_class_by_number(question)
     if evidence.packed(found) and by_name and (no_values or likely):
         return noted(question, by_color)
+    if evidence.same_reading(found, question.by_value, question.by_color):
+        return Decision("index", f"like {by_color.reason}")
     raise refusals.ask(question)
 
 
@@ -73,16 +74,7 @@ def noted(question: Question, decision: Decision, *, always: bool = True) -> Dec
       always: whether the note is needed even if nothing is out of place.
     """
     reordered = evidence.out_of_place(question.found)
-    if not (always or reordered or set(question.class_names) != set(VOC_CLASSES)):
+    if not (always or reordered or not question.all_voc):
         return decision
     reason = f"{decision.reason}, indices in another order" if reordered else decision.reason
     return dataclasses.replace(decision, reason=reason, notes=(notes.color_note(question),))
-
-
-def order_note(question: Question) -> tuple[str, ...]:
-    """Returns a note if the masks have VOC's palette, and the class names are VOC's in disorder."""
-    names = tuple(question.class_names)
-    voc = question.found.voc or question.found.pairs
-    if not voc or question.class_file or names == VOC_CLASSES or set(names) != set(VOC_CLASSES):
-        return ()
-    return (notes.ORDER,)

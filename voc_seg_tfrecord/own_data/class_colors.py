@@ -22,9 +22,8 @@ def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int
     """
     if class_file is None or not class_file.colored:
         return {}
-    names = class_file.class_names(config.void)
     numbered = index_of_names(
-        config.class_names, names, class_file.source, any_number=config.values is not None
+        config.class_names, class_file, config.void, any_number=config.values is not None
     )
     first: dict[int, Color] = {}
     same: dict[int, Color] = {}

@@ -122,15 +122,14 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
     files, _ = class_files.read_all(folder)
     files = [dataclasses.replace(file, source=f"../{file.source}") for file in files]
     if named:
-        files = [f for f in files if set(f.class_names(config.void)) == set(config.class_names)]
+        files = [f for f in files if set(f.class_names(config.void)) == set(config.named_classes)]
     return files
 
 
 def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFile], list[str]]:
     """Makes lists of names fit those that the user gave, which win, and says so in notes."""
     kept, notes = [], []
-    void = [word for word in config.void if isinstance(word, str)]
-    given = tuple(n for n in config.class_names if not is_void(Entry(VOID, n), void))
+    given = config.named_classes
     for file in files:
         names = file.class_names(config.void)
         background = background_index(given, config.background)
@@ -140,7 +139,7 @@ def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFi
                 f"{file.source} has no background, so value 0 is {given[0]}, and value 1 is "
                 f"{given[1]}, its first name."
             )
-        elif file.plain and not _takes(given, names):
+        elif file.plain and not _takes(config, file):
             notes.append(f"{file.source} has other class names than you gave; it is not used.")
             continue
         elif _without_background(file, config) and names == given:
@@ -151,7 +150,7 @@ def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFi
 
 def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
     """Says who wins if the user gave a file's names in another order, background in front apart."""
-    names, given = list(file.class_names(config.void)), list(config.class_names)
+    names, given = list(file.class_names(config.void)), list(config.named_classes)
     if background_index(given, config.background) == 0:
         names = [given[0], *(name for name in names if name != given[0])]
     if names == given or set(names) != set(given):
@@ -162,10 +161,10 @@ def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
     ]
 
 
-def _takes(given: Sequence[str], names: Sequence[str]) -> bool:
+def _takes(config: VocSegConfig, file: ClassFile) -> bool:
     """Says whether given names are those of a class file, or may replace all of them."""
     try:
-        return bool(index_of_names(given, names, "", any_number=False))
+        return bool(index_of_names(config.class_names, file, config.void, any_number=False))
     except ConfigError:
         return False
 
@@ -262,7 +261,7 @@ def _chosen(
     """Returns the one of several files that has the names that the user gave, in their order."""
     names = {file.source: file.class_names(config.void) for file in files}
     if named:
-        same = [file for file in files if names[file.source] == tuple(config.class_names)]
+        same = [file for file in files if names[file.source] == config.named_classes]
         if same and not any(_difference(same[0], file, config) for file in same):
             return max(same, key=lambda file: file.colored)
     listed = [f"{source}: {', '.join(found[:24])}" for source, found in names.items()]

@@ -1,11 +1,13 @@
-"""Moves the background class to the front, and what masks mean with it."""
+"""Classes that the user's word moves: background to the front, and void out of the names."""
 
 from collections.abc import Sequence
 import dataclasses
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void, is_void_name
 from voc_seg_tfrecord.labels import VOID, background_index
+from voc_seg_tfrecord.masks.colors import entries
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.plan import make_plan
@@ -32,7 +34,7 @@ def background_to_front(
         place in a list of names.
       VocSegError: if what the masks mean cannot be decided.
     """
-    names = list(config.class_names)
+    names = list(config.named_classes)
     background = background_index(names, config.background)
     if background is None:
         raise ConfigError(
@@ -43,7 +45,12 @@ def background_to_front(
         )
     if background == 0:
         return config
-    moved = dataclasses.replace(config, class_names=[names.pop(background), *names])
+    order = iter([names.pop(background), *names])
+    # Names that mean void keep their places, because void may have their numbers too.
+    moved = dataclasses.replace(
+        config,
+        class_names=[n if n in config.void_names else next(order) for n in config.class_names],
+    )
     if own_names:
         return _with_meaning(tree, config, moved)
     if config.values is not None:
@@ -54,6 +61,47 @@ def background_to_front(
             remedy="give the names with --class_names too",
         )
     return moved
+
+
+def with_void_named(config: VocSegConfig, class_file: ClassFile | None) -> VocSegConfig:
+    """Adds to void the user's names of the classes whose values or colours are void.
+
+    Args:
+      config: the config, with names that the user gave.
+      class_file: the tree's class file, which says what is numbered if there is one.
+
+    Returns:
+      The config, in which the names say all that is void.
+    """
+    if config.values is not None or tuple(config.void) == VocSegConfig.void:
+        return config
+    listed, names = entries(config.class_names, class_file), config.class_names
+    words = [e.name for e in listed if is_void(e, config.void)]
+    # Other names than the file's take their places, if they are as many.
+    if len(listed) == len(names) and not {e.name for e in listed} & set(names):
+        words = [n for e, n in zip(listed, names, strict=True) if is_void(e, config.void)]
+    new = [w for w in words if w in names and not is_void_name(w, config.void)]
+    return dataclasses.replace(config, void=[*config.void, *new])
+
+
+def names_from_file(class_file: ClassFile, config: VocSegConfig) -> tuple[str, ...]:
+    """Returns the class names of a file, in the order that `values` counts if it is said.
+
+    Raises:
+      ConfigError: if `values` may count the file's names with those that mean void, or without.
+    """
+    if config.values is None:
+        return class_file.class_names(config.void)
+    void = [v for v in config.void if not isinstance(v, int)]  # values have their own meaning
+    names = class_file.class_names(void)
+    if names != tuple(entry.name for entry in class_file.entries)[: len(names)]:
+        raise ConfigError(
+            "option values",
+            found=f"class indices, and a name that means void before others in {class_file.source}",
+            expected="names of which the order is clear",
+            remedy=f"give the names with --class_names, such as {','.join(names)}",
+        )
+    return names
 
 
 def _with_meaning(tree: VocTree, config: VocSegConfig, moved: VocSegConfig) -> VocSegConfig:

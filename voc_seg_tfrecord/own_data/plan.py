@@ -8,13 +8,22 @@ from etils import epath
 
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, ClassFile, is_void
+from voc_seg_tfrecord.formats.class_files import (
+    DEFAULT_VOID,
+    VOID_COLOR,
+    VOID_NAMES,
+    ClassFile,
+    is_void,
+    is_void_name,
+)
 from voc_seg_tfrecord.labels import VOID, background_index
+from voc_seg_tfrecord.masks.colors import void_colors
 from voc_seg_tfrecord.masks.decide import decide
 from voc_seg_tfrecord.masks.decision import AS_SAID, Decision
 from voc_seg_tfrecord.masks.question import Question
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import survey
+from voc_seg_tfrecord.masks.used import Survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.mask_names import pattern_note
@@ -24,6 +33,9 @@ from voc_seg_tfrecord.own_data.splitting import split_ids
 from voc_seg_tfrecord.own_data.stratifying import POOL, divide
 from voc_seg_tfrecord.trees.place import Place
 from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.wording.near_names import did_you_mean
+
+_SHOWN = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +111,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     """
     class_file, notes = find_class_file(tree, config)
     _check_void_color(class_file, config)
+    notes += _void_notes(class_file, config)
     splits, sources, split_notes = split_ids(tree, config)
     notes += split_notes
     notes += elsewhere(tree, itertools.chain(*splits.values()))
@@ -106,6 +119,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     notes += take_bare(splits, sources)
     decision = _decide(tree, config, class_file, splits)
     notes += [note for note in [pattern_note(tree, config.layout or {})] if note]
+    _check_colors_of_void(class_file, config, decision)
     notes += [*decision.notes, *_loops(tree)]
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
@@ -136,12 +150,65 @@ def _check_void_color(class_file: ClassFile | None, config: VocSegConfig) -> Non
             )
 
 
+def _check_colors_of_void(
+    class_file: ClassFile | None, config: VocSegConfig, decision: Decision
+) -> None:
+    """Checks that colours that the user called void mean something, as they do by colour."""
+    if decision.by == "color":
+        return
+    known = {VOID_COLOR, *(entry.color for entry in (class_file.entries if class_file else ()))}
+    for color in void_colors(config.void) - known:
+        shown = ",".join(map(str, color))
+        raise ConfigError(
+            "option void",
+            found=f"the colour {shown}, although the masks are read by value",
+            expected="values, or names of classes",
+            remedy="say the value that is void, or --masks_by color if colours are the classes",
+        )
+
+
+def _void_notes(class_file: ClassFile | None, config: VocSegConfig) -> list[str]:
+    """Returns a note about the classes that the user's word made void.
+
+    Raises:
+      ConfigError: if a name that is to be void is nowhere.
+    """
+    listed = class_file.entries if class_file else ()
+    values = [value for value in config.void if isinstance(value, int) and 0 <= value < VOID]
+    if values and class_file and class_file.folders:
+        raise ConfigError(
+            "option void",
+            found=f"the value {values[0]}, but {class_file.source} has other numbers in each split",
+            expected="names of classes, which mean the same in each split",
+            remedy="say the name that is void",
+        )
+    known = [*config.class_names, *(entry.name for entry in listed)]
+    for word in config.void:
+        if isinstance(word, str) and not is_void_name(word, (*VOID_NAMES, *known)):
+            if word.casefold() in config.map_classes.casefold():
+                continue  # the new class of a rule
+            raise ConfigError(
+                "option void",
+                found=repr(word) + did_you_mean(word, known),
+                expected=f"a name among {', '.join(known[:_SHOWN])}",
+                remedy="correct the name, or leave it out of void",
+            )
+    said = [e.name for e in listed if is_void(e, config.void) and not is_void(e, DEFAULT_VOID)]
+    names = dict.fromkeys([*config.void_names, *said])
+    return [
+        f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
+        "classes after it move up."
+        for name in names
+    ]
+
+
 def _background_elsewhere(config: VocSegConfig) -> list[str]:
-    background = background_index(config.class_names, config.background)
-    if not background or config.class_map:  # with a map the user has chosen the order
+    names = config.named_classes
+    background = background_index(names, config.background)
+    if not background or config.map_classes:  # with a map the user has chosen the order
         return []
     return [
-        f"Class {background} is background, and class 0 is {config.class_names[0]}. With "
+        f"Class {background} is background, and class 0 is {names[0]}. With "
         "--background_first background becomes class 0, and the masks follow."
     ]
 
@@ -164,7 +231,8 @@ def _decide(
     """Decides what the masks mean, from those of the splits: others are not built."""
     if config.values is not None:
         return dataclasses.replace(AS_SAID, reason="values as you said")
-    if config.masks_by == "index":
+    question = Question(Survey(), config.class_names, class_file, config.void)
+    if config.masks_by == "index" and not question.two_classes:
         return AS_SAID
     place = Place(tree.root / tree.layout.masks, tree.masks)
 
@@ -173,7 +241,6 @@ def _decide(
         return (i for i in there if any(i in ids for ids in splits.values()))
 
     count = sum(1 for _ in listed())
-    colored = class_file is not None and class_file.colored
-    found = survey(map(place.path, listed()), count, all_colors=colored)
-    question = Question(found, config.class_names, class_file, config.void)
-    return decide(question, config.masks_by)
+    void = void_colors(config.void)
+    found = survey(map(place.path, listed()), count, all_colors=question.needs_colors, void=void)
+    return decide(dataclasses.replace(question, found=found), config.masks_by)
