@@ -25,6 +25,7 @@ Importing this loads TensorFlow.
 from voc_seg_tfrecord.pipeline.batching import group_by_size, padded_batch
 from voc_seg_tfrecord.pipeline.decoding import decode
 from voc_seg_tfrecord.pipeline.geometry import (
+    augment,
     center_crop_or_pad,
     random_crop_or_pad,
     random_flip,
@@ -39,6 +40,7 @@ from voc_seg_tfrecord.pipeline.stitching import stitch, tiles_of
 from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights
 
 __all__ = [
+    "augment",
     "center_crop_or_pad",
     "decode",
     "evaluation_batches",
