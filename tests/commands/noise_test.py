@@ -63,7 +63,16 @@ def test_each_command_is_among_these():
     assert WORDS.keys() == set(cli.COMMANDS)
 
 
-@pytest.mark.parametrize("words", [words for several in WORDS.values() for words in several])
+# They load most of what writes lines: TensorFlow, PyArrow, Matplotlib.
+LOADING = ("build", "export", "report")
+EACH = [
+    pytest.param(words, marks=[] if command in LOADING else pytest.mark.slow)
+    for command, several in WORDS.items()
+    for words in several
+]
+
+
+@pytest.mark.parametrize("words", EACH)
 def test_a_command_shows_no_line_of_a_library(places, tmp_path, words):
     made = [word.format(**places, out=tmp_path) for word in words.split()]
     hidden = ("TF_CPP_MIN_LOG_LEVEL", "PYTHONWARNINGS")
