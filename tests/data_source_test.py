@@ -3,12 +3,11 @@
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from support.building import build, examples
+from support.tfds_build import tfds_command
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
@@ -99,9 +98,8 @@ class Crops:
 def converted(tmp_path_factory):
     """The sample as TFRecord, with array_record beside it as TFDS's own command makes it."""
     built = build(tmp_path_factory.mktemp("converted"), "sample")
-    command = [sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "convert_format"]
-    command += ["--dataset_version_dir", built.data_path, "--out_file_format", "array_record"]
-    subprocess.run(command, check=True, capture_output=True)
+    words = ("--dataset_version_dir", built.data_path, "--out_file_format", "array_record")
+    tfds_command("convert_format", *words)
     return built.data_path
 
 

@@ -24,7 +24,7 @@ import subprocess
 import sys
 
 from support.paths import REPOSITORY
-from tensorflow_datasets.scripts.cli import main as tfds_main
+from support.tfds_build import tfds_command
 
 from voc_seg_tfrecord.commands import cli
 
@@ -112,7 +112,7 @@ class World:
                     return int(done.code or 0)
         if words[:2] == ["tfds", "build"] and "|" not in words:  # here: a process takes 8 seconds
             with contextlib.redirect_stdout(printed):
-                tfds_main._parse_flags(words).execute()
+                tfds_command(*words[1:])
             return 0
         environment = os.environ | {
             "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",

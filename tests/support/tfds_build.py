@@ -11,8 +11,15 @@ COMMAND = (sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build"
 COMMAND += ("voc_seg_tfrecord",)
 
 
+def tfds_command(*words: str | os.PathLike) -> None:
+    """Runs a command of `tfds` in this process; saves the 8 s that a new one starts for."""
+    from tensorflow_datasets.scripts.cli import main
+
+    main._parse_flags(["tfds", *map(str, words)]).execute()
+
+
 def tfds_build(*words: str | os.PathLike) -> None:
-    """Builds in this process, in the repository's root; saves the 8 s that a new one starts for.
+    """Builds in this process, in the repository's root.
 
     Args:
       *words: further arguments of `tfds build`.
@@ -20,10 +27,8 @@ def tfds_build(*words: str | os.PathLike) -> None:
     Raises:
       VocSegError: what the builder raised.
     """
-    from tensorflow_datasets.scripts.cli import main
-
     with contextlib.chdir(REPOSITORY):
-        main._parse_flags(["tfds", *COMMAND[-2:], *map(str, words)]).execute()
+        tfds_command(*COMMAND[-2:], *words)
 
 
 def tfds_build_process(
