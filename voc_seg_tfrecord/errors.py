@@ -105,13 +105,16 @@ class SplitError(VocSegError):
       split: name of the split.
       problems: all that was found wrong, in the order of the id list.
       examined: how many ids were examined.
+      remedy: what the user can do about all of them.
     """
 
     KIND = "split"
 
     SHOWN = 5
 
-    def __init__(self, split: str, problems: Sequence[VocSegError], examined: int) -> None:
+    def __init__(
+        self, split: str, problems: Sequence[VocSegError], examined: int, remedy: str = ""
+    ) -> None:
         self.problems: tuple[VocSegError, ...] = tuple(problems)
         self.split = split
         self.examined = examined
@@ -119,7 +122,7 @@ class SplitError(VocSegError):
         lines += [_indent(text) for text in share_advice(map(str, problems[: self.SHOWN]))]
         if len(problems) > self.SHOWN:
             lines.append(f"  ... and {len(problems) - self.SHOWN} more")
-        super().__init__(f"split {split!r}", found="\n".join(lines))
+        super().__init__(f"split {split!r}", found="\n".join(lines), remedy=remedy)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the error as plain data, for `from_json` in another process."""
@@ -129,6 +132,7 @@ class SplitError(VocSegError):
             "split": self.split,
             "problems": problems,
             "examined": self.examined,
+            "remedy": self.remedy,
         }
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from etils import epath
 
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.errors import LayoutError, SplitError
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.source import Source
 from voc_seg_tfrecord.facts import official_splits, tables
@@ -16,7 +16,7 @@ from voc_seg_tfrecord.official.open import release_trees
 from voc_seg_tfrecord.own_data.class_colors import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
-from voc_seg_tfrecord.trees.pairs import SoughtPairs
+from voc_seg_tfrecord.trees.pairs import Pairs, SoughtPairs
 
 
 def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = False) -> Source:
@@ -65,12 +65,34 @@ def own_source(decided: Plan, config: VocSegConfig, *, for_workers: bool = False
     Raises:
       SplitError: if files are missing.
     """
-    pairs = {
-        split: decided.tree.pairs(split, ids, config.parts) for split, ids in decided.splits.items()
-    }
+    pairs = {split: _own_pairs(decided, config, split) for split in decided.splits}
     splits = {split: one.listed() for split, one in pairs.items()} if for_workers else pairs
     colors = class_colors(decided.class_file, config)
     return Source(splits, config.example_spec(decided.rule), colors=colors)
+
+
+def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
+    tree, ids = decided.tree, decided.splits[split]
+    try:
+        return tree.pairs(split, ids, config.parts)
+    except SplitError as error:
+        lacking = sum(1 for image_id in ids if image_id not in tree.images)
+        counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
+        if not lacking:
+            raise
+        if lacking < len(ids):
+            remedy = f"{counted}. --missing_image skip leaves them out"
+        else:
+            others = ",".join(
+                f"{n}={decided.sources[n].removesuffix('.txt')}"
+                for n in decided.splits
+                if n != split
+            )
+            remedy = (
+                f"{counted}. So the list is one of other images, or --images names their folder"
+            )
+            remedy += f". Without the list: --splits {others}" if others else ""
+        raise SplitError(split, error.problems, error.examined, remedy) from None
 
 
 def _official_source(config: VocSegConfig, fetcher: Fetcher, workers_find: bool) -> Source:

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import apache_beam
 import numpy as np
@@ -13,7 +14,7 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.describe import describe
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import LayoutError, ListError, VocSegError
+from voc_seg_tfrecord.errors import ConfigError, LayoutError, ListError, VocSegError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.stored import read_samples
 
@@ -71,6 +72,8 @@ def assert_right(plan, splits):
         ("0_{}.jpg", "0_{}_label.png"),
         ("images/frame_{}.jpg", "masks/gt_{}.png"),
         ("images/{}.jpg", "masks/{}_segmentation.png"),
+        ("images/{}.jpg", "masks/{}.jpg.png"),
+        ("left_l_{}.jpg", "left_l_{}.png"),
     ],
 )
 def test_images_and_masks_are_found_in_plain_folders(tmp_path, image, mask):
@@ -141,9 +144,9 @@ def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_p
 
 def test_two_folders_that_may_be_the_masks_are_asked_about(tmp_path):
     root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}.png", "labels/{}.png"))
-    with pytest.raises(LayoutError, match=r"say --images images --masks labels") as caught:
+    with pytest.raises(LayoutError, match=r"say --images 'images' --masks 'labels'") as caught:
         plan_of(root)
-    assert "--images images --masks masks" in str(caught.value)
+    assert "--images 'images' --masks 'masks'" in str(caught.value)
     assert plan_of(root, masks="labels").tree.layout.images == "images"
     assert plan_of(root, masks="masks").tree.layout.masks == "masks"
 
@@ -161,7 +164,9 @@ def test_two_patterns_of_names_that_may_be_the_masks_are_asked_about(tmp_path, w
 def test_a_pattern_that_was_found_is_told(tmp_path):
     root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}_seg.png"))
     config, plan = find_config(root, name="mine", class_names=NAMES)
-    assert "Masks are named {id}_seg where images are named {id}: 3 of 3" in describe(plan, config)
+    assert "Masks are named {id}_seg.png where images are named {id}: 3 of 3" in describe(
+        plan, config
+    )
 
 
 def test_png_images_beside_jpegs_are_not_taken_for_masks(tmp_path):
@@ -332,3 +337,92 @@ def test_annotations_that_are_no_masks_are_named_with_what_makes_masks_of_them(
     with pytest.raises(LayoutError) as caught:
         plan_of(tmp_path)
     assert words in str(caught.value)
+
+
+def test_other_files_that_have_the_names_of_images_are_told(tmp_path):
+    root = write(
+        tmp_path,
+        ONE,
+        (
+            "training/images/{}.jpg",
+            "training/mask/{}_mask.png",
+            "training/1st_manual/{}_manual1.png",
+        ),
+    )
+    note = next(note for note in plan_of(root).notes if "1st_manual" in note)
+    said = dict(re.findall(r"--(\w+) '(.*?)'", note)) | {"images": ".", "masks": "."}
+    assert_right(plan_of(root, **said), ONE)
+
+
+def test_folders_whose_names_say_nothing_are_proposed(tmp_path):
+    root = write(tmp_path, ONE, ("stills_raw/{}.jpg", "approved_full/{}_L.png"))
+    with pytest.raises(LayoutError, match="--images 'stills_raw' --masks 'approved_full'"):
+        plan_of(root)
+    assert_right(plan_of(root, images="stills_raw", masks="approved_full"), ONE)
+
+
+def test_ids_without_an_image_are_counted_with_what_leaves_them_out(tmp_path):
+    root = write(tmp_path / "tree", TWO, *(2 * [("images/{}.jpg", "masks/{}.png")]))
+    exports.put(root, "train.txt", "a\nb\nx\ny\n")
+    exports.put(root, "val.txt", "c\n")
+    said = {"name": "mine", "class_names": NAMES, "data_dir": tmp_path / "data", "verbose": False}
+    with pytest.raises(
+        VocSegError, match=r"2 of 4 ids have no image in images. --missing_image skip"
+    ):
+        builder_from_tree(root, **said)
+    exports.put(root, "val.txt", "p\nq\n")
+    exports.put(root, "train.txt", "a\nb\n")
+    with pytest.raises(VocSegError, match=r"2 of 2 ids .* Without the list: --splits train=train"):
+        builder_from_tree(root, **said)
+
+
+def test_a_list_that_cannot_be_read_is_refused_with_what_leaves_it_out(tmp_path):
+    root = write(tmp_path, TWO, *(2 * [("images/{}.jpg", "masks/{}.png")]))
+    exports.put(root, "train.txt", "a\nb\n")
+    exports.put(root, "val.txt", b"c\0")
+    with pytest.raises(ListError, match="or do without the list: --splits train=train"):
+        plan_of(root)
+    assert_right(plan_of(root, splits={"train": "train"}), [("train", "ab")])
+
+
+def test_a_pattern_or_a_folder_that_is_said_holds_in_the_folders_of_all_splits(tmp_path):
+    masks = ("{0}/masks/{{}}_x.png", "{0}/masks/{{}}_y.png", "{0}/labels/{{}}_x.png")
+    patterns = [
+        tuple(text.format(split) for text in ("{0}/images/{{}}.jpg", *masks))
+        for split in ("train", "val")
+    ]
+    root = write(tmp_path / "one", TWO, *patterns)
+    with pytest.raises(LayoutError, match="2 ways"):
+        plan_of(root, mask_name="{id}_x.png")
+    assert_right(plan_of(root, mask_name="{id}_y.png", masks="masks"), TWO)
+    assert_right(plan_of(root, masks="labels"), TWO)
+    with pytest.raises(ConfigError, match="option masks"):
+        plan_of(root, masks="nowhere")
+    camvid = [("train/{}.png", "trainannot/{}_L.png", "trainannot/{}_M.png")]
+    root = write(tmp_path / "two", ONE, *camvid)
+    assert_right(plan_of(root, mask_name="{id}_L.png"), ONE)
+    assert_right(plan_of(root, mask_name="{split}annot/{id}_M.png"), ONE)
+
+
+def test_images_in_folders_of_splits_and_beside_them_are_asked_about(tmp_path):
+    three = [("train", "abc"), ("validation", "de"), ("top", "f")]
+    folders = ("train/", "val/", "")
+    root = write(tmp_path, three, *((f"images/{f}{{}}.jpg", f"masks/{f}{{}}.png") for f in folders))
+    with pytest.raises(
+        LayoutError, match=r"--splits train=train/,validation=val/, or all"
+    ) as caught:
+        plan_of(root)
+    assert "f.jpg" in str(caught.value)
+    assert_right(plan_of(root, splits={"train": "train/", "validation": "val/"}), TWO)
+
+
+def test_masks_beside_images_of_two_kinds_of_names_are_asked_about(tmp_path):
+    root = write(tmp_path, TWO, ("{}.jpg", "{}.png"), ("{}.jpg", "{}_mask.png"))
+    with pytest.raises(LayoutError, match="2 patterns"):
+        plan_of(root)
+
+
+def test_a_folder_of_a_split_whose_images_lie_elsewhere_in_it_is_told(tmp_path):
+    root = write(tmp_path, ONE, ("train/image/{}.png", "train/label/{}.png"))
+    exports.put_image(root, "test/0.png")
+    assert "test/ makes no split, because its 1 images" in " ".join(plan_of(root).notes)

@@ -10,8 +10,9 @@ from voc_seg_tfrecord.own_data import plain_folders
 from voc_seg_tfrecord.own_data.mask_names import with_pattern
 from voc_seg_tfrecord.own_data.no_masks import no_masks
 from voc_seg_tfrecord.own_data.plain_folders import in_splits, split_word
-from voc_seg_tfrecord.trees.layout import IMAGES, MASK_FOLDERS, MASKS, VOC, Layout
+from voc_seg_tfrecord.trees.layout import IMAGES, MASK_FOLDERS, VOC, Layout
 from voc_seg_tfrecord.trees.listing import real_path
+from voc_seg_tfrecord.trees.naming import SPLIT
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _MMSEGMENTATION = Layout("imgs", "gts", "_img", "_gt", lists="splits")
@@ -38,17 +39,26 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     roots = find_roots(folder)
     if {"images", "masks"} <= said.keys():
         root = roots[0] if len(roots) == 1 and not _parent(folder, roots) else folder
-        return VocTree(root, Layout(**said))
-    if parent := _parent(folder, roots):
-        tree = VocTree(parent, _shared_layout(parent, roots, said))
+        tree = VocTree(root, Layout(**said))
+    elif parent := _parent(folder, roots):
+        folders = [said[name] for name in ("images", "masks") if name in said]
+        if any(not any((root / name).is_dir() for root in roots) for name in folders):
+            return _as_said(VocTree(parent), said)
+        below = {name: text for name, text in said.items() if SPLIT not in text}
+        tree = VocTree(parent, _shared_layout(parent, roots, below))
+        said = {name: text for name, text in said.items() if SPLIT in text or name == "lists"}
+        tree = _as_said(tree, said)
     elif len(roots) > 1:
         raise _several(folder, roots)
     elif not roots and "mask_name" in said and not {"images", "masks"} & said.keys():
-        tree = VocTree(folder, Layout(".", ".", lists=""))
+        tree = _as_said(VocTree(folder, Layout(".", ".", lists="")), said)
     else:
         tree = open_root(roots[0] if roots else folder, said)
-    tree = tree.with_layout(dataclasses.replace(tree.layout, **said))
     return tree if {"image_name", "mask_name"} & said.keys() else with_pattern(tree)
+
+
+def _as_said(tree: VocTree, said: Mapping[str, str]) -> VocTree:
+    return tree.with_layout(dataclasses.replace(tree.layout, **said))
 
 
 def _parent(folder: epath.Path, roots: Sequence[epath.Path]) -> epath.Path | None:
@@ -110,9 +120,11 @@ def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
       LayoutError: if it has no images, or no masks, or masks of several tasks, or if several
         folders may be the masks.
     """
+    if any(not (root / said[name]).is_dir() for name in ("images", "masks") if name in said):
+        return _as_said(VocTree(root), said)
     tree = VocTree(root, _MMSEGMENTATION)
-    if tree.images and tree.masks:
-        return tree
+    if tree.images and tree.masks and not {"images", "masks"} & said.keys():
+        return _as_said(tree, said)
     bare = None  # masks without images
     for name in [said["masks"]] if "masks" in said else MASK_FOLDERS:
         tree = VocTree(root, Layout(said.get("images", IMAGES), name))
@@ -120,7 +132,7 @@ def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
         if tree.masks and (pngs or not (root / "SegmentationClassPNG").is_dir()):
             if tree.images:
                 _check_tasks(tree, tree.masks)
-                return tree
+                return _as_said(tree, said)
             bare = bare or tree
     if plain := plain_folders.find(root, said):
         return plain
@@ -128,15 +140,14 @@ def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
         raise _no_images(bare)
     if {"images", "masks"} & said.keys():
         known = plain_folders.image_folders(root)
-        images = IMAGES if len(known) != 1 else known[0]
-        return VocTree(root, Layout(said.get("images", images), said.get("masks", MASKS)))
+        return _as_said(VocTree(root, Layout(known[0] if len(known) == 1 else IMAGES)), said)
     flat = plain_folders.beside(root)
     if flat and "mask_name" in said:
-        return VocTree(root, Layout(".", ".", lists=""))
+        return _as_said(VocTree(root, Layout(".", ".", lists="")), said)
     if len(flat) > 1:
         raise _several_patterns(root, flat)
     if flat:
-        return VocTree(root, flat[0])
+        return _as_said(VocTree(root, flat[0]), said)
     raise no_masks(root)
 
 

@@ -43,6 +43,8 @@ def with_pattern(tree: VocTree) -> VocTree:
     if None in ids or len(ids) < len(masks) or gain < min(len(images), len(masks)):
         return tree
     of_image, of_mask = _composed(tree, naming)
+    endings = {posixpath.splitext(name)[1] for name in masks.values()}
+    of_mask += endings.pop() if len(endings) == 1 else ""
     layout = dataclasses.replace(tree.layout, mask_name=of_mask)
     if naming[0] != ANY:
         layout = dataclasses.replace(layout, image_name=of_image)

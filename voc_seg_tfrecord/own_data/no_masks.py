@@ -97,6 +97,8 @@ def no_masks(root: epath.Path) -> LayoutError:
             "export segmentation masks; VoTT, makesense and Label Studio write only boxes under "
             "the name Pascal VOC"
         )
+    elif proposals := plain_folders.unnamed(root):
+        remedy = "name the folders: " + ", or ".join(proposals)
     return LayoutError(root, found=found, expected=expected, remedy=remedy)
 
 

@@ -11,7 +11,7 @@ from etils import epath
 from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.mask_names import fits, with_pattern
-from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, Layout
+from voc_seg_tfrecord.trees.layout import MASK_FOLDERS, MASK_SUFFIXES, Layout
 from voc_seg_tfrecord.trees.listing import entries
 from voc_seg_tfrecord.trees.naming import ID, SPLIT
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -32,6 +32,7 @@ _SPLIT = re.compile(r"(?i)(|.*[^a-z])(train(?:ing)?|val(?:id(?:ation)?)?|test(?:
 _BESIDE = re.compile(
     r"(?i)(.+?)([ _.-]+(?:masks?|labels?|l|gt|seg|segmentation|annotation|ground_?truth))"
 )
+_FEW = 6  # folders of which each two are compared
 _ENDINGS = (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt", ".xml", ".json", ".csv")
 
 
@@ -106,14 +107,23 @@ def _candidates(root: epath.Path, said: Mapping[str, str]) -> Iterator[VocTree]:
         patterns = [f"{before}{SPLIT}{after}/{ID}" for before, after in (image, mask)]
         layouts.append(Layout(".", ".", image_name=patterns[0], mask_name=patterns[1]))
     if not {"images", "masks"} & said.keys():
-        yield from (VocTree(root, dataclasses.replace(layout, **said)) for layout in layouts)
+        yield from (VocTree(root, _with_patterns(layout, said)) for layout in layouts)
+
+
+def _with_patterns(layout: Layout, said: Mapping[str, str]) -> Layout:
+    """Returns a layout with the patterns that the user said, in the folders that it has."""
+    fields = dict(said)
+    for name, naming in (("image_name", layout.image_naming), ("mask_name", layout.mask_naming)):
+        if "/" not in fields.get(name, "/"):
+            fields[name] = str(naming).replace(ID, fields[name])
+    return dataclasses.replace(layout, **fields)
 
 
 def _at_depth(
     root: epath.Path, image: str, mask: str, said: Mapping[str, str]
 ) -> Iterator[VocTree]:
     """Yields the tree of two folders, or those of what lies in them: `annotations/trimaps`."""
-    patterns = {name: value for name, value in said.items() if name.endswith("_name")}
+    patterns = {name: value for name, value in said.items() if name not in ("images", "masks")}
     whole = VocTree(root, Layout(image, mask, **patterns))
     if not fits(with_pattern(whole)):
         below = [
@@ -134,6 +144,17 @@ def _has_image(folder: epath.Path) -> bool:
     return any(not is_folder for _, is_folder in entries(folder, IMAGE_SUFFIXES))
 
 
+def unnamed(root: epath.Path) -> list[str]:
+    """Returns the options that name two folders whose files have the same names, best first."""
+    names = subfolders(root)
+    if not 2 <= len(names) <= _FEW:
+        return []
+    trees = [VocTree(root, Layout(*pair)) for pair in itertools.permutations(names, 2)]
+    counts = [(fits(with_pattern(t)), t.layout) for t in trees if t.images and t.masks]
+    best = sorted((c for c in counts if c[0]), key=lambda c: -c[0])
+    return [f"--images '{a.images}' --masks '{a.masks}' ({n} images)" for n, a in best[:_FEW]]
+
+
 def beside(folder: epath.Path) -> list[Layout]:
     """Returns how masks are named that lie beside their images in a folder; mostly one way."""
     images: set[str] = set()
@@ -143,16 +164,50 @@ def beside(folder: epath.Path) -> list[Layout]:
         if not is_folder:
             (masks if ending.lower() == ".png" else images).add(stem)
     suffixes = {
-        found[2]
+        stem: found[2]
         for stem in masks
         if (found := _BESIDE.fullmatch(stem)) and (found[1] in images or found[1] in masks)
     }
-    layouts = [Layout(".", ".", mask_suffix=suffix, lists="") for suffix in sorted(suffixes)]
-    plain = {stem for stem in masks if not _BESIDE.fullmatch(stem)} & images
+    layouts = [
+        Layout(".", ".", mask_suffix=suffix, lists="") for suffix in sorted(set(suffixes.values()))
+    ]
+    plain = masks - suffixes.keys()
     # A PNG without a JPEG of its name is an image, and so are the others then.
-    if plain and masks <= images:
+    if plain and plain <= images:
         layouts.append(Layout(".", ".", mask_name=f"{ID}.png", lists=""))
     return layouts
+
+
+def rivals(tree: VocTree) -> list[str]:
+    """Returns notes about folders beside that of the masks whose files may be masks too.
+
+    Their names say nothing, so they are not asked about. Pictures of masks are usual there, but
+    in some datasets these are the masks, and the folder `mask` shows the field of view.
+    """
+    naming = tree.layout.mask_naming
+    full = f"{tree.layout.masks}/{naming.name_of('{split}/{id}' if naming.split else '{id}', '')}"
+    chosen = posixpath.dirname(full).removeprefix("./")
+    above, _, own = chosen.rpartition("/")
+    if own in (*MASK_FOLDERS, ".") or SPLIT in own:
+        return []
+    first = next(iter(tree.images), "").partition("/")[0]
+    folder = tree.root / above.replace(SPLIT, first)
+    notes = []
+    for name in subfolders(folder) if folder.is_dir() else ():
+        path = posixpath.join(above, name)
+        if holds(name) or split_word(name) or path in (chosen, tree.layout.images):
+            continue
+        pattern = f"{path}/{ID}" if SPLIT in path else ""
+        layout = dataclasses.replace(
+            tree.layout, masks="." if pattern else path, mask_name=pattern, mask_suffix=""
+        )
+        rival = with_pattern(tree.with_layout(layout))
+        if count := fits(rival):
+            notes.append(
+                f"Masks are read from {chosen}, and {path} has a file for {count} images too. To "
+                f"read masks from there, say {_said(rival.layout)[1]}"
+            )
+    return notes
 
 
 def in_splits(layout: Layout) -> Layout:
@@ -194,6 +249,7 @@ def _said(layout: Layout) -> tuple[str, str]:
         options = f"--image_name '{layout.image_name}' --mask_name '{layout.mask_name}'"
         return f"{layout.image_name} and {layout.mask_name}", f"--images . --masks . {options}"
     if layout.mask_name:
-        return layout.mask_name, f"--images . --masks . --mask_name '{layout.mask_name}'"
+        masks = f"--masks '{layout.masks}' --mask_name '{layout.mask_name}'"
+        return f"{layout.masks}/{layout.mask_name}", f"--images '{layout.images}' {masks}"
     where = f"{layout.images} and {layout.masks}"
-    return where, f"--images {layout.images} --masks {layout.masks}"
+    return where, f"--images '{layout.images}' --masks '{layout.masks}'"

@@ -29,6 +29,7 @@ from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.mask_names import pattern_note
 from voc_seg_tfrecord.own_data.missing_masks import elsewhere, take_bare, without_masks
 from voc_seg_tfrecord.own_data.official_lists import official_note
+from voc_seg_tfrecord.own_data.plain_folders import rivals
 from voc_seg_tfrecord.own_data.splitting import split_ids
 from voc_seg_tfrecord.own_data.stratifying import POOL, divide
 from voc_seg_tfrecord.trees.place import Place
@@ -86,7 +87,7 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
         tree = discovery.with_lists(tree)
     for option in ("images", "masks", "lists"):
         name = said.get(option)
-        if name is not None and not (tree.root / name).is_dir():
+        if name == getattr(tree.layout, option) and not (tree.root / name).is_dir():
             raise ConfigError(
                 f"option {option}",
                 found=f"no folder {name!r} in {tree.root}",
@@ -120,6 +121,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     decision = _decide(tree, config, class_file, splits)
     notes += [note for note in [pattern_note(tree, config.layout or {})] if note]
     _check_colors_of_void(class_file, config, decision)
+    notes += [] if {"masks", "mask_name"} & (config.layout or {}).keys() else rivals(tree)
     notes += [*decision.notes, *_loops(tree)]
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void

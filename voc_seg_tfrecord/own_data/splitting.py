@@ -10,10 +10,12 @@ from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.errors import ConfigError, LayoutError, ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, image_id
 from voc_seg_tfrecord.formats.ids import Ids
-from voc_seg_tfrecord.own_data import discovery, split_names
+from voc_seg_tfrecord.own_data import discovery, plain_folders, split_names
 from voc_seg_tfrecord.own_data.stratifying import POOL
+from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.naming import SPLIT
 from voc_seg_tfrecord.trees.ratios import assign
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -77,13 +79,15 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     lists = split_names.standard_lists(
         [name for name in names if name not in empty], tree.root / tree.layout.lists
     )
+    _check_readable(tree, lists)
     for split, name in lists.items():
         check_split_name(split, tree.list_path(name), ListError)
     if not lists and folders:
-        return _folder_splits(tree, folders), _no_lists(others)
+        return _folder_splits(tree, folders), [*_no_lists(others), *_other_folders(tree, folders)]
     if not lists:
         if empty:
             tree.read_ids(empty[0])  # raises
+        _check_all_train(tree)
         notes = ["There are no lists, so all images are in train."]
         return {"train": 1.0}, [*_no_lists(others), *notes]
     notes = _no_lists(others)
@@ -97,6 +101,26 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     unions = sorted(set(names) - set(lists.values()) - set(empty))
     notes += [f"{name}.txt holds the ids of train too, so it makes no split." for name in unions]
     return lists, notes
+
+
+def _check_readable(tree: VocTree, lists: Mapping[str, str]) -> None:
+    """Reads all lists that nobody asked for.
+
+    Raises:
+      ListError: about the first that is wrong, with the option that leaves it out.
+    """
+    for split, name in lists.items():
+        try:
+            tree.read_lines(name)
+        except ListError as error:
+            others = ",".join(f"{s}={n}" for s, n in lists.items() if s != split)
+            choice = f"--splits {others or 'train=0.8,validation=0.2'}"
+            raise ListError(
+                error.where,
+                found=error.found,
+                expected=error.expected,
+                remedy=f"{error.remedy}; or do without the list: {choice}",
+            ) from None
 
 
 def _folders_note(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> list[str]:
@@ -134,6 +158,45 @@ def _folder_splits(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
         )
     found = split_names.by_folder(folders, tree.root / tree.layout.images)
     return {split: f"{name}/" for split, name in found.items()}
+
+
+def _other_folders(tree: VocTree, folders: Sequence[str]) -> list[str]:
+    """Returns notes about folders that are called as splits and hold images in other folders."""
+    if SPLIT not in tree.layout.image_name:
+        return []
+    lost = [
+        name
+        for name in plain_folders.subfolders(tree.root)
+        if plain_folders.split_word(name) and name not in folders
+    ]
+    return [
+        f"{name}/ makes no split, because its {count} images are not named as "
+        f"{tree.layout.image_name} says."
+        for name in lost
+        if (count := len(index_files(tree.root / name, IMAGE_SUFFIXES)))
+    ]
+
+
+def _check_all_train(tree: VocTree) -> None:
+    """Checks that images that shall all be in train do not lie in folders of other splits.
+
+    Raises:
+      LayoutError: if some do, and others in no folder of a split.
+    """
+    folders = sorted({name.partition("/")[0] for name in tree.images if "/" in name})
+    called = [name for name in folders if plain_folders.split_word(name)]
+    if called:
+        first = next(name for name in tree.masks if "/" not in name)
+        choice = ",".join(
+            f"{split}={name}/" for split, name in split_names.by_folder(called, tree.root).items()
+        )
+        raise LayoutError(
+            tree.root / tree.layout.images,
+            found=f"images in folders that are called as splits, {', '.join(called)}, and others "
+            f"in none, such as {tree.images.get(first, first)}",
+            expected="images in the folders of splits, or lists",
+            remedy=f"take the folders with --splits {choice}, or all images with --splits train=1",
+        )
 
 
 def _no_lists(files: Sequence[str]) -> list[str]:
