@@ -342,6 +342,10 @@ def test_a_colour_that_is_said_to_be_void_is_void(write):
     exports.put(root, file, "bg:0,0,0::\na:128,0,0::\nb:0,128,0::\nc:128,128,0::\n")
     check(root, "--void 128,0,0", "bg void b c")
     check(root, "--void 128,0,0 --map_classes 'b=x; *=*'", "bg void x c")
+    (root / file).unlink()
+    exports.put(root, "class_names.txt", NAMES)
+    check(root, "--void 128,0,0", Refused("128,0,0, which is the class 'a'"))
+    check(root, "--void 1", "background void b c")
 
 
 @pytest.mark.parametrize("kind", ["grey", "equal"])
@@ -381,3 +385,15 @@ def test_a_config_says_the_name_of_a_class_that_is_void(write):
     config = VocSegConfig(name="mine", class_names=["unlabelled", "background", "a", "b"], void=[0])
     with pytest.raises(ConfigError, match="0, which is the class 'unlabelled'"):
         make_plan(open_tree(epath.Path(write("grey")), config), config)
+
+
+def test_colours_are_not_asked_of_greyscale_masks(write):
+    check(write("grey"), f"{N} --masks_by color", Refused("only greyscale masks"))
+    root = write("grey", **{"labelmap.txt": GREYS})
+    check(root, "--masks_by color", B)
+
+
+def test_a_value_of_rgb_masks_is_not_taken_for_a_line_of_the_class_file(write):
+    root = write("equal", **{"labelmap.txt": GREYS})
+    check(root, "--void '1 255'", Refused("say --void a"))
+    check(root, "--void a", "background void b c")

@@ -62,6 +62,8 @@ def decide(question: Question, forced: By | None = None) -> Decision:
         return _high_is_1(question, AS_SAID) or AS_SAID
     by_color = _by_color(question)
     if forced == "color":
+        if evidence.no_colors(question):
+            raise refusals.no_colors(question)
         _check_void_values(question)
         return dataclasses.replace(by_color, reason=f"as you said, {by_color.reason}")
     decision = None
@@ -95,6 +97,8 @@ def _check_void_values(question: Question) -> None:
         }
         if question.grey_is_color and value in question.found.greys:
             used[value, value, value] = "the greyscale masks"
+        if seen := question.found.colors.get((value,) * 3):
+            used[value, value, value] = seen.first
         for color, first in used.items():
             if question.by_color.get(color, VOID) != VOID:
                 raise refusals.void_value(question, value, color, first)

@@ -70,6 +70,13 @@ def same_class_by_number(question: Question) -> bool:
     return all(names.get(number) == name for number, name in enumerate(VOC_CLASSES))
 
 
+def no_colors(question: Question) -> bool:
+    """Tells whether there are greyscale masks alone, whose values are no colours."""
+    found = question.found
+    others = found.pairs or found.colors or found.voc
+    return bool(found.greys) and not others and not question.grey_is_color
+
+
 def greys_of_file(question: Question) -> bool:
     """Tells whether the values of palettes are greys of a class file, and not its numbers."""
     used = {index for index, _ in question.found.pairs}

@@ -118,6 +118,18 @@ def voc_elsewhere(question: Question) -> MaskError:
     )
 
 
+def no_colors(question: Question) -> MaskError:
+    """The user said that colours decide, and there are none."""
+    whose = question.class_file.source if question.colored else "a class file"
+    values = ", ".join(map(str, sorted(question.found.greys)[:SHOWN]))
+    return MaskError(
+        "option masks_by",
+        found=f"'color', and only greyscale masks, with the values {values}",
+        expected=f"palette or RGB masks, or greys that are all colours of {whose}",
+        remedy="leave --masks_by out, or say --masks_by index",
+    )
+
+
 def greys_of_file(question: Question) -> MaskError:
     """The values of palettes are the greys of a class file, but their colours are not."""
     found, source = question.found, question.class_file.source

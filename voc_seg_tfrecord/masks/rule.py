@@ -107,54 +107,62 @@ def make_rule(
         of them either.
     """
     index_of = index_of_names(class_names, class_file, void, any_number=values is not None)
-    folders = class_file.folders if class_file else {}
-    if folders and (values is not None or decision.by == "color"):
-        raise ConfigError(
-            "option values" if values is not None else "option masks_by",
-            found=f"{'values' if values is not None else 'colours'} for all masks, but "
-            f"{class_file.source} has other numbers in each split",
-            expected="masks that are read by the numbers of their split",
-            remedy=f"leave the option out, or delete the files {class_file.source}",
-        )
-    colors = None
-    if decision.by == "color":
-        by_voc = decision.voc_colors or class_file is None
-        names = class_file.class_names(void) if class_file else class_names
+    if class_file and class_file.folders:
+        _check_one_reading(class_file, decision, values)
+    names = class_file.class_names(void) if class_file else class_names
+    by_voc = decision.by == "color" and (decision.voc_colors or class_file is None)
+    read = functools.partial(of_values, class_names, class_file)
+    if by_voc:
         read = functools.partial(of_voc, names, class_file, by_name=decision.voc_names)
-        named = read(void) if by_voc else of_file(class_file, void)
-        colors = {color: VOID if n == VOID else index_of[n] for color, n in named.items()}
-    else:
-        read = functools.partial(of_values, class_names, class_file)
+    if values is None and (by_voc or class_file is None):
+        _check_void(read, names, void)
 
-    def indexed(names: Mapping[int, int | str]) -> dict[int, int]:
-        return {value: VOID if n == VOID else index_of[n] for value, n in names.items()}
+    def indexed(meaning: Mapping[Any, int | str]) -> dict[Any, int]:
+        return {key: VOID if name == VOID else index_of[name] for key, name in meaning.items()}
 
     known = indexed(of_values(class_names, class_file, void))
     if values is not None:
         known = dict.fromkeys((v for v in void if isinstance(v, int)), VOID) | values
-    elif class_file is None:
-        _check_void(read, void)
     if decision.high_is_1:
         known[VOID] = known[1]
-    by_folder = {
-        folder: indexed(of_values(class_names, ClassFile("", entries), void))
-        for folder, entries in folders.items()
-    }
+    folders = class_file.folders if class_file else {}
     return MaskRule(
         {-1: VOID} | known,
-        colors,
+        indexed(read(void) if by_voc else of_file(class_file, void))
+        if decision.by == "color"
+        else None,
         decision.grey_is_color,
         decision.rgb_values,
         class_file.source if class_file and class_file.colored else "",
-        {folder: {-1: VOID} | values for folder, values in by_folder.items()},
+        {
+            folder: {-1: VOID} | indexed(of_values((), ClassFile("", entries), void))
+            for folder, entries in folders.items()
+        },
     )
 
 
-def _check_void(read: Callable[[Void], Mapping[Any, int | str]], void: Void) -> None:
+def _check_one_reading(
+    class_file: ClassFile, decision: Decision, values: Mapping[int, int] | None
+) -> None:
+    """Checks that nothing gives all masks one meaning, where folders have their own numbers."""
+    if values is None and decision.by == "index":
+        return
+    raise ConfigError(
+        "option values" if values is not None else "option masks_by",
+        found=f"{'values' if values is not None else 'colours'} for all masks, but "
+        f"{class_file.source} has other numbers in each split",
+        expected="masks that are read by the numbers of their split",
+        remedy=f"leave the option out, or delete the files {class_file.source}",
+    )
+
+
+def _check_void(
+    read: Callable[[Void], Mapping[Any, int | str]], names: Sequence[str], void: Void
+) -> None:
     """Checks that no class loses its value or colour to void, because it would never occur."""
     left = read(void).values()
     for key, name in read([word for word in void if isinstance(word, str)]).items():
-        if name != VOID and name not in left:
+        if name in names and name not in left:
             shown = ",".join(map(str, key)) if isinstance(key, tuple) else key
             raise ConfigError(
                 "option void",
