@@ -112,7 +112,9 @@ class World:
                     return int(done.code or 0)
         if words[:2] == ["tfds", "build"] and "|" not in words:  # here: a process takes 8 seconds
             with contextlib.redirect_stdout(printed):
-                tfds_command(*words[1:])
+                # Not from TFDS_DATA_DIR, which TFDS reads once, when it is imported.
+                data_dir = [] if "--data_dir" in words else ["--data_dir", self.data_dir]
+                tfds_command(*words[1:], *data_dir)
             return 0
         environment = os.environ | {
             "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
