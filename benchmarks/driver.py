@@ -49,8 +49,9 @@ def _cpu() -> float:
 
 def measure(root: pathlib.Path, way: str, engine: str) -> dict[str, float]:
     """Goes as far as the first record, or to where Beam's pipeline starts; returns figures."""
-    from voc_seg_tfrecord import VocSegConfig, sources
-    from voc_seg_tfrecord.examples import threads
+    from voc_seg_tfrecord import VocSegConfig
+    from voc_seg_tfrecord.examples import make
+    from voc_seg_tfrecord.sources.open import open_source
 
     if engine == "Beam":
         from voc_seg_tfrecord.examples import beam
@@ -59,7 +60,7 @@ def measure(root: pathlib.Path, way: str, engine: str) -> dict[str, float]:
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # so that the peak is counted anew
     base, cpu, start = _memory("VmRSS"), _cpu(), time.perf_counter()
     fetcher = types.SimpleNamespace(manual_dir=epath.Path(root), verified=[])
-    source = sources.open_source(config, fetcher, workers_find=engine == "Beam")
+    source = open_source(config, fetcher, workers_find=engine == "Beam")
     shared = 0
     if engine == "Beam":
         with tempfile.TemporaryDirectory() as folder, beam.exchange(folder) as exchange:
@@ -68,7 +69,7 @@ def measure(root: pathlib.Path, way: str, engine: str) -> dict[str, float]:
             shared = sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*.jsonl"))
     else:
         split, items = next(iter(source.splits.items()))
-        next(threads.examples(split, items, source.spec))
+        next(make.examples_in_threads(split, items, source.spec))
     seconds, cpu = time.perf_counter() - start, _cpu() - cpu
     peak = _memory("VmHWM")
     return {"base": base, "growth": peak - base, "seconds": seconds, "cpu": cpu, "shared": shared}

@@ -10,7 +10,7 @@ from peers import Source
 import tensorflow_datasets as tfds
 import trees
 
-from voc_seg_tfrecord.interop.export import export
+from voc_seg_tfrecord.exports.export import export
 
 
 def write(root: pathlib.Path, folder: pathlib.Path) -> tuple[Source, tfds.core.DatasetBuilder]:

@@ -29,8 +29,8 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord import builder_from_tree, pipeline
-from voc_seg_tfrecord.examples.grid import Tiling
-from voc_seg_tfrecord.pipeline.decoding import decode_window
+from voc_seg_tfrecord.examples.tiles import Tiling
+from voc_seg_tfrecord.pipeline.window import decode_window
 
 FULL, QUICK = {"pairs": 200, "repeats": 5}, {"pairs": 4, "repeats": 2}
 HEIGHT, WIDTH = 3000, 4000

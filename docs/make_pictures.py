@@ -12,7 +12,7 @@ from PIL import Image
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.sheets.preview import Wanted, draw
+from voc_seg_tfrecord.pictures.preview import Wanted, draw
 
 IMAGES = pathlib.Path(__file__).parent / "images"
 SHEETS = {

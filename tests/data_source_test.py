@@ -11,11 +11,10 @@ from support.tfds_build import tfds_command
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig, arrays
-from voc_seg_tfrecord.audit import reading
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord import VocSegConfig, arrays, voc_seg_tfrecord_dataset_builder
 from voc_seg_tfrecord.audit.verify import verify
-from voc_seg_tfrecord.errors import ConfigError, RecordError
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError
+from voc_seg_tfrecord.built.dataset import open_built
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +156,10 @@ def test_tfrecord_without_added_files_says_how_to_add_them(sample):
 
 @pytest.mark.parametrize("batch_size", [2, -1])
 def test_tfds_own_batches_are_warned_of_as_they_pad_with_background(sample, batch_size):
-    with pytest.warns(reading.PaddedWithBackground, match="0, which is background.*padded_batch"):
+    with pytest.warns(
+        voc_seg_tfrecord_dataset_builder.PaddedWithBackground,
+        match="0, which is background.*padded_batch",
+    ):
         read = sample.as_dataset(split="train", batch_size=batch_size)
     mask = (read if batch_size == -1 else next(iter(read)))["segmentation_mask"]
     assert (mask.numpy()[0, -1, -1] == 0).all()  # what the warning says
@@ -167,4 +169,4 @@ def test_batches_of_one_example_and_of_tiles_are_not_padded_and_not_warned_of(sa
     for batch in sample.as_dataset(split="train", batch_size=1):
         assert batch["segmentation_mask"].shape[0] == 1
     tiled = VocSegConfig(name="tiled", class_names=["background", "a"], tile=32)
-    reading.warn_of_padding(tiled, 8)
+    voc_seg_tfrecord_dataset_builder.warn_of_padding(tiled, 8)

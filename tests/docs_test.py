@@ -9,7 +9,7 @@ from support import pages, pages_data
 from support.paths import REPOSITORY
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.facts import named_lists
+from voc_seg_tfrecord.facts import lists
 
 # One word is no reason.
 REASON = re.compile(r"\S+( \S+){2,}")
@@ -91,7 +91,7 @@ def test_the_table_of_named_lists_is_that_of_the_package():
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\d+) \| `([0-9a-f]{16})` \| (.*) \|$", text, re.M)
     known = [
         (e.name, e.role, str(e.examples), e.sha256[:16], e.source)
-        for e in named_lists.named().values()
+        for e in lists.named_lists().values()
     ]
     assert rows == known
 

@@ -10,7 +10,8 @@ from support.paths import DUMMY_DATA
 from support.tfds_build import tfds_build_process
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import VocSegConfig, sums
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.base import storage
 
 fake_gs = pytest.importorskip("support.fake_gs")
 
@@ -94,7 +95,7 @@ def test_another_dataset_in_a_bucket_is_replaced_only_if_that_is_said(command, b
         command("copy", built.data_path, "gs://voc/datasets")
     changed = (built.data_path / "dataset_info.json").read_text() + "\n"
     (other.data_path / "dataset_info.json").write_text(changed)
-    sums.write(other.data_path)
+    storage.write_sums(other.data_path)
     said = command("copy", other.data_path, "gs://voc/datasets", status=2)
     assert "another dataset" in said
     command("copy", other.data_path, "gs://voc/datasets", "--overwrite")

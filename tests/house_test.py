@@ -10,10 +10,9 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 # A module imports from its own room and from what stands to its left.
 ORDER = re.split(
     r"[ <\n]+",
-    """errors wording labels pool features storage staging sums < formats < facts masks < examples
-    < trees < configs < interop official own_data < sources about < audit
-    < voc_seg_tfrecord_dataset_builder < build_from
-    < arrays pipeline splits stats evaluation < sheets cards < report < commands""",
+    """base < formats < facts masks < examples < trees < splitting < built configs
+    < stats pictures arrays pipeline imports < own_data < sources < audit splits
+    < voc_seg_tfrecord_dataset_builder < build_from exports evaluation < report < commands""",
 )
 
 

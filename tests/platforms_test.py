@@ -7,7 +7,7 @@ import sys
 
 from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.staging import folders
+from voc_seg_tfrecord.base import staging
 
 # Modules that Python has on Linux and macOS and not on Windows.
 POSIX = ("fcntl", "grp", "posix", "pwd", "resource", "syslog", "termios", "tty")
@@ -48,7 +48,7 @@ def test_a_folder_is_replaced_where_the_c_library_has_no_name(tmp_path, monkeypa
     monkeypatch.setattr(sys, "platform", "win32")
     place = tmp_path / "made"
     for text in ("old", "new"):
-        with folders.staged(place, replace=True) as folder:
+        with staging.staged_folder(place, replace=True) as folder:
             folder.mkdir()
             (folder / "file").write_text(text)
     assert (place / "file").read_text() == "new"

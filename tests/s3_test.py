@@ -9,7 +9,8 @@ from support.paths import DUMMY_DATA
 from support.tfds_build import tfds_build_process
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import VocSegConfig, sums
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.base import storage
 
 moto_server = pytest.importorskip("moto.server")
 s3fs = pytest.importorskip("s3fs")
@@ -129,7 +130,7 @@ def test_another_dataset_in_a_bucket_is_replaced_only_if_that_is_said(endpoint, 
     info = (built.data_path / "dataset_info.json").read_text()
     changed = info + "\n"
     (other.data_path / "dataset_info.json").write_text(changed)
-    sums.write(other.data_path)
+    storage.write_sums(other.data_path)
     said = command(endpoint, "copy", other.data_path, "s3://voc/datasets", status=2)
     assert "another dataset" in said
     command(endpoint, "copy", other.data_path, "s3://voc/datasets", "--overwrite")

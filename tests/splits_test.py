@@ -3,8 +3,8 @@ from support.building import build, examples
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import splits
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.facts import named_lists
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.facts import lists
 
 WANTED = ("2007_000001", "2009_000003")
 
@@ -116,9 +116,9 @@ def test_a_list_may_be_given_by_its_name(sample):
 
 
 def test_val_without_sbd_train_needs_sbds_list(tmp_path):
-    shared = named_lists.ids("voc2012_val")[:545]
-    (tmp_path / "train.txt").write_text("\n".join((*shared, *named_lists.ids("trainaug"))))
+    shared = lists.list_ids("voc2012_val")[:545]
+    (tmp_path / "train.txt").write_text("\n".join((*shared, *lists.list_ids("trainaug"))))
     found = splits.val_outside_sbd_train(tmp_path)
     assert len(found) == 904
     assert found == splits.val_outside_sbd_train(tmp_path / "train.txt")
-    assert found == named_lists.ids("voc2012_val")[545:]
+    assert found == lists.list_ids("voc2012_val")[545:]

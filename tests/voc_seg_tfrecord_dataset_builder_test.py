@@ -18,9 +18,9 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
+from voc_seg_tfrecord.base.names import VOC_POSES
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.labels import VOC_POSES
 from voc_seg_tfrecord.masks.read import decode
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"

@@ -103,9 +103,9 @@ def test_commands_that_read_a_built_dataset_do_not_need_it(ran, words):
 def test_a_serialised_tensor_is_read_without_it():
     code = """
 import sys
-from voc_seg_tfrecord.interop import tensors
+from voc_seg_tfrecord.imports import files
 
-print(tensors.pixels(bytes.fromhex(sys.argv[1])).tolist())
+print(files.tensor_pixels(bytes.fromhex(sys.argv[1])).tolist())
 """
     assert run(code, tf.io.serialize_tensor([[1, 2, 3], [4, 5, 255]]).numpy().hex())[0] == (
         "[[1, 2, 3], [4, 5, 255]]\n"

@@ -8,18 +8,17 @@ imported when they are first asked for.
 """
 
 # First, as Ctrl-C may come during all other imports.
-from voc_seg_tfrecord.commands import loading as _loading  # noqa: F401
-from voc_seg_tfrecord.commands import starting as _starting  # noqa: F401
+from voc_seg_tfrecord.commands import process as _process  # noqa: F401
 
 # isort: split
 import importlib
 from typing import TYPE_CHECKING
 
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import VocSegError
-from voc_seg_tfrecord.labels import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
-from voc_seg_tfrecord.wording import versions
 
 __all__ = [
     "VOC_CLASSES",
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.audit import verify as verify
     from voc_seg_tfrecord.build_from.memory import from_arrays as from_arrays
     from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
-    from voc_seg_tfrecord.sheets.figure import preview as preview
+    from voc_seg_tfrecord.pictures.preview import preview as preview
 
 _MODULES = {
     "arrays": "arrays",
@@ -61,7 +60,7 @@ _MODULES = {
 _FUNCTIONS = {
     "builder_from_tree": "build_from.tree",
     "from_arrays": "build_from.memory",
-    "preview": "sheets.figure",
+    "preview": "pictures.preview",
 }
 
 __version__: str  # read when it is first asked for
@@ -70,7 +69,7 @@ if not TYPE_CHECKING:  # a type checker would believe that every name is given o
 
     def __getattr__(name):
         if name == "__version__":
-            return versions.package()
+            return wording.package_version()
         if name in _FUNCTIONS:
             return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
         if name in _MODULES:

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.features import FILL, IMAGE, OF_THE_WHOLE
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import FILL, IMAGE, OF_THE_WHOLE
 
 Size: TypeAlias = int | tuple[int, int]
 

@@ -10,16 +10,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord import features
-from voc_seg_tfrecord.audit import records
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.facts.few_shot import Fold, pascal5i
-from voc_seg_tfrecord.facts.named_lists import NamedList, identify, ids, named
-from voc_seg_tfrecord.facts.wanted import Wanted, check_held, wanted_ids
+from voc_seg_tfrecord.base import names, wording
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.facts.lists import (
+    Fold,
+    NamedList,
+    Wanted,
+    check_held,
+    identify,
+    pascal5i,
+    wanted_ids,
+)
+from voc_seg_tfrecord.facts.lists import list_ids as ids
+from voc_seg_tfrecord.facts.lists import named_lists as named
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING, image_id
-from voc_seg_tfrecord.official.sbd import read_ids
-from voc_seg_tfrecord.storage import PathLike
-from voc_seg_tfrecord.wording import brief
+from voc_seg_tfrecord.sources.sbd import read_sbd_ids
 
 __all__ = [
     "LABELS",
@@ -36,7 +43,7 @@ __all__ = [
     "val_outside_sbd_train",
 ]
 
-LABELS = features.OF_THE_LABELS
+LABELS = names.OF_THE_LABELS
 """The features that the unlabelled part of a dataset must not show."""
 
 
@@ -52,7 +59,7 @@ def val_outside_sbd_train(sbd: PathLike) -> tuple[str, ...]:
     References:
       Published count: 904, as SBD train holds 545 of VOC2012 val's 1449.
     """
-    in_sbd = set(read_ids(sbd, "train"))
+    in_sbd = set(read_sbd_ids(sbd, "train"))
     return tuple(i for i in ids("voc2012_val") if i not in in_sbd)
 
 
@@ -146,8 +153,8 @@ class Part(Sequence[dict[str, Any]]):
     labelled: bool = True
 
     def __repr__(self) -> str:
-        total = f"{len(self):,} of {brief.counted(len(self.source), 'example')}"
-        return brief.line(self, total, "" if self.labelled else "without labels")
+        total = f"{len(self):,} of {wording.counted(len(self.source), 'example')}"
+        return wording.brief_line(self, total, "" if self.labelled else "without labels")
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -180,11 +187,11 @@ def _divide_tf_data(dataset: Any, wanted: Wanted, partial: bool, where: object) 
     import tensorflow as tf
 
     spec = dataset.element_spec
-    if not isinstance(spec, dict) or features.FILENAME not in spec:
+    if not isinstance(spec, dict) or names.FILENAME not in spec:
         raise ConfigError(
             where,
             found=f"elements of {list(spec) if isinstance(spec, dict) else type(spec).__name__}",
-            expected=f"dictionaries with `{features.FILENAME}`",
+            expected=f"dictionaries with `{names.FILENAME}`",
             remedy="filter before batching and mapping, and read without as_supervised",
         )
     if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
@@ -196,7 +203,7 @@ def _divide_tf_data(dataset: Any, wanted: Wanted, partial: bool, where: object) 
         )
     ids = wanted_ids(wanted)
     if not partial:
-        filenames = dataset.map(lambda example: example[features.FILENAME]).as_numpy_iterator()
+        filenames = dataset.map(lambda example: example[names.FILENAME]).as_numpy_iterator()
         check_held(ids, [image_id(name.decode()) for name in filenames], where, partial=False)
     keys = tf.constant(sorted(ids))
     table = tf.lookup.StaticHashTable(
@@ -204,7 +211,7 @@ def _divide_tf_data(dataset: Any, wanted: Wanted, partial: bool, where: object) 
     )
 
     def inside(example: dict[str, Any]) -> Any:
-        return table.lookup(tf.strings.regex_replace(example[features.FILENAME], IMAGE_ENDING, ""))
+        return table.lookup(tf.strings.regex_replace(example[names.FILENAME], IMAGE_ENDING, ""))
 
     return dataset.filter(inside), dataset.filter(lambda e: tf.logical_not(inside(e)))
 

@@ -1,4 +1,7 @@
-"""The TFDS builder: features and splits. Other modules do everything about pixels."""
+"""The TFDS builder: features, splits, and what TFDS's own ways to read a dataset get wrong.
+
+Other modules do everything about pixels.
+"""
 
 from collections.abc import Iterator, Sequence
 import contextlib
@@ -7,23 +10,25 @@ import json
 import os
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
+import warnings
 
 from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import about, configs, storage, sums
-from voc_seg_tfrecord import features as names_of
-from voc_seg_tfrecord.audit import reading
-from voc_seg_tfrecord.configs import feature_table
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.examples import serializer, threads
-from voc_seg_tfrecord.examples.make import ExampleSpec
+from voc_seg_tfrecord import configs
+from voc_seg_tfrecord.base import names as names_of
+from voc_seg_tfrecord.base import staging, storage
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import VOID, voc_palette
+from voc_seg_tfrecord.base.storage import is_bucket
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.configs.features import feature_table
+from voc_seg_tfrecord.examples import make, serializer
+from voc_seg_tfrecord.examples.make import ExampleSpec, Source
 from voc_seg_tfrecord.examples.raw import Item
-from voc_seg_tfrecord.examples.source import Source
-from voc_seg_tfrecord.facts import tables
-from voc_seg_tfrecord.labels import VOID, voc_palette
-from voc_seg_tfrecord.staging import folders
+from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.sources import description
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
@@ -33,12 +38,12 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "First release."}
     BUILDER_CONFIGS = configs.BUILDER_CONFIGS
     DEFAULT_BUILDER_CONFIG_NAME = "2012"
-    MANUAL_DOWNLOAD_INSTRUCTIONS = about.MANUAL_DOWNLOAD_INSTRUCTIONS
+    MANUAL_DOWNLOAD_INSTRUCTIONS = description.MANUAL_DOWNLOAD_INSTRUCTIONS
 
     # What to build from in place of what the config names: records or arrays.
     source: Source | None = None
 
-    _checksums_path = tables.folder("checksums") / "checksums.tsv"
+    _checksums_path = official_splits.facts_folder("checksums") / "checksums.tsv"
     _beam_folder: epath.Path | None = None  # set while a build under Beam runs
     _place: str = ""  # of the dataset, set while it is built beside it
 
@@ -47,7 +52,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ) -> None:
         super().__init__(**options)
         if file_format is not None:
-            reading.choose_format(self, file_format)
+            choose_format(self, file_format)
 
     if TYPE_CHECKING:  # TFDS says no more than that it is a config
 
@@ -58,13 +63,13 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
-        features, target = feature_table.table(self.builder_config)
+        features, target = feature_table(self.builder_config)
         return self._dataset_info(features, target)
 
     def _dataset_info(self, features: dict[str, Any], target: str | None) -> tfds.core.DatasetInfo:
         config = self.builder_config
         package = self.get_metadata()
-        said = about.about(config, package.description, package.citation)
+        said = description.dataset_description(config, package.description, package.citation)
         return tfds.core.DatasetInfo(
             builder=self,
             description=said.description,
@@ -90,7 +95,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         It warns of `batch_size`, which pads masks with background where sizes differ.
         """
         if batch_size is not None:
-            reading.warn_of_padding(self.builder_config, batch_size)
+            warn_of_padding(self.builder_config, batch_size)
         return super().as_dataset(split, batch_size=batch_size, **options)
 
     def as_data_source(self, split: Any = None, **options: Any) -> Any:
@@ -99,9 +104,9 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         Raises:
           ConfigError: if there are no files with random access, such as array_record.
         """
-        if not self.data_path.exists() or reading.has_random_access(self.info):
+        if not self.data_path.exists() or has_random_access(self.info):
             return super().as_data_source(split, **options)
-        return reading.converted(self.data_path).as_data_source(split, **options)
+        return converted(self.data_path).as_data_source(split, **options)
 
     def download_and_prepare(
         self, *, download_config: tfds.download.DownloadConfig | None = None, **options: Any
@@ -119,22 +124,22 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         mode = download_config.download_mode
         update = mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO
         if update or (self.data_path.exists() and not mode.overwrite_dataset):
-            about.check_same_content(self.data_path, self.builder_config)
+            description.check_same_content(self.data_path, self.builder_config)
             super().download_and_prepare(download_config=download_config, **options)
             if update:
-                sums.write(self.data_path)
+                storage.write_sums(self.data_path)
             return
         assign = tfds.core.utils.temporary_assignment
         with (
-            storage.told(self.data_path),
-            folders.staged(self.data_path, replace=mode.overwrite_dataset) as folder,
+            storage.as_storage_error(self.data_path),
+            staging.staged_folder(self.data_path, replace=mode.overwrite_dataset) as folder,
             assign(self, "_place", self.data_dir),
             assign(self, "_data_dir", os.fspath(folder)),
             _enough_examples(download_config.num_shards),
             serializer.used_by_tfds(),
         ):
             super().download_and_prepare(download_config=download_config, **options)
-            sums.write(folder)
+            storage.write_sums(folder)
         self.info.update_data_dir(self.data_dir)
 
     def _log_download_bytes(self) -> None:
@@ -184,10 +189,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
         # Imported here, as what is built is read without them.
-        from voc_seg_tfrecord import sources
-        from voc_seg_tfrecord.official.downloads import TfdsFetcher
+        from voc_seg_tfrecord.sources.download import TfdsFetcher
+        from voc_seg_tfrecord.sources.open import open_source
 
-        return sources.open_source(
+        return open_source(
             self.builder_config,
             TfdsFetcher(dl_manager),
             workers_find=self._beam_folder is not None,
@@ -198,7 +203,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ) -> SplitGenerator:
         """Returns `(key, example)` of a split: an iterator, or a PTransform for Beam."""
         if self._beam_folder is None:
-            return threads.examples(split, items, spec)
+            return make.examples_in_threads(split, items, spec)
         from voc_seg_tfrecord.examples import beam
 
         return beam.MakeExamples(split, items, spec, self._beam_folder)
@@ -232,3 +237,83 @@ def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:
     return {
         "class_map": {"to": config.class_map.names(), "background": config.class_map.background}
     }
+
+
+_FORMAT = tfds.core.FileFormat
+
+
+class PaddedWithBackground(UserWarning):
+    """Masks of different sizes are padded with 0 in a batch, and 0 is background."""
+
+
+def warn_of_padding(config: VocSegConfig, batch_size: int) -> None:
+    """Warns of batches of TFDS's, in which masks of different sizes are padded with 0.
+
+    Tiles have one size, and a batch of one example is not padded.
+    """
+    if batch_size == 1 or config.tiling or config.task != "segmentation":
+        return
+    warnings.warn(
+        f"batch_size={batch_size} pads masks with 0, which is background, where sizes in a batch "
+        "differ, and images with black. Read without it, and make batches with "
+        "voc_seg_tfrecord.pipeline: padded_batch pads masks with 255, which is void; "
+        "training_batches makes crops of one size",
+        PaddedWithBackground,
+        stacklevel=3,
+    )
+
+
+def has_random_access(info: tfds.core.DatasetInfo) -> bool:
+    """Says whether the format that a dataset was built in has random access."""
+    return info.file_format in _FORMAT.with_random_access()
+
+
+def choose_format(builder: tfds.core.DatasetBuilder, file_format: str | _FORMAT) -> None:
+    """Sets the format of a dataset that is not built yet, and looks for that of one that is.
+
+    `tfds.data_source` asks for array_record, whatever the dataset was built in.
+
+    Args:
+      builder: a builder that was opened without a format.
+      file_format: the format that is asked for.
+
+    Raises:
+      ConfigError: if the dataset is built, and not in this format.
+    """
+    wanted = _FORMAT.from_value(file_format)
+    if not (builder.data_path / "dataset_info.json").exists():
+        builder.info.set_file_format(wanted, override=True)
+    elif wanted != builder.info.file_format:
+        _with_one_of({wanted}, builder.data_path)
+
+
+def converted(folder: epath.Path) -> tfds.core.DatasetBuilder:
+    """Opens a dataset to which `tfds convert_format` has added files with random access.
+
+    TFDS looks for them only if it does not know the class of the builder.
+
+    Args:
+      folder: the dataset's version folder.
+
+    Raises:
+      ConfigError: if it has no such files.
+    """
+    return _with_one_of(set(_FORMAT.with_random_access()), folder)
+
+
+def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.DatasetBuilder:
+    builder = tfds.builder_from_directory(folder)
+    if builder.info.available_file_formats() & formats:
+        return builder
+    found = builder.info.file_format
+    random_access = formats <= set(_FORMAT.with_random_access())
+    wanted = "array_record" if random_access else " or ".join(sorted(f.value for f in formats))
+    place = folder if is_bucket(folder) else os.path.abspath(folder)  # noqa: PTH100
+    raise ConfigError(
+        folder,
+        found=f"records in the format {found.value}"
+        + (", which has no random access" if found not in _FORMAT.with_random_access() else ""),
+        expected=f"the format {wanted}",
+        remedy="add it beside the records that are there: tfds convert_format "
+        f"--dataset_version_dir {place} --out_file_format {wanted}",
+    )

@@ -9,9 +9,9 @@ from PIL import Image
 import pytest
 import tensorflow as tf
 
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import RecordError
 
 FLIPS = 12
 SPLIT = "train"

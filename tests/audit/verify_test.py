@@ -10,12 +10,13 @@ from support import doctoring
 from support.building import build
 from support.paths import DUMMY_DATA
 
-from voc_seg_tfrecord import VocSegConfig, sums
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.facts import named_lists
+from voc_seg_tfrecord.facts import lists
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 FIRST = "2007_000001"  # the first record of train
@@ -212,7 +213,7 @@ def test_archives_that_were_verified_at_build_are_printed(sample, tmp_path, caps
     metadata = json.loads((folder / "metadata.json").read_text())
     metadata["archives"] = [{"filename": "a.tar", "sha256": "0" * 64}]
     (folder / "metadata.json").write_text(json.dumps(metadata))
-    sums.write(epath.Path(folder))
+    storage.write_sums(epath.Path(folder))
     assert cli.main(["verify", str(folder)]) == 0
     assert f"archive verified at build: a.tar, sha256 {'0' * 64}\n" in capsys.readouterr().out
     assert cli.main(["verify", str(folder), "--json"]) == 0
@@ -231,9 +232,9 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     folder = shutil.copytree(sample.data_dir, tmp_path / "voc_seg_tfrecord" / "2012" / "1.0.0")
     info = folder / "dataset_info.json"
     info.write_text(info.read_text().replace('"sample"', '"2012"'))
-    sums.write(epath.Path(folder))
+    storage.write_sums(epath.Path(folder))
     faults = found(open_built("voc_seg_tfrecord/2012", tmp_path), None)
-    sha256 = named_lists.named()["voc2012_train"].sha256
+    sha256 = lists.named_lists()["voc2012_train"].sha256
     assert "train: 3 examples, VOC2012 train has 1464" in faults
     assert any(f"pinned is {sha256}" in fault for fault in faults)
     assert any(
@@ -259,7 +260,7 @@ def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
     metadata = json.loads((folder / "metadata.json").read_text())
     del metadata["config"]
     (folder / "metadata.json").write_text(json.dumps(metadata))
-    sums.write(epath.Path(folder))
+    storage.write_sums(epath.Path(folder))
     copy = open_built(folder)
     with pytest.raises(ConfigError, match="give the config that it was built with"):
         verify.verify(copy, TREE)

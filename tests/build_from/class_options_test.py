@@ -14,10 +14,9 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.build_from.describe import describe
-from voc_seg_tfrecord.build_from.tree import build_plan, find_config
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.build_from.tree import build_plan, describe, find_config
 from voc_seg_tfrecord.commands import tree_arguments
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask

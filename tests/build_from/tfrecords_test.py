@@ -10,9 +10,10 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
+from voc_seg_tfrecord.base import names
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.masks import luminance
+from voc_seg_tfrecord.imports import items
 
 TEN = [str(n) for n in range(10)]
 
@@ -142,7 +143,7 @@ def test_an_unknown_layout_is_told_with_its_features_and_can_be_described(tmp_pa
 def ruined(indices):
     """Returns what a decoder to grey makes of a palette mask, as TensorFlow does it."""
     mask = Image.fromarray(indices)
-    mask.putpalette(luminance.voc_palette().tobytes())
+    mask.putpalette(names.voc_palette().tobytes())
     buffer = io.BytesIO()
     mask.save(buffer, "PNG")
     return tf.io.decode_png(buffer.getvalue(), channels=1).numpy()[..., 0]
@@ -153,9 +154,9 @@ def test_the_tables_are_those_of_tensorflow_and_pillow():
         indices = np.full((2, 2), index, np.uint8)
         by_tf = ruined(indices)[0, 0]
         mask = Image.fromarray(indices)
-        mask.putpalette(luminance.voc_palette().tobytes())
+        mask.putpalette(names.voc_palette().tobytes())
         by_pillow = mask.convert("L").getpixel((0, 0))
-        cut, rounded = luminance.tables()
+        cut, rounded = items.luminance_tables()
         assert index in cut[by_tf]
         assert index in rounded[by_pillow]
 
@@ -180,10 +181,10 @@ def test_what_collides_cannot_be_repaired(tmp_path, lost, names):
 
 
 def test_true_class_indices_are_never_taken_for_luminances():
-    assert not luminance.looks_ruined({0, 14, 19, 255})
-    assert not luminance.looks_ruined(range(21))
-    assert not luminance.looks_ruined({0, 21})
-    assert luminance.looks_ruined({0, 38, 75, 220})
+    assert not items.looks_like_luminances({0, 14, 19, 255})
+    assert not items.looks_like_luminances(range(21))
+    assert not items.looks_like_luminances({0, 21})
+    assert items.looks_like_luminances({0, 38, 75, 220})
 
 
 def dry_run(path, capsys):

@@ -10,10 +10,11 @@ from support.building import examples
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOID, VocSegError, voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats import file
+from voc_seg_tfrecord.formats.file import _read
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {
@@ -97,7 +98,7 @@ def test_each_mask_is_opened_once_to_decide_and_once_to_build(
 ):
     root, data_dir = export("supervisely"), tmp_path / "data"  # its masks are read by colour
     opened = []
-    read = file._read
+    read = _read
     monkeypatch.setattr(file, "_read", lambda path: opened.append(pathlib.Path(path)) or read(path))
     if by_command:
         assert cli.main(["build", str(root), "--name", "mine", "--data_dir", str(data_dir)]) == 0

@@ -7,8 +7,8 @@ import shlex
 import pytest
 
 from voc_seg_tfrecord import commands
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import ConfigError, MaskError
 
 SHARED = {
     "__init__",

@@ -5,7 +5,7 @@ from support.building import examples
 from support.scoring import moved
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.formats import encode
+from voc_seg_tfrecord.formats import pillow
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def predictions(sample, tmp_path):
     folder = tmp_path / "predictions"
     folder.mkdir()
     for name, example in examples(sample, "train").items():
-        data = encode.png(moved(example["segmentation_mask"][..., 0]))
+        data = pillow.encode_png(moved(example["segmentation_mask"][..., 0]))
         (folder / name.replace(".jpg", ".png")).write_bytes(data)
     return folder
 

@@ -6,8 +6,8 @@ from support import hugging_face
 from support.building import examples
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.cards import publish
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.exports import card
 
 
 def export(sample, out, *words):
@@ -69,7 +69,7 @@ def test_an_export_whose_card_cannot_be_written_is_not_there_at_all(
     def fail(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(publish.card, "write", fail)
+    monkeypatch.setattr(card, "write", fail)
     assert export(sample, tmp_path / "x", "--layout", "voc") == 1
     assert "No space left" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -9,8 +9,8 @@ from support.building import examples
 from support.paths import DUMMY_DATA, REPOSITORY
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.formats import encode
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.formats import pillow
 
 # How each row of the page's table is called; `{...}` stand for folders of the test.
 CALLS = {
@@ -64,10 +64,10 @@ def world(sample, tmp_path_factory):
     for name, example in examples(sample, "train").items():
         mask = example["segmentation_mask"][..., 0].copy()
         mask[mask == 255] = 0
-        (places["predictions"] / f"{name[:-4]}.png").write_bytes(encode.png(mask))
+        (places["predictions"] / f"{name[:-4]}.png").write_bytes(pillow.encode_png(mask))
     places["test"].mkdir()
-    png = encode.png(np.zeros((1, 1), np.uint8))
-    for image_id in named_lists.ids("voc2012_test"):
+    png = pillow.encode_png(np.zeros((1, 1), np.uint8))
+    for image_id in lists.list_ids("voc2012_test"):
         (places["test"] / f"{image_id}.png").write_bytes(png)
     return places | {"sample": sample.data_dir, "tree": DUMMY_DATA}
 

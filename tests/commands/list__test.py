@@ -5,7 +5,7 @@ import sys
 from etils import epath
 import pytest
 
-from voc_seg_tfrecord.audit.listing import listed
+from voc_seg_tfrecord.built.dataset import list_datasets
 from voc_seg_tfrecord.commands import cli, list_
 
 
@@ -94,7 +94,7 @@ def test_what_is_broken_is_listed_with_its_problem(data_dir, capsys, problem):
 def test_versions_are_in_the_order_of_their_numbers(data_dir):
     for number in ("10.0.0", "2.0.0"):
         shutil.copytree(version(data_dir), version(data_dir).with_name(number))
-    assert [one.version for one in listed(data_dir)] == ["1.0.0", "2.0.0", "10.0.0"]
+    assert [one.version for one in list_datasets(data_dir)] == ["1.0.0", "2.0.0", "10.0.0"]
 
 
 @pytest.mark.parametrize(

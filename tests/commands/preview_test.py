@@ -9,18 +9,12 @@ from support import exports
 from support.building import build
 from support.paths import DUMMY_DATA, REPOSITORY
 
-from voc_seg_tfrecord import (
-    VOC_CLASSES,
-    VocSegConfig,
-    builder_from_tree,
-    from_arrays,
-    voc_palette,
-)
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, builder_from_tree, from_arrays, voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.sheets.cell import PANEL
-from voc_seg_tfrecord.sheets.picture_file import save
+from voc_seg_tfrecord.pictures.cell import PANEL
+from voc_seg_tfrecord.pictures.preview import save
 
 
 def preview(sample, out, *words):

@@ -17,7 +17,7 @@ E0000 00:00:1795277966.585948    5636 cuda_dnn.cc:8] Unable to register cuDNN fa
 MAKE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
+from voc_seg_tfrecord.commands.process import quiet_tensorflow
 quiet_tensorflow()
 quiet_tensorflow()
 print("before", file=sys.stderr)

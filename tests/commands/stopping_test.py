@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from voc_seg_tfrecord.commands import cli, list_, starting
-from voc_seg_tfrecord.errors import RecordError
-from voc_seg_tfrecord.staging.signals import NUMBERS
+from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.base.signals import NUMBERS
+from voc_seg_tfrecord.commands import cli, list_, process
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def command(monkeypatch):
 
     def running(run):
         monkeypatch.setattr(list_, "run", run)
-        monkeypatch.setattr(starting, "_said", False)
+        monkeypatch.setattr(process, "_said", False)
         return cli.main(["list"])
 
     return running

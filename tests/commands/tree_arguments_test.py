@@ -3,8 +3,8 @@ import argparse
 import pytest
 from support import exports
 
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import arguments, cli, tree_arguments
-from voc_seg_tfrecord.errors import ConfigError
 
 # Calls that are wrong whatever the tree holds, and words of their message.
 WRONG_CALLS = [

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, configs
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.facts import pascal_context
 
 

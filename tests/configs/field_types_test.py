@@ -6,9 +6,9 @@ import pickle
 import pytest
 
 from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.configs import field_types
-from voc_seg_tfrecord.errors import ConfigError
 
 OUTSIDE = ["../x", "..", ".", "a/b", "/x", "", "a\0b", "x" * 300, "é" * 101, "a:b", "a\n"]
 TFDS_OWN = [".config", "incomplete.ABC123_1.0.0", "1.0.0"]

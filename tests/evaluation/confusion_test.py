@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from scipy import ndimage
 from support.scoring import devkit, moved, shapes
 
 from voc_seg_tfrecord import VOID, evaluation
-from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.evaluation.confusion import boundary_band
 
 NAMES = ("background", "cat", "dog", "cow")
 
@@ -126,3 +128,11 @@ def test_a_trimap_counts_only_pixels_near_void():
 def test_a_wrong_call_is_named(kwargs):
     with pytest.raises(ConfigError, match=r"class_names|trimap"):
         evaluation.Confusion(**kwargs)
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 40])
+@pytest.mark.parametrize("size", [(1, 1), (7, 30), (31, 17)])
+def test_the_band_is_void_dilated_by_a_square(width, size):
+    mask = np.random.default_rng(width).choice([0, VOID], size, p=[0.97, 0.03]).astype(np.uint8)
+    square = np.ones((2 * width + 1,) * 2)
+    assert (boundary_band(mask, width) == ndimage.binary_dilation(mask == VOID, square)).all()

@@ -4,7 +4,7 @@ import pytest
 from support.scoring import moved, shapes
 
 from voc_seg_tfrecord import VOID, evaluation, pipeline
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError
 
 CLASSES = 21
 

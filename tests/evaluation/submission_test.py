@@ -6,10 +6,10 @@ from PIL import Image
 import pytest
 
 from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.evaluation import submission
-from voc_seg_tfrecord.facts import named_lists
+from voc_seg_tfrecord.facts import lists
 
 IDS = ("2008_000006", "2008_000011", "2008_000012")
 SIZES = dict.fromkeys(IDS, (4, 6))
@@ -18,7 +18,7 @@ SIZES = dict.fromkeys(IDS, (4, 6))
 @pytest.fixture(autouse=True)
 def short_test(monkeypatch):
     """Lets the test have three images."""
-    monkeypatch.setattr(named_lists, "ids", {"voc2012_test": IDS}.__getitem__)
+    monkeypatch.setattr(lists, "list_ids", {"voc2012_test": IDS}.__getitem__)
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.memory import ArrayItem
-from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.examples import beam
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.trees.tree import VocTree

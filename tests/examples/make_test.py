@@ -6,7 +6,7 @@ import pytest
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats.file import File

@@ -1,6 +1,7 @@
+from etils import epath
 import pytest
 
-from voc_seg_tfrecord.errors import ListError
+from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.facts import official_splits
 
 
@@ -58,3 +59,42 @@ def test_every_published_count_of_a_list_is_taken_and_an_error_names_all_of_them
     words = r"list train of Pascal Context \(60 classes\): 4998 or 4996 ids\n"
     with pytest.raises(ListError, match=words):
         official_splits.check_ids("context60", "train", ids[:4997], "train.txt")
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = epath.Path(tmp_path) / "a.tsv"
+
+    def write(text):
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_the_first_line_that_is_no_comment_names_the_columns(table):
+    path = table("# a\tremark\nname\tids\n\nx\t1\n# between\ny\t?\n")
+    assert official_splits.read_table(path) == [{"name": "x", "ids": "1"}, {"name": "y", "ids": ""}]
+
+
+def test_quotes_and_empty_cells_are_kept_as_they_are(table):
+    assert official_splits.read_table(table('a\tb\n"x\t\n')) == [{"a": '"x', "b": ""}]
+
+
+@pytest.mark.parametrize("row", ["1", "1\t2\t3"])
+def test_a_row_with_too_few_or_too_many_cells_is_an_error(table, row):
+    with pytest.raises(ValueError, match="zip"):
+        official_splits.read_table(table(f"a\tb\n{row}\n"))
+
+
+def test_every_table_of_the_package_can_be_read():
+    facts = official_splits.facts_folder("facts")
+    paths = [*facts.glob("*.tsv"), *(facts / "published").glob("*.tsv")]
+    assert len(paths) == 7
+    for path in [*paths, official_splits.facts_folder("checksums") / "splits.tsv"]:
+        assert official_splits.read_table(path), path
+
+
+def test_the_folder_facts_has_at_most_twelve_files():
+    files = [path for path in official_splits.facts_folder("facts").iterdir() if path.is_file()]
+    assert len(files) <= 12

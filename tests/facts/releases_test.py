@@ -5,14 +5,14 @@ import re
 import pytest
 
 from voc_seg_tfrecord import configs
-from voc_seg_tfrecord.facts import official_splits, tables
+from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.facts.releases import RELEASES
 
-PACKAGE = tables.folder("facts").parent
+PACKAGE = official_splits.facts_folder("facts").parent
 
 
 def test_every_address_is_registered_with_its_archives_hash():
-    rows = (tables.folder("checksums") / "checksums.tsv").read_text().splitlines()
+    rows = (official_splits.facts_folder("checksums") / "checksums.tsv").read_text().splitlines()
     registered = {url: (sha, name) for url, _, sha, name in (row.split("\t") for row in rows)}
     for release in RELEASES.values():
         for archive in release.archives:
@@ -25,7 +25,7 @@ def test_every_address_is_registered_with_its_archives_hash():
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=list(RELEASES))
 def test_a_row_names_a_reader_entries_of_the_bibliography_and_pinned_splits(release):
-    reader = importlib.import_module(f"voc_seg_tfrecord.official.{release.reader}")
+    reader = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
     assert callable(reader.open_trees)
     entries = re.findall(r"^@\w+{(.*),$", (PACKAGE / "CITATIONS.bib").read_text(), re.M)
     assert set(release.citations) <= set(entries)

@@ -1,7 +1,7 @@
 import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES
-from voc_seg_tfrecord.errors import AnnotationError
+from voc_seg_tfrecord.base.errors import AnnotationError
 from voc_seg_tfrecord.formats import annotations
 from voc_seg_tfrecord.formats.file import File
 

@@ -3,7 +3,7 @@ import json
 from etils import epath
 import pytest
 
-from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.formats import class_files
 
 DEFAULT_VOID = (255, *class_files.VOID_NAMES, class_files.VOID_COLOR)

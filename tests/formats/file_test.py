@@ -1,12 +1,30 @@
+import io
 import os
 import pathlib
 import socket
+import struct
+import subprocess
+import sys
 
 from etils import epath
+import numpy as np
+from PIL import Image
 import pytest
+from support.frames import two_frames
 
-from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.base.errors import MaskError, VocSegError
+from voc_seg_tfrecord.formats import file as formats_file
+from voc_seg_tfrecord.formats import images, pillow
+from voc_seg_tfrecord.formats.file import (
+    IMAGE_KINDS,
+    File,
+    Kind,
+    check_pixels,
+    check_webp,
+    describe_kind,
+    kind_of,
+)
+from voc_seg_tfrecord.masks import stored
 
 
 def read(path):
@@ -50,3 +68,140 @@ def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path):
 def test_a_device_is_refused():
     with pytest.raises(MaskError, match="or a device"):
         read("/dev/zero")
+
+
+@pytest.mark.parametrize("kind", sorted(IMAGE_KINDS, key=lambda kind: kind.name))
+def test_an_image_that_pillow_writes_is_of_its_kind(kind):
+    buffer = io.BytesIO()
+    Image.new("RGB", (3, 2)).save(buffer, kind.name)
+    assert kind_of(buffer.getvalue()) is kind
+    assert kind_of(buffer.getvalue()[:24]) is kind
+
+
+def test_an_array_that_numpy_saves_is_of_its_kind():
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros((2, 2)))
+    assert kind_of(buffer.getvalue()) is Kind.NUMPY
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "an empty file of 0 bytes"),
+        (b"<!DOCTYPE html>", "an HTML or XML page"),
+        (b"version https://git-lfs.github.com/spec/v1", "a git-lfs pointer"),
+        (b"RIFF\0\0\0\0WAVEfmt ", "a file of an unknown kind that starts with b'RIFF"),
+    ],
+)
+def test_what_is_no_image_is_described(data, words):
+    assert kind_of(data) not in IMAGE_KINDS
+    assert describe_kind(data).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "change", [(b"\r\n", b"\n"), (b"\n", b"\r\n"), (b"\r\n", b"\r"), (b"\n", b"")]
+)
+def test_a_png_whose_line_ends_were_changed_says_so_and_that_jpegs_are_damaged_too(change):
+    buffer = io.BytesIO()
+    Image.new("L", (3, 2)).save(buffer, "PNG")
+    damaged = File(buffer.getvalue().replace(*change), "a.png")
+    assert kind_of(damaged.data) is Kind.PNG_AS_TEXT
+    for read in (images.read_image, stored.read_samples):
+        with pytest.raises(VocSegError, match=r"copied as if it were text.*the JPEGs are damaged"):
+            read(damaged)
+
+
+def saved(image, kind, **kwargs):
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **kwargs)
+    return File(buffer.getvalue(), "m")
+
+
+def test_a_small_file_that_claims_more_pixels_than_bytes_can_hold_is_a_bomb():
+    small, large = File(b"II*\0" + bytes(100), "m.tif"), File(b"II*\0" + bytes(20_000), "m.tif")
+    check_pixels(4000, 4000, small, MaskError)
+    check_pixels(13_000, 13_000, large, MaskError)
+    with pytest.raises(MaskError, match="bomb"):
+        check_pixels(13_000, 13_000, small, MaskError)
+
+
+def test_a_file_with_longer_rows_or_columns_than_libpng_reads_is_refused():
+    file = File(b"II*\0" + bytes(200), "m.tif")
+    check_pixels(3, 1_000_000, file, MaskError)
+    for size in ((3, 1_000_001), (1_000_001, 3)):
+        with pytest.raises(MaskError, match="at most 1000000 pixels in a row or a column"):
+            check_pixels(*size, file, MaskError)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_still_webp_of_a_common_size_passes(mode, lossless):
+    file = saved(Image.new(mode, (500, 375), (1, 2, 3)), "WEBP", lossless=lossless)
+    check_webp(file, MaskError)
+    assert pillow.decode(file, MaskError).width == 500
+
+
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_large_webp_is_refused_before_it_is_decoded(lossless, monkeypatch):
+    file = saved(Image.new("RGB", (300, 200)), "WEBP", lossless=lossless)
+    monkeypatch.setattr(formats_file, "_MAX_PIXELS_OF", {Kind.WEBP: 300 * 200 - 1})
+    monkeypatch.setattr(Image, "open", None)
+    with pytest.raises(MaskError, match="300 x 200"):
+        pillow.decode(file, MaskError)
+
+
+def test_an_animated_webp_is_refused_before_it_is_decoded(monkeypatch):
+    data = two_frames("WEBP")
+    monkeypatch.setattr(Image, "open", None)
+    with pytest.raises(MaskError, match="animated"):
+        pillow.decode(File(data, "m"), MaskError)
+
+
+@pytest.mark.parametrize("length", [12, 16, 20, 25])
+def test_a_webp_cut_in_its_header_is_refused(length):
+    data = saved(Image.fromarray(np.zeros((5, 7, 3), np.uint8)), "WEBP").data[:length]
+    with pytest.raises(MaskError):
+        pillow.decode(File(data, "m"), MaskError)
+
+
+def test_a_webp_canvas_of_2_gb_is_refused_at_its_header():
+    canvas = b"VP8X" + struct.pack("<I", 10) + bytes(4) + b"\xff\xff\0" + b"\xff\xff\0"
+    file = File(b"RIFF\x16\0\0\0WEBP" + canvas, "m")
+    with pytest.raises(MaskError, match="65536 x 65536"):
+        check_webp(file, MaskError)
+
+
+MEMORY_AFTER = """
+import concurrent.futures, io, threading
+from PIL import Image
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+
+buffer = io.BytesIO()
+Image.new("RGB", (4000, 4100)).save(buffer, "PNG", compress_level=1)
+together, alone = threading.Barrier(3), threading.Lock()
+
+
+def memory():
+    return int(open("/proc/self/status").read().partition("VmRSS:")[2].split()[0])
+
+
+def decode(_):
+    together.wait()
+    with alone:
+        pillow.decode(File(buffer.getvalue(), "m"), MaskError).height
+    together.wait()
+    return memory()
+
+
+before = memory()
+with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    print(max(pool.map(decode, range(3))) - before)
+"""
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="it needs Linux")
+def test_threads_keep_no_memory_of_the_large_images_that_they_decoded():
+    done = subprocess.run([sys.executable, "-c", MEMORY_AFTER], capture_output=True, check=True)
+    assert int(done.stdout) < 60_000  # kB; one such image takes 65,000

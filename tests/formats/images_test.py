@@ -1,16 +1,17 @@
 import io
 import struct
+import threading
 import zlib
 
 import numpy as np
 from PIL import Image
 import pytest
 from support.frames import two_frames
-from support.png_writer import chunk
+from support.png_writer import chunk, write_png
 import tensorflow as tf
 
-from voc_seg_tfrecord.errors import ImageError
-from voc_seg_tfrecord.formats import images, limits
+from voc_seg_tfrecord.base.errors import ImageError
+from voc_seg_tfrecord.formats import file, images, pillow, png_pixels
 from voc_seg_tfrecord.formats.file import File
 
 RNG = np.random.default_rng(3)
@@ -150,7 +151,7 @@ def test_what_is_not_a_complete_still_image_is_refused(data, words):
 
 
 def test_a_decompression_bomb_is_stopped_at_its_header(monkeypatch):
-    monkeypatch.setattr(limits, "MAX_PIXELS", 700)
+    monkeypatch.setattr(file, "MAX_PIXELS", 700)
     for data in (*KEPT.values(), *CONVERTED.values()):
         with pytest.raises(ImageError, match="32 x 24 pixels in its header"):
             images.read_image(File(data, "a.jpg"))
@@ -187,9 +188,9 @@ def test_a_png_with_half_its_rows_is_refused(mode):
 @pytest.mark.parametrize("kind", KEPT)
 def test_trusted_images_are_the_same_and_not_decoded(kind, monkeypatch):
     untrusted = images.read_image(File(KEPT[kind], "a.jpg"))
-    monkeypatch.setattr(images.decoders, "check_readable", None)
-    monkeypatch.setattr(images.decoders, "check_alike", None)
-    monkeypatch.setattr(images.png_pixels, "inflate", None)
+    monkeypatch.setattr(images, "check_readable", None)
+    monkeypatch.setattr(images, "check_alike", None)
+    monkeypatch.setattr(png_pixels, "inflate", None)
     assert images.read_image(File(KEPT[kind], "a.jpg"), decoding="none") == untrusted
 
 
@@ -200,3 +201,133 @@ def test_an_image_that_only_one_decoder_reads_is_refused_unless_it_is_trusted(de
     with pytest.raises(ImageError, match="cannot be decoded"):
         images.read_image(File(data, "a.png"), decoding=decoding)
     assert images.read_image(File(data, "a.png"), decoding="none").data is data
+
+
+RNG_OF_DECODERS = np.random.default_rng(5)
+NOISE = RNG_OF_DECODERS.integers(0, 256, (40, 56, 3), np.uint8)
+
+
+def jpeg(**kwargs):
+    buffer = io.BytesIO()
+    Image.fromarray(NOISE).save(buffer, "JPEG", **kwargs)
+    return buffer.getvalue()
+
+
+@pytest.fixture(params=["check_readable", "check_alike"])
+def check(request):
+    return lambda data: getattr(images, request.param)(File(data, "i.jpg"), 40, 56)
+
+
+@pytest.mark.parametrize("quality", [1, 30, 95, 100])
+@pytest.mark.parametrize("progressive", [False, True])
+def test_whole_jpegs_of_any_quality_pass(quality, progressive, check):
+    check(jpeg(quality=quality, progressive=progressive))
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_whole_images_with_and_without_colours_pass(mode, kind, check):
+    buffer = io.BytesIO()
+    Image.fromarray(NOISE).convert(mode).save(buffer, kind)
+    check(buffer.getvalue())
+
+
+@pytest.mark.parametrize("check", [images.check_readable, images.check_alike])
+def test_a_jpeg_whose_header_says_another_size_is_refused(check):
+    with pytest.raises(ImageError, match=r"different sizes"):
+        check(File(jpeg(), "i.jpg"), 56, 40)
+
+
+def without_tables(data):
+    table = data.index(b"\xff\xdb")
+    return data[:table] + data[table + 2 + int.from_bytes(data[table + 2 : table + 4]) :]
+
+
+def test_a_jpeg_without_a_table_that_its_pixels_need_is_refused(check):
+    with pytest.raises(ImageError, match="decode") as caught:
+        check(without_tables(jpeg()))
+    assert (caught.value.where, caught.value.kind) == ("i.jpg", "damaged file")
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+def test_a_jpeg_whose_pixels_end_early_is_refused(progressive, check):
+    data = jpeg(progressive=progressive)
+    with pytest.raises(ImageError, match="decode"):
+        check(data[: len(data) // 2])
+
+
+def test_a_jpeg_that_tensorflow_alone_cannot_decode_is_refused(monkeypatch, check):
+    monkeypatch.setattr(pillow, "decode", lambda *_: Read(NOISE))
+    monkeypatch.setattr(pillow, "read_size", lambda *_: (40, 56))
+    with pytest.raises(ImageError, match="TensorFlow cannot decode it: "):
+        check(jpeg()[:200])
+
+
+def running_over():
+    data = bytearray(jpeg(quality=100))
+    table = data.index(b"\xff\xdb") + 5
+    data[table : table + 64] = b"\xff" * 64  # each frequency is now 255 times as strong
+    return File(bytes(data), "i.jpg")
+
+
+def test_a_jpeg_whose_values_run_over_is_refused_if_the_pixels_are_compared():
+    with pytest.raises(ImageError, match=r"decode it \d+ of 255 apart"):
+        images.check_alike(running_over(), 40, 56)
+
+
+def test_whether_decoders_read_it_alike_is_not_tried_by_the_cheaper_check():
+    images.check_readable(running_over(), 40, 56)
+
+
+class Read:
+    def __init__(self, pixels):
+        self._pixels = pixels
+
+    def values(self):
+        return self._pixels
+
+
+def jpeg_of_turns():
+    buffer = io.BytesIO()
+    Image.new("RGB", (7, 5)).save(buffer, "JPEG")
+    return File(buffer.getvalue(), "a.jpg")
+
+
+MASK = File(write_png(np.zeros((5, 7), int), color=0), "a.png")
+
+
+def most_at_once(files):
+    """Returns how many of three threads were decoding at once."""
+    inside, most, lock = 0, 0, threading.Lock()
+    together = threading.Barrier(3)
+
+    def decode():
+        nonlocal inside, most
+        together.wait()
+        with images.large_in_turn(*files):
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            threading.Event().wait(0.05)
+            with lock:
+                inside -= 1
+
+    threads = [threading.Thread(target=decode) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return most
+
+
+@pytest.mark.parametrize("files", [(jpeg_of_turns(), None), (MASK,)], ids=["image", "mask"])
+def test_large_files_are_decoded_one_at_a_time_and_others_side_by_side(files, monkeypatch):
+    assert most_at_once(files) > 1
+    monkeypatch.setattr(images, "LARGE", 34)
+    assert most_at_once(files) == 1
+
+
+def test_a_file_without_a_header_is_left_to_the_decoder(monkeypatch):
+    monkeypatch.setattr(images, "LARGE", 0)
+    with images.large_in_turn(File(b"\xff\xd8", "a.jpg"), File(b"", "a.png")):
+        pass

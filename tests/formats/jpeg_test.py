@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord.errors import ImageError
+from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.formats import jpeg
 from voc_seg_tfrecord.formats.file import File
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import io as scipy_io
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats import mat_files
 from voc_seg_tfrecord.formats.file import File
 
@@ -215,7 +215,7 @@ def test_a_scipy_that_cannot_be_imported_is_told(monkeypatch, tmp_path):
 def test_this_process_does_not_import_scipy():
     code = """
 import sys
-from voc_seg_tfrecord.official import sbd
+from voc_seg_tfrecord.sources import sbd
 sbd.read_mask(sys.stdin.buffer.read(), "a.mat")
 print("scipy" in sys.modules)
 """

@@ -12,8 +12,8 @@ from support.paths import REPOSITORY
 from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.errors import ImageError, MaskError, RecordError
-from voc_seg_tfrecord.formats import encode, limits, pillow
+from voc_seg_tfrecord.base.errors import ImageError, MaskError, RecordError
+from voc_seg_tfrecord.formats import file, pillow
 from voc_seg_tfrecord.formats.file import File
 
 RNG = np.random.default_rng(5)
@@ -42,8 +42,8 @@ def animated_webp(width, height):
 
 def test_no_other_module_imports_pillow_but_those_that_draw():
     package = REPOSITORY / "voc_seg_tfrecord"
-    drawing = [*(package / "report").glob("*.py"), *(package / "sheets").glob("*.py")]
-    names = ("pillow", "pillow_errors", "encode", "sixteen_bits")
+    drawing = [*(package / "report").glob("*.py"), *(package / "pictures").glob("*.py")]
+    names = ("pillow", "png_pixels")
     doors = {*(package / "formats" / f"{name}.py" for name in names), *drawing}
     for path in set(package.rglob("*.py")) - doors:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -75,7 +75,7 @@ def test_alpha_is_the_last_channel():
 
 def test_encoded_pngs_decode_to_the_same_pixels():
     for pixels in (GREY, RGB):
-        assert (decode(encode.png(pixels)).values() == pixels).all()
+        assert (decode(pillow.encode_png(pixels)).values() == pixels).all()
 
 
 def test_the_histogram_of_an_array_counts_each_value():
@@ -100,7 +100,7 @@ def test_frames_are_counted_before_any_is_decoded():
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"])
 def test_pixels_are_limited_before_any_is_decoded(kind, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_PIXELS", 47)
+    monkeypatch.setattr(file, "MAX_PIXELS", 47)
     monkeypatch.setattr(ImageFile.ImageFile, "load", lambda _: pytest.fail("decoded"))
     with pytest.raises(ImageError, match="8 x 6 pixels in its header"):
         decode(saved(RGB, kind))

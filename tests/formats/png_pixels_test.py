@@ -1,12 +1,17 @@
+import io
 import struct
 import zlib
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
+from PIL import Image
 import pytest
 from support.png_writer import chunk, write_png
 
-from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import limits, png, png_chunks, png_pixels
+from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats import file, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File
 
 ROWS = b"\0\1\2\0\3\4"  # two rows of two pixels
@@ -15,7 +20,7 @@ ROWS = b"\0\1\2\0\3\4"  # two rows of two pixels
 def inflate(data):
     file = File(data, "m.png")
     header = png.read_header(file)
-    return png_pixels.inflate(file, header, png_chunks.read(file, header)), header
+    return png_pixels.inflate(file, header, png.read_chunks(file, header)), header
 
 
 def around(packed, width=2, height=2):
@@ -83,6 +88,79 @@ def test_a_small_window_that_is_large_enough_is_read():
 
 
 def test_a_decompression_bomb_is_not_inflated(monkeypatch):
-    monkeypatch.setattr(limits, "MAX_PIXELS", 3)
+    monkeypatch.setattr(file, "MAX_PIXELS", 3)
     with pytest.raises(MaskError, match="bomb"):
         inflate(around(zlib.compress(ROWS)))
+
+
+VALUES = np.random.default_rng(3).integers(0, 256, (9, 14)).astype(np.uint8)
+
+
+def decode(data):
+    return png_pixels.decode_values(File(data, "m.png"))
+
+
+@pytest.mark.parametrize("interlaced", [False, True])
+@pytest.mark.parametrize("palette", [None, voc_palette()])
+def test_values_are_those_that_pillow_decodes(palette, interlaced):
+    color = 0 if palette is None else 3
+    data = write_png(VALUES, color=color, palette=palette, interlaced=interlaced)
+    found = decode(data)
+    assert (found.dtype, found.flags.c_contiguous) == (np.uint8, True)
+    assert (found == VALUES).all()
+    assert (np.asarray(Image.open(io.BytesIO(data))) == VALUES).all()
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_rows_of_every_filter_are_decoded(kind):
+    rows = b"".join(bytes([kind]) + row.tobytes() for row in VALUES)
+    header = struct.pack(">IIBBBBB", *VALUES.shape[::-1], 8, 0, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows))
+    data += chunk(b"IEND", b"")
+    assert (decode(data) == np.asarray(Image.open(io.BytesIO(data)))).all()
+
+
+def test_rows_without_filters_are_inflated_once(monkeypatch):
+    monkeypatch.setattr(pillow, "decode", None)
+    assert (decode(write_png(VALUES, color=0)) == VALUES).all()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 16])
+def test_other_depths_are_refused(depth):
+    with pytest.raises(MaskError, match=f"{depth}-bit grey PNG"):
+        decode(write_png(VALUES % 2, depth=depth, color=0))
+
+
+def check(pixels):
+    counts = png_pixels.count_values(pixels)
+    assert (counts.dtype, counts.shape) == (np.int64, (256,))
+    assert counts.tolist() == np.bincount(pixels.ravel(), minlength=256).tolist()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 60), st.integers(1, 100))
+@settings(deadline=None)
+def test_each_pixel_is_counted_once_whatever_the_runs(seed, height, width, run):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 256, -(-height * width // run), np.uint8)
+    check(np.repeat(values, run)[: height * width].reshape(height, width))
+
+
+@pytest.mark.parametrize("pixels", [1, 7, 100])
+def test_the_pieces_of_a_large_mask_are_counted_as_one(monkeypatch, pixels):
+    monkeypatch.setattr(png_pixels, "_PIXELS", pixels)
+    check(np.repeat(np.arange(250, dtype=np.uint8), 30).reshape(75, 100))
+    check(np.random.default_rng(0).integers(0, 256, (31, 17), np.uint8))
+
+
+def test_parts_of_an_array_and_columns_in_front_of_rows_are_counted():
+    pixels = np.repeat(np.arange(200, dtype=np.uint8), 40).reshape(80, 100)
+    check(pixels[3:60, 20:81])
+    check(pixels.T)
+    check(pixels[::-1, ::2])
+
+
+def test_noise_is_left_to_pillow_and_a_mask_of_runs_is_not(monkeypatch):
+    monkeypatch.setattr(pillow, "count_values", lambda pixels: np.full(256, pixels.size))
+    noise = np.random.default_rng(0).integers(0, 256, (64, 64), np.uint8)
+    assert png_pixels.count_values(noise)[0] == noise.size
+    check(np.repeat(noise.ravel()[:64], 64).reshape(64, 64))

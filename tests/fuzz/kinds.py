@@ -19,23 +19,15 @@ from fuzz.mutations import damaged
 import numpy as np
 from PIL import Image
 
-from voc_seg_tfrecord.errors import VocSegError
+from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.formats import (
-    annotations,
-    class_files,
-    id_lists,
-    images,
-    png,
-    png_chunks,
-    png_pixels,
-)
+from voc_seg_tfrecord.formats import annotations, class_files, id_lists, images, png, png_pixels
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.interop.items import make_items
-from voc_seg_tfrecord.interop.scan import scan_records
+from voc_seg_tfrecord.imports.items import make_items
+from voc_seg_tfrecord.imports.scan import scan_records
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.official import sbd
+from voc_seg_tfrecord.sources import sbd
 
 CLASSES = tuple(f"class{n}" for n in range(21))
 RULE = index_rule(21)
@@ -120,7 +112,7 @@ def stream(rng: random.Random) -> str:
     header = png.Header(width, height, 8, png.ColorType.GREY, False)
     parts = np.sort(_generator(rng).integers(0, len(packed) + 1, 2)).tolist()
     cuts = zip([0, *parts], [*parts, len(packed)], strict=True)
-    chunks = tuple(png_chunks.make(b"IDAT", packed[start:end]) for start, end in cuts)
+    chunks = tuple(png.make_chunk(b"IDAT", packed[start:end]) for start, end in cuts)
     expected = _inflated(packed, len(rows), width + 1)
     try:
         found = png_pixels.inflate(File(b"", "m.png"), header, chunks)

@@ -8,14 +8,13 @@ import pytest
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.masks.decide import decide as decide_from
 from voc_seg_tfrecord.masks.question import Question
-from voc_seg_tfrecord.masks.survey import survey
-from voc_seg_tfrecord.masks.used import Survey
+from voc_seg_tfrecord.masks.survey import Survey, survey
 
 RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
 WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))

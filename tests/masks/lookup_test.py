@@ -3,8 +3,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.masks import gate, lookup
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.masks import lookup, read
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.stored import Samples
 
@@ -20,7 +20,7 @@ def pieces(request, monkeypatch):
 def test_values_are_counted_and_mapped_as_one_by_one(dtype):
     values = RNG.integers(-3 if dtype[0] == "i" else 0, 9, (13, 7)).astype(dtype)
     listed = values.astype(int).ravel().tolist()
-    counts = lookup.count_values(values)
+    counts = lookup.counts_by_value(values)
     assert counts == {value: listed.count(value) for value in sorted(set(listed))}
     classes = {value: VOID if value < 0 else value * 2 for value in range(-3, 300)}
     classes = {value: index % 256 for value, index in classes.items()}
@@ -34,7 +34,7 @@ def test_colours_are_counted_and_mapped_as_one_by_one():
     classes = np.array([7, 0, VOID], np.uint8)
     packed = np.append(known, [5, 0xFFFFFE])[RNG.integers(0, 5, (13, 7))]
     colors = np.stack([packed >> 16, packed >> 8 & 255, packed & 255], -1).astype(np.uint8)
-    occurring, times = (array.tolist() for array in lookup.count_colors(colors))
+    occurring, times = (array.tolist() for array in lookup.counts_by_color(colors))
     assert occurring == np.unique(packed).tolist()
     assert times == [int((packed == color).sum()) for color in occurring]
     mapped, (unknown, counts) = lookup.map_colors(colors, known, classes)
@@ -51,7 +51,7 @@ def test_colours_of_a_large_mask_become_classes_in_a_few_bytes_per_pixel(monkeyp
     rule = MaskRule({0: 0}, {(9, 9, 9): 1})
     tracemalloc.start()
     try:
-        gate.by_color(Samples("rgb", colors), rule, "m.png")
+        read.indices_by_color(Samples("rgb", colors), rule, "m.png")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

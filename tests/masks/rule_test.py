@@ -1,11 +1,10 @@
 import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks.decision import Decision
-from voc_seg_tfrecord.masks.rule import MaskRule, index_rule, make_rule
+from voc_seg_tfrecord.masks.rule import Decision, MaskRule, index_rule, make_rule
 
 BY_INDEX, BY_COLOR = Decision("index", ""), Decision("color", "")
 FILE = ClassFile(

@@ -9,7 +9,7 @@ from support.frames import two_frames
 from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.errors import MaskError
+from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored

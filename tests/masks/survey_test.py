@@ -7,9 +7,9 @@ import pytest
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.masks import survey as surveying
-from voc_seg_tfrecord.masks.survey import survey
-from voc_seg_tfrecord.masks.used import Seen, Shared, Survey
+from voc_seg_tfrecord.masks import stored as surveying
+from voc_seg_tfrecord.masks import survey as masks_survey
+from voc_seg_tfrecord.masks.survey import Seen, Shared, Survey, survey
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_mask_with_vocs_palette_is_not_decoded_unless_asked(put, monkeypatch):
     decoded = []
     read_samples = surveying.read_samples
     monkeypatch.setattr(
-        surveying, "read_samples", lambda *args: decoded.append(args) or read_samples(*args)
+        masks_survey, "read_samples", lambda *args: decoded.append(args) or read_samples(*args)
     )
     found = survey(paths)
     assert (found.voc, found.examined, decoded) == (2, 2, [])

@@ -6,7 +6,9 @@ import pytest
 from support import exports
 from support.png_writer import write_png
 
+from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.own_data.check import IGNORED, Finding, Report, finding_of, summary
 
 
 @pytest.fixture
@@ -156,3 +158,23 @@ def test_what_is_no_file_is_named_and_stops_no_check(export, capsys):
     assert "000032.JPG: this file cannot be read: there is none, or it is a link" in text
     assert "photo.v1.2.png: this file cannot be read: it is a named pipe" in text
     assert "JPEGImages/again/ leads to a folder that was read already" in text
+
+
+def test_an_error_is_a_finding_that_stops_a_build():
+    finding = finding_of(MaskError("m.png", found="value 3", kind="unknown mask value"))
+    assert finding == Finding("unknown mask value", "m.png", "m.png: value 3", "stops")
+
+
+def test_a_report_is_ok_if_nothing_stops_a_build():
+    assert Report([Finding("note", "x", "y", IGNORED)]).ok
+    assert not Report([Finding("mask", "x", "y")]).ok
+
+
+def test_a_summary_is_json_and_names_first_what_stops_a_build():
+    found = [
+        Finding("a note", "x", "y", IGNORED),
+        Finding("mask", "m", "n"),
+        Finding("mask", "o", "p"),
+    ]
+    rows = json.loads(json.dumps(summary(Report(found))))["findings"]
+    assert [(row["kind"], row["count"]) for row in rows] == [("mask", 2), ("a note", 1)]

@@ -6,8 +6,8 @@ from support import exports
 from support.building import examples
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
-from voc_seg_tfrecord.errors import ConfigError, LayoutError
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
 

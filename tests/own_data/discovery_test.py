@@ -2,7 +2,7 @@ from etils import epath
 import pytest
 from support import exports
 
-from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.own_data import discovery
 
 

@@ -1,8 +1,8 @@
 import pytest
 from support import exports
 
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
 
 NAMES = ["background", "apple", "tree"]
 CLASSES = "background\napple\ntree\n"

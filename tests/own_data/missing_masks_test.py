@@ -1,9 +1,17 @@
+import json
+import re
+import shlex
+
+import numpy as np
 import pytest
 from support import exports
+from support.building import examples
 from support.own_tree import config, write_own_tree
 
-from voc_seg_tfrecord.errors import LayoutError, ListError
-from voc_seg_tfrecord.own_data.missing_masks import elsewhere, without_masks
+from voc_seg_tfrecord.base.errors import LayoutError, ListError
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.own_data.missing_masks import suggest_mask_folders, without_masks
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 
 LISTS = "ImageSets/Segmentation"
@@ -59,5 +67,118 @@ def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
         LayoutError, match=r"SegmentationClass/c.jpg: a JPEG, or the like, where a mask"
     ):
         without_masks(tree(), background, {"train": ["a", "c"]})
-    (note,) = elsewhere(tree(), ["a", "c"])
+    (note,) = suggest_mask_folders(tree(), ["a", "c"])
     assert note.startswith("c.jpg in SegmentationClass is the first of 1 files")
+
+
+NAMES = ["background", "apple", "tree"]
+IDS = ("0001", "0002", "0010")
+
+
+def write(root, image, mask):
+    for image_id in IDS:
+        exports.put_image(root, f"JPEGImages/{image.format(image_id)}.jpg")
+        values = exports.write_png(exports.truth(image_id), color=0)
+        exports.put(root, f"SegmentationClass/{mask.format(image_id)}.png", values)
+
+
+@pytest.mark.parametrize(
+    ("image", "mask", "options"),
+    [
+        ("{}", "gt_{}", "--mask_name 'gt_{id}.png'"),
+        ("image_{}", "gt_{}", "--image_name 'image_{id}' --mask_name 'gt_{id}.png'"),
+        ("{}_rgb", "{}", "--image_name '{id}_rgb' --mask_name '{id}.png'"),
+        ("x_{}_leftImg8bit", "x_{}_labelIds", None),
+        ("frame{}", "frame{} (mask)", "--mask_name '{id} (mask).png'"),
+    ],
+)
+def test_names_that_do_not_match_are_answered_by_the_pattern_that_does(
+    tmp_path, image, mask, options
+):
+    root = tmp_path / "tree"
+    write(root, image, mask)
+    exports.put_image(root, f"JPEGImages/{image.format('0020')}.jpg")
+    exports.put(root, f"SegmentationClass/{mask.format('0030')}.png", b"")
+    with pytest.raises(LayoutError) as caught:
+        find_config(root, name="mine", class_names=NAMES)
+    text = str(caught.value)
+    assert "no mask fits an image by its name" in text
+    assert f"JPEGImages/{image.format('0001')}.jpg" in text
+    assert f"SegmentationClass/{mask.format('0001')}.png" in text
+    assert "missing_mask" not in text
+    assert options is None or options in text
+    advised = re.search(r"named: (--.*?) \(in a config: \"layout\": (\{.*?\})\) gives 3", text)
+    words = iter(shlex.split(advised[1]))
+    said = {word.removeprefix("--"): next(words) for word in words}
+    assert json.loads(advised[2]) == said
+    builder = builder_from_tree(
+        root, name="mine", data_dir=tmp_path / "data", class_names=NAMES, **said
+    )
+    found = examples(builder, "train")
+    assert len(found) == 3
+    for image_id in IDS:
+        values = found[f"{image.format(image_id)}.jpg"]["segmentation_mask"][..., 0]
+        assert (values == exports.truth(image_id)).all()
+
+
+@pytest.mark.parametrize("missing_mask", ["background", "error", "skip"])
+def test_masks_that_fit_no_image_are_never_ignored(tmp_path, missing_mask):
+    write(tmp_path, "{}", "gt_{}")
+    exports.put(tmp_path, "SegmentationClass/more.png", b"")
+    with pytest.raises(LayoutError, match=r"gt_\{id\}\.png"):
+        find_config(tmp_path, name="mine", class_names=NAMES, missing_mask=missing_mask)
+
+
+def test_a_pattern_that_fits_more_masks_than_the_plain_names_is_proposed(tmp_path):
+    write(tmp_path, "{}", "gt_{}")
+    exports.put_image(tmp_path, "JPEGImages/other.jpg")
+    exports.put(
+        tmp_path, "SegmentationClass/other.png", exports.write_png(exports.truth("o"), color=0)
+    )
+    with pytest.raises(LayoutError, match="only 1 masks fit an image"):
+        find_config(tmp_path, name="mine", class_names=NAMES, missing_mask="background")
+
+
+def test_names_that_no_pattern_matches_are_shown(tmp_path):
+    exports.put_image(tmp_path, "JPEGImages/berlin.jpg")
+    exports.put(tmp_path, "SegmentationClass/x.png", exports.write_png(exports.truth("x"), color=0))
+    with pytest.raises(LayoutError, match=r"berlin\.jpg and SegmentationClass/x\.png") as caught:
+        find_config(tmp_path, name="mine", class_names=NAMES)
+    assert "--mask_name" in str(caught.value)
+    assert "missing_mask" not in str(caught.value)
+
+
+def test_a_pattern_of_the_config_is_checked_and_printed_for_tfds(tmp_path, capsys):
+    write(tmp_path, "image_{}", "gt_{}")
+    words = ["build", str(tmp_path), "--name", "mine", "--class_names", ",".join(NAMES)]
+    patterns = ["--image_name", "image_{id}", "--mask_name", "gt_{id}.png"]
+    assert cli.main([*words, *patterns, "--dry_run"]) == 0
+    assert '"layout": {"image_name": "image_{id}", "mask_name": "gt_{id}.png"}' in (
+        capsys.readouterr().out
+    )
+    assert cli.main([*words, "--mask_name", "gt.png", "--dry_run"]) == 2
+
+
+def test_lists_may_name_images_with_or_without_what_the_pattern_has(tmp_path):
+    write(tmp_path, "image_{}", "gt_{}")
+    exports.put(tmp_path, "train.txt", "0001\nimage_0002\nimage_0010.jpg\n")
+    said = {"image_name": "image_{id}", "mask_name": "gt_{id}"}
+    _, plan = find_config(tmp_path, name="mine", class_names=NAMES, **said)
+    assert plan.splits == {"train": ["0001", "0002", "0010"]}
+
+
+def test_flat_folders_of_any_pattern_are_built(tmp_path):
+    root = tmp_path / "flat"
+    for image_id in IDS:
+        exports.put_image(root, f"{image_id}.jpg")
+        exports.put(
+            root, f"{image_id}_seg.png", exports.write_png(exports.truth(image_id), color=0)
+        )
+    builder = builder_from_tree(
+        root, name="mine", data_dir=tmp_path / "d", class_names=NAMES, mask_name="{id}_seg.png"
+    )
+    found = examples(builder, "train")
+    assert all(
+        np.array_equal(found[f"{i}.jpg"]["segmentation_mask"][..., 0], exports.truth(i))
+        for i in IDS
+    )

@@ -11,10 +11,9 @@ from support import exports
 from support.building import build, examples, records
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.describe import describe
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError, VocSegError
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import ConfigError, LayoutError, ListError, VocSegError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.stored import read_samples
 

@@ -6,8 +6,8 @@ import pytest
 from support import exports
 from support.building import examples
 
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
-from voc_seg_tfrecord.errors import LayoutError, MaskError, VocSegError
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):

@@ -8,10 +8,10 @@ from support import exports
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import ConfigError
 
 RATIOS = {"train": 0.6, "val": 0.2, "test": 0.2}
 SAID = {"class_names": ["background", "apple", "tree"], "splits": RATIOS}

@@ -11,9 +11,9 @@ import zipfile
 import pytest
 from support import exports
 
+from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.errors import LayoutError
 from voc_seg_tfrecord.own_data.unpacked import unpacked
 
 ENDINGS = {".zip": "zip", ".tar": "tar", ".tar.gz": "gztar"}

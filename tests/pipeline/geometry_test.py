@@ -4,7 +4,8 @@ from support.painting import assert_together, padded_sides, padding, painted
 import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.pipeline import geometry
 
 SIZES = [(1, 1), (1, 40), (40, 1), (31, 64), (112, 174), (174, 500), (500, 375)]
 SEEDS = [(n, 7) for n in range(6)]
@@ -170,3 +171,78 @@ def test_impossible_scales_are_refused(scales):
 
 def tensors(example):
     return {name: tf.constant(value) for name, value in example.items()}
+
+
+def seed_of(name, **arguments):
+    return tuple(geometry.example_seed({"image/filename": name}, **arguments).numpy().tolist())
+
+
+def test_a_seed_depends_on_name_seed_and_epoch_and_on_nothing_else():
+    seeds = {seed_of(n, seed=s, epoch=e) for n in "ab" for s in (0, 1) for e in (0, 1)}
+    assert len(seeds) == 8
+    assert seed_of("a", seed=1, epoch=1) in seeds
+
+
+def test_the_last_epochs_of_a_seed_do_not_meet_the_next_seed():
+    assert seed_of("a", seed=0, epoch=2**32 - 1) != seed_of("a", seed=1)
+
+
+def test_an_example_without_a_file_name_is_refused():
+    with pytest.raises(ConfigError, match="image/filename among them"):
+        geometry.example_seed({"image": 1}, seed=0)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31])
+def test_a_seed_out_of_range_is_refused(seed):
+    with pytest.raises(ConfigError, match=f"seed: {seed}"):
+        seed_of("a", seed=seed)
+
+
+def test_numbers_of_one_purpose_say_nothing_about_those_of_another():
+    seeds = [tf.constant([n, 0], tf.int64) for n in range(300)]
+    drawn = [[float(geometry.uniform(s, p, 1)[0]) for s in seeds] for p in ("flip", "place")]
+    assert np.min(drawn) >= 0
+    assert np.max(drawn) < 1
+    assert abs(np.corrcoef(drawn)[0, 1]) < 0.2
+
+
+@pytest.mark.parametrize(("fraction", "drawn"), [(0.0, 0), (0.24, 0), (0.26, 1), (0.9999999, 3)])
+def test_a_fraction_becomes_one_of_the_numbers_up_to_the_largest(fraction, drawn):
+    assert int(geometry.up_to(tf.constant(fraction), tf.constant(3))) == drawn
+
+
+MASK = np.array([[0, 20, 255], [255, 3, 0]], np.uint8)[..., None]
+
+
+@pytest.mark.parametrize("mask", [MASK, np.stack([MASK, MASK])])
+def test_void_has_no_weight_and_all_else_the_same(mask):
+    example = pipeline.sample_weights({"segmentation_mask": tf.constant(mask)})
+    assert example["sample_weight"].dtype == tf.float32
+    assert np.array_equal(example["sample_weight"], (mask[..., 0] != 255).astype(np.float32))
+    assert np.array_equal(example["segmentation_mask"], mask)
+
+
+@pytest.mark.parametrize("mask", [MASK, np.stack([MASK, MASK])])
+def test_one_hot_has_a_channel_a_class_and_none_for_void(mask):
+    hot = pipeline.one_hot({"segmentation_mask": tf.constant(mask)}, 21)["segmentation_mask"]
+    assert hot.shape == (*mask.shape[:-1], 21)
+    assert np.array_equal(hot, mask == np.arange(21))
+
+
+def test_void_adds_nothing_to_losses_on_either_form():
+    import keras
+
+    logits = tf.random.stateless_normal([2, 3, 21], seed=(1, 2))
+    example = pipeline.sample_weights({"segmentation_mask": tf.constant(MASK)})
+    valid = MASK[..., 0] != 255
+    classes = MASK[..., 0][valid].astype(np.int32)
+    by_hand = tf.nn.sparse_softmax_cross_entropy_with_logits(classes, logits[valid])
+    sparse = keras.losses.SparseCategoricalCrossentropy(
+        from_logits=True, ignore_class=255, reduction="sum"
+    )
+    hot = keras.losses.CategoricalCrossentropy(from_logits=True, reduction="sum")
+    total = float(tf.reduce_sum(by_hand))
+    mask, weight = example["segmentation_mask"], example["sample_weight"]
+    assert float(sparse(mask, logits, weight)) == pytest.approx(total, rel=1e-5)
+    hot_mask = pipeline.one_hot(example, 21)["segmentation_mask"]
+    assert float(hot(hot_mask, logits)) == pytest.approx(total, rel=1e-5)

@@ -4,7 +4,7 @@ from support.painting import assert_same
 from support.small_tree import write_small_tree
 
 from voc_seg_tfrecord import VocSegConfig, pipeline
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError
 
 LABELLED = ("001", "004", "009")
 ARGUMENTS = {"labelled": LABELLED, "size": 24, "batch_size": 2, "ratio": 1.5, "seed": 5}

@@ -1,8 +1,15 @@
-import numpy as np
-import pytest
-import tensorflow as tf
+import io
 
-from voc_seg_tfrecord.pipeline.window import Window
+import numpy as np
+from PIL import Image
+import pytest
+from support.painting import assert_same
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import pipeline
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.pipeline.window import Window, decode_window, image_names, image_size
 
 PIXELS = np.arange(4 * 6, dtype=np.uint8).reshape(4, 6, 1)
 EXAMPLE = {"image": np.repeat(PIXELS, 3, axis=2), "segmentation_mask": PIXELS, "labels": [1]}
@@ -38,3 +45,151 @@ def test_masks_get_the_pixels_that_tensorflows_nearest_gives(size):
     _, mask = applied(size=tf.constant(size))
     expected = tf.image.resize(PIXELS, size, "nearest").numpy()[..., 0]
     assert (mask == expected).all()
+
+
+FUNCTIONS = {
+    "center_crop_or_pad": lambda example: pipeline.center_crop_or_pad(example, 45),
+    "random_crop_or_pad": lambda e: pipeline.random_crop_or_pad(e, (31, 80), seed=(3, 4)),
+    "resize": lambda example: pipeline.resize(example, (31, 80)),
+    "random_flip": lambda example: pipeline.random_flip(example, seed=(1, 0)),
+    "random_scale": lambda example: pipeline.random_scale(example, seed=(5, 6)),
+    "random_scaled_crop": lambda e: pipeline.random_scaled_crop(e, 45, seed=(5, 6)),
+}
+PICTURES = ("image", "segmentation_mask", "instance_mask")
+
+
+def decoded_and_encoded(builder):
+    """Yields each of train's examples as `tfds.load` gives it, and with encoded images."""
+    skip = {name: tfds.decode.SkipDecoding() for name in PICTURES}
+    return zip(
+        builder.as_dataset(split="train"),
+        builder.as_dataset(split="train", decoders=skip),
+        strict=True,
+    )
+
+
+def jpeg(pixels, **options):
+    return encoded(pixels, "JPEG", **options)
+
+
+def encoded(pixels, file_format, **options):
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, file_format, **options)
+    return buffer.getvalue()
+
+
+def noise(*shape):
+    return np.random.default_rng(5).integers(0, 256, shape, np.uint8)
+
+
+def test_decoding_later_gives_the_pixels_that_tfds_gives(sample):
+    for decoded, later in decoded_and_encoded(sample):
+        assert later["image"].dtype == tf.string
+        for name in PICTURES:
+            assert np.array_equal(pipeline.decode(later)[name], decoded[name])
+
+
+def test_images_that_are_decoded_stay_as_they_are(sample):
+    for decoded, _ in decoded_and_encoded(sample):
+        assert_same(
+            {k: v for k, v in pipeline.decode(decoded).items() if k != "objects"},
+            {k: v for k, v in decoded.items() if k != "objects"},
+        )
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_gives_the_same_of_encoded_images_as_of_decoded_ones(sample, name):
+    for decoded, later in decoded_and_encoded(sample):
+        assert_same(FUNCTIONS[name](later), FUNCTIONS[name](decoded))
+
+
+@pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
+def test_a_window_of_a_jpeg_is_the_whole_ones_to_the_bit(subsampling):
+    data = jpeg(noise(60, 90, 3), quality=70, subsampling=subsampling)
+    whole = tf.io.decode_image(data, channels=3).numpy()
+    for window in ([0, 0, 60, 90], [5, 17, 31, 40], [59, 89, 1, 1], [0, 33, 60, 1], [7, 1, 2, 88]):
+        top, left, height, width = window
+        cut = decode_window(tf.constant(data), "image", tf.constant(window))
+        assert np.array_equal(cut, whole[top : top + height, left : left + width])
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "P", "RGBA"])
+def test_a_png_image_is_told_from_a_jpeg_inside_the_graph(mode):
+    pixels = noise(60, 90, 3)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).convert(mode).save(buffer, "PNG")
+    examples = [
+        {"image": data, "image/height": 60, "image/width": 90}
+        for data in (buffer.getvalue(), jpeg(pixels))
+    ]
+    both = tf.data.Dataset.from_tensor_slices(
+        {name: [example[name] for example in examples] for name in examples[0]}
+    )
+    for example, later in zip(both, both.map(FUNCTIONS["center_crop_or_pad"]), strict=True):
+        whole = tf.io.decode_image(example["image"], channels=3, expand_animations=False)
+        assert np.array_equal(later["image"], tf.image.resize_with_crop_or_pad(whole, 45, 45))
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 4, 8])
+@pytest.mark.parametrize("size", [(1, 1), (1, 17), (37, 50), (64, 48)])
+def test_scaled_down_image_and_mask_show_the_same_blocks(size, ratio):
+    rows = np.arange(size[0], dtype=np.uint8)[:, None] + np.zeros(size, np.uint8)
+    smooth = np.stack([rows * 3, rows * 3, rows * 3], axis=-1)
+    mask = encoded(rows, "PNG")
+    for image, tolerance in ((jpeg(smooth, quality=95), 6), (encoded(smooth, "PNG"), 2)):
+        example = pipeline.decode(
+            {"image": tf.constant(image), "segmentation_mask": tf.constant(mask)}, ratio=ratio
+        )
+        assert example["image"].shape[:2] == [-(-side // ratio) for side in size]
+        assert example["segmentation_mask"].shape[:2] == example["image"].shape[:2]
+        apart = example["image"].numpy() / 3.0 - example["segmentation_mask"].numpy()
+        # The middle of a block lies between its pixels; the last block may be incomplete.
+        assert abs(apart).max() <= ratio / 2 + tolerance / 3
+
+
+def test_other_ratios_are_refused():
+    with pytest.raises(ConfigError, match="expected: 1, 2, 4 or 8"):
+        pipeline.decode({"image": tf.constant(jpeg(noise(8, 8, 3)))}, ratio=3)
+
+
+def test_a_decoded_image_cannot_be_scaled_by_the_decoder():
+    with pytest.raises(ConfigError, match=r"(?s)2 for image, which is decoded.*resize"):
+        pipeline.decode({"image": tf.constant(noise(8, 8, 3))}, ratio=2)
+
+
+def test_encoded_images_without_their_size_are_refused():
+    with pytest.raises(ConfigError, match="expected: image/height and image/width"):
+        pipeline.center_crop_or_pad({"image": tf.constant(jpeg(noise(8, 8, 3)))}, 4)
+
+
+def test_an_example_without_images_is_refused():
+    with pytest.raises(ConfigError, match="expected: one of image, segmentation_mask"):
+        pipeline.decode({"labels": tf.constant([1])})
+
+
+IMAGE = tf.zeros([3, 5, 3], tf.uint8)
+MASK = tf.zeros([3, 5, 1], tf.uint8)
+
+
+def test_names_are_those_of_the_image_and_masks_that_are_there():
+    assert image_names({"labels": [1], "segmentation_mask": MASK}) == ["segmentation_mask"]
+    assert set(image_names({"image": IMAGE, "instance_mask": MASK})) == {
+        "image",
+        "instance_mask",
+    }
+
+
+@pytest.mark.parametrize("image", [IMAGE[tf.newaxis], tf.constant([b"a", b"b"])])
+def test_a_batch_is_refused_with_its_rank(image):
+    with pytest.raises(ConfigError, match=f"image: a tensor of rank {image.shape.rank}"):
+        image_names({"image": image})
+
+
+def test_the_size_of_decoded_images_is_their_own_whatever_the_record_says():
+    size = image_size({"image": IMAGE, "image/height": 30, "image/width": 50})
+    assert size.numpy().tolist() == [3, 5]
+
+
+def test_the_size_of_encoded_images_is_that_of_the_record():
+    size = image_size({"image": tf.constant(b""), "image/height": 30, "image/width": 50})
+    assert size.numpy().tolist() == [30, 50]

@@ -12,10 +12,11 @@ from support.building import build
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, stats
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.stats import published
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.stats import figures
+from voc_seg_tfrecord.stats.counts import GRID, Places, Together, points_of
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
@@ -116,20 +117,20 @@ def test_own_classes_without_instance_masks_in_array_records(tmp_path):
 
 def official(name, **changes):
     """Statistics that have exactly the published figures of a list."""
-    year, split = published._TABLES[name]
+    year, split = figures._TABLES[name]
     pixels, images, objects = np.zeros((3, 21), np.int64)
     void = 0
-    for row in published._table(f"voc{year}_pixels"):
+    for row in figures._table(f"voc{year}_pixels"):
         if row["index"] == "255":
             void = int(row[split])
         else:
             pixels[int(row["index"])] = int(row[split])
-    prefix = published._COUNTED_IN_MASKS[year]
-    for row in published._table(f"voc{year}_images_objects"):
+    prefix = figures._COUNTED_IN_MASKS[year]
+    for row in figures._table(f"voc{year}_images_objects"):
         if row["class"] != "total" and f"{prefix}{split}_images" in row:
             images[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_images"])
             objects[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_objects"])
-    ids = named_lists.ids(name)
+    ids = lists.list_ids(name)
     fields = {"pixels": pixels, "images": images, "objects": objects, "void": void} | changes
     return stats.Stats(
         VOC_CLASSES,
@@ -143,9 +144,9 @@ def official(name, **changes):
     )
 
 
-@pytest.mark.parametrize("name", published._TABLES)
+@pytest.mark.parametrize("name", figures._TABLES)
 def test_published_figures_agree_with_themselves(name):
-    comparison = published.compare(official(name))
+    comparison = figures.compare(official(name))
     assert comparison.differences == comparison.doubtful == ()
     assert comparison.compared == (22 if name == "trainaug" else 62)
 
@@ -167,12 +168,12 @@ def test_published_figures_are_the_known_ones(name, split, figure, value):
 
 def test_a_figure_that_differs_is_named():
     wrong = official("voc2012_val", void=14232844)
-    (difference,) = published.compare(wrong).differences
+    (difference,) = figures.compare(wrong).differences
     assert difference == "pixels of void255: 14232844, published 14232845"
 
 
 def test_ids_of_no_published_table_are_not_compared(found):
-    assert published.compare(found["train"]) is None
+    assert figures.compare(found["train"]) is None
 
 
 def test_the_command_prints_a_table_of_each_split_and_their_sum(sample, capsys):
@@ -214,6 +215,37 @@ def test_a_mask_that_tensorflow_would_misread_is_no_statistic(sample, tmp_path, 
 
 def test_classes_that_are_not_vocs_are_compared_with_no_table():
     names = (*VOC_CLASSES[:-1], "screen")
-    assert (
-        published.compare(dataclasses.replace(official("voc2012_val"), class_names=names)) is None
-    )
+    assert figures.compare(dataclasses.replace(official("voc2012_val"), class_names=names)) is None
+
+
+def test_a_point_is_the_pixel_in_the_middle_of_its_cell():
+    mask = np.zeros((64, 96), np.uint8)
+    mask[1::2, 1::3] = 7  # the middle of 2 x 3 pixels, of which the lower one is taken
+    assert (points_of(mask) == 7).all()
+
+
+def test_a_mask_smaller_than_the_grid_is_stretched():
+    points = points_of(np.array([[1, 2]], np.uint8))
+    assert (points[:, : GRID // 2] == 1).all()
+    assert (points[:, GRID // 2 :] == 2).all()
+
+
+def test_each_image_adds_one_to_one_class_at_every_point():
+    places = Places()
+    places.add(np.full((GRID, GRID), 255, np.uint8))
+    places.add(np.tri(GRID, dtype=np.uint8))
+    assert (places.counts.sum(0) == 2).all()
+    assert places.counts[255].sum() == GRID * GRID
+    assert places.counts[1, -1, 0] == 1
+    assert places.counts[1, 0, -1] == 0
+
+
+def test_images_that_have_two_classes_are_counted_both_ways():
+    together = Together()
+    together.add(np.array([0, 3, 255]))
+    together.add(np.array([0, 3]))
+    together.add(np.array([5]))
+    assert together.counts[0, 3] == together.counts[3, 0] == 2
+    assert together.counts[0, 0] == 2
+    assert together.counts[255, 0] == 1
+    assert together.counts[5].sum() == 1

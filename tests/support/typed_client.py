@@ -31,6 +31,7 @@ from voc_seg_tfrecord import (
     verify,
     voc_palette,
 )
+from voc_seg_tfrecord.facts import lists
 
 
 def build(root: pathlib.Path) -> Builder:
@@ -88,10 +89,10 @@ def read_without_tensorflow(example: Mapping[str, Any]) -> None:
 
 
 def select(builder: Builder, root: pathlib.Path) -> None:
-    assert_type(splits.ids("semi_92"), tuple[str, ...])
-    assert_type(splits.named(), dict[str, splits.NamedList])
-    assert_type(splits.identify("0" * 64), str)
-    assert_type(splits.pascal5i(0), splits.Fold)
+    assert_type(lists.list_ids("semi_92"), tuple[str, ...])
+    assert_type(lists.named_lists(), dict[str, lists.NamedList])
+    assert_type(lists.identify("0" * 64), str)
+    assert_type(lists.pascal5i(0), lists.Fold)
     assert_type(splits.val_outside_sbd_train(root), tuple[str, ...])
     features: tuple[str, ...] = splits.LABELS
     assert_type([str(name) for name in features], list[str])

@@ -1,7 +1,12 @@
-"""A dataset's fingerprint: hashes of its ids, image bytes and masks, for a paper's appendix.
+"""A dataset's fingerprint for a paper, and its comparison with the facts of a release.
 
-It depends only on the examples. The number of shards, the file format, the order of the records,
-the engine that wrote them and the compression of the masks do not change it.
+A fingerprint has hashes of ids, image bytes and masks. It depends only on the examples. The number
+of shards, the file format, the order of the records, the engine that wrote them and the compression
+of the masks do not change it.
+
+What a config is called says nothing: facts belong to a release and its splits. A split is compared
+if its dataset was built as a complete release, or if it holds all ids of an official split and has
+VOC's classes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,9 +15,15 @@ import hashlib
 import struct
 
 import numpy as np
+import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
+from voc_seg_tfrecord.built.dataset import class_map, class_names, has_only_images
+from voc_seg_tfrecord.facts import lists, official_splits
+from voc_seg_tfrecord.facts.official_splits import Split
+from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
-from voc_seg_tfrecord.wording import brief
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,12 +63,12 @@ class Fingerprint:
     def __repr__(self) -> str:
         fields = ("ids", "images", "masks", "instances")
         hashes = (f"{n} {getattr(self, n)[:12]}" for n in fields if getattr(self, n))
-        return brief.line(self, brief.counted(self.examples, "example"), *hashes)
+        return wording.brief_line(self, wording.counted(self.examples, "example"), *hashes)
 
     def _repr_html_(self) -> str:
         fields = ("examples", "ids", "images", "masks", "instances")
         rows = ((name, getattr(self, name) or "-") for name in fields)
-        return brief.table("fingerprint of a split", ("", "sha256"), rows)
+        return wording.brief_table("fingerprint of a split", ("", "sha256"), rows)
 
 
 def image_digest(image_id: str, data: bytes) -> bytes:
@@ -101,3 +112,187 @@ def _joined(digests: Iterable[bytes]) -> str:
     """Returns the hash of digests; empty if there are none, or all are empty."""
     joined = b"".join(digests)
     return hashlib.sha256(joined).hexdigest() if joined else ""
+
+
+_MANY = 10
+_MAPPED = "the pinned masks do not apply, because the classes were mapped at build (map_classes)"
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """What a dataset says that it is.
+
+    Attributes:
+      release: name of the release; empty for own data.
+      complete: whether it was built as all of the release, so that its lists are official.
+      voc_classes: whether its classes are VOC's 21.
+      mapped: whether its classes were mapped at build, so that its masks are no published ones.
+      masks: whether it has masks.
+      unpinned: what it holds and no public hash is known of.
+    """
+
+    release: str
+    complete: bool
+    voc_classes: bool
+    unpinned: tuple[str, ...] = ("images",)
+    mapped: bool = False
+    masks: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """What comparing a split with the pinned facts found.
+
+    Attributes:
+      faults: what differs.
+      checked: a sentence about what agrees, what differs and what was not checked; empty if
+        nothing is pinned for data like this.
+      known: which published list or masks a hash belongs to, by field of the fingerprint.
+    """
+
+    faults: tuple[str, ...]
+    checked: str
+    known: Mapping[str, str]
+
+
+def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
+    """Returns what a built dataset says that it is, in its metadata or by its config's name."""
+    config = dict((builder.info.metadata or {}).get("config") or {})
+    name = builder.info.config_name or ""
+    official = name in RELEASES
+    release = config.get("release") or (name if official else "")
+    there = {INSTANCES: "instance masks", OBJECTS: "objects", MASK_SOURCE: "sources of masks"}
+    extra = (words for feature, words in there.items() if feature in builder.info.features)
+    return Claim(
+        release,
+        complete=official or bool(release and config.get("strict", True)),
+        voc_classes=class_names(builder) == VOC_CLASSES,
+        unpinned=("images", *extra),
+        mapped=bool(class_map(builder)),
+        masks=not has_only_images(builder),
+    )
+
+
+def compare_with_pinned(
+    claim: Claim, split: str, total: Fingerprint, digests: Mapping[str, Digests]
+) -> Comparison:
+    """Compares a split with the pinned facts.
+
+    Args:
+      claim: what its dataset says that it is.
+      split: the split's name.
+      total: the split's fingerprint.
+      digests: the digests of its examples, by id.
+    """
+    known = {}
+    if name := lists.identify(total.ids):
+        known["ids"] = f"the list {name}"
+    same = (row for row in _rows() if row.masks_sha256 and row.masks_sha256 == total.masks)
+    if row := next(same, None):
+        known["masks"] = f"{_title(row)}, as pinned"
+    row = official_splits.splits().get((claim.release, split)) if claim.complete else None
+    if row is not None and claim.mapped:
+        row = dataclasses.replace(row, masks_sha256="")  # the ids are the release's in any case
+        faults = _against(row, total, digests)
+        return Comparison(faults, f"{_sentence(row, claim, faults)}; {_MAPPED}", known)
+    if row is not None:
+        faults = _against(row, total, digests)
+        return Comparison(faults, _sentence(row, claim, faults), known)
+    held = _held(total, digests)
+    if held and (claim.mapped or not claim.voc_classes):
+        titles = ", ".join(map(_title, held))
+        text = f"holds the ids of {titles} with other classes, so its masks were not compared"
+        text = f"holds the ids of {titles}; {_MAPPED}" if claim.mapped else text
+        text = text if claim.masks else f"holds the ids of {titles}, and no masks"
+        return Comparison((), text, known)
+    pairs = [(row, _masks_differ(row, digests)) for row in held]
+    faults = tuple(fault for _, found in pairs for fault in found)
+    sentences = [_sentence(row, claim, found) for row, found in pairs]
+    if not held and claim.release:
+        sentences = [
+            f"a part of {official_splits.title(claim.release)}, or another list of it: "
+            f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
+            "official splits have pinned facts"
+        ]
+    return Comparison(faults, "; ".join(sentences), known)
+
+
+def _rows() -> list[Split]:
+    return list(official_splits.splits().values())
+
+
+def _title(row: Split) -> str:
+    return f"{official_splits.title(row.config)} {row.name}"
+
+
+def _held(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:
+    """Returns the official splits all of whose ids are here, without those within another."""
+    held: dict[str, tuple[Split, set[str]]] = {}
+    for row in _rows():
+        if not row.ids_sha256 or row.ids_sha256 in held:
+            continue
+        ids = set(digests) if row.ids_sha256 == total.ids else _official_ids(row)
+        if ids and ids <= set(digests):
+            held[row.ids_sha256] = (row, ids)
+    return [row for row, ids in held.values() if not any(ids < other for _, other in held.values())]
+
+
+def _official_ids(row: Split) -> set[str]:
+    name = lists.identify(row.ids_sha256)
+    return set(lists.list_ids(name)) if name else set()
+
+
+def _against(row: Split, total: Fingerprint, digests: Mapping[str, Digests]) -> tuple[str, ...]:
+    """Returns where a split that says it is an official one differs from it."""
+    faults = []
+    if total.examples not in row.counts:
+        faults.append(f"{total.examples} examples, {_title(row)} has {row.describe_counts()}")
+    if not row.ids_sha256 or total.ids == row.ids_sha256:
+        return (*faults, *_masks_differ(row, digests))
+    faults.append(f"ids: sha256 {total.ids}, pinned is {row.ids_sha256}")
+    if official := _official_ids(row):
+        name = lists.identify(row.ids_sha256)
+        faults += _listed("missing", official - set(digests), name)
+        faults += _listed("extra", set(digests) - official, name)
+    return tuple(faults)
+
+
+def _masks_differ(row: Split, digests: Mapping[str, Digests]) -> tuple[str, ...]:
+    """Returns a fault if the masks of an official split's ids are not the pinned ones."""
+    if not row.masks_sha256:
+        return ()
+    ids = _official_ids(row) or set(digests)
+    found = of_split({i: digests[i] for i in ids if i in digests}).masks
+    if found == row.masks_sha256:
+        return ()
+    return (
+        f"masks: sha256 {found}, pinned for {_title(row)} is {row.masks_sha256}; "
+        "--source finds the records that differ",
+    )
+
+
+def _sentence(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
+    if faults:
+        return f"differs from the pinned facts of {_title(row)}"
+    pinned = {"ids": row.ids_sha256, "masks": row.masks_sha256}
+    agree = [name for name, value in pinned.items() if value] or ["number of ids"]
+    rest = [name for name, value in pinned.items() if not value] + list(claim.unpinned)
+    if claim.mapped or not claim.masks:
+        rest.remove("masks")  # their reason is another one, or there are none
+    verb = "agrees" if agree == ["number of ids"] else "agree"
+    return (
+        f"{' and '.join(agree)} {verb} with the pinned facts of {_title(row)}; "
+        f"{_and(rest)} not checked (no public hash)"
+    )
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _listed(what: str, ids: set[str], name: str) -> list[str]:
+    if not ids:
+        return []
+    first = ", ".join(sorted(ids)[:_MANY])
+    more = f" and {len(ids) - _MANY} more" if len(ids) > _MANY else ""
+    return [f"{what}: {first}{more}, by the list {name}"]

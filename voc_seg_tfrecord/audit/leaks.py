@@ -1,23 +1,32 @@
-"""Finds what two datasets, splits or id lists share, by id and by the bytes of the images."""
+"""Finds what two datasets, splits or lists share: by id, by images' bytes, and by their look.
 
-from collections.abc import Iterable, Mapping
+An image is squeezed to 16 x 18 brightness values. Two images look alike if a hash of which
+neighbour is brighter (64 bits) differs in few bits, and the values themselves differ little. Images
+without contrast are not compared, since they all look alike; mirrored, rotated and cropped copies
+are not found.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
 import hashlib
+import itertools
 import re
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import records
-from voc_seg_tfrecord.audit.dataset import check_features
-from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.errors import ListError
-from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.features import FILENAME, IMAGE
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import ListError, RecordError
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import check_features
+from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
-from voc_seg_tfrecord.storage import PathLike
-from voc_seg_tfrecord.wording import brief
 
 TRAIN, EVALUATION = "train", "evaluation"
 
@@ -41,7 +50,9 @@ class Side:
     images: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return brief.line(self, self.name, brief.counted(len(self.images), "image"), self.role)
+        return wording.brief_line(
+            self, self.name, wording.counted(len(self.images), "image"), self.role
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,20 +78,20 @@ class Shared:
     examples: int
 
     def __repr__(self) -> str:
-        return brief.line(
+        return wording.brief_line(
             self,
             f"{self.first.name} and {self.second.name} share "
-            + brief.counted(self.examples, "example"),
+            + wording.counted(self.examples, "example"),
             "a leak" if self.is_leak else "",
         )
 
     def _repr_html_(self) -> str:
         rows = [
-            ("ids in common", len(self.ids), brief.several(self.ids)),
-            ("images in common", len(self.images), brief.several(b for _, b in self.images)),
-            ("same id, other bytes", len(self.unlike), brief.several(self.unlike)),
+            ("ids in common", len(self.ids), wording.several(self.ids)),
+            ("images in common", len(self.images), wording.several(b for _, b in self.images)),
+            ("same id, other bytes", len(self.unlike), wording.several(self.unlike)),
         ]
-        return brief.table(repr(self), ("", "count", "such as"), rows)
+        return wording.brief_table(repr(self), ("", "count", "such as"), rows)
 
     @property
     def is_leak(self) -> bool:
@@ -103,7 +114,7 @@ def role_of(name: str) -> str:
 
 def named_list(name: str) -> Side:
     """Returns one of the lists that come with the package."""
-    return Side(name, named_lists.named()[name].role, dict.fromkeys(named_lists.ids(name), ""))
+    return Side(name, lists.named_lists()[name].role, dict.fromkeys(lists.list_ids(name), ""))
 
 
 def list_file(path: PathLike, name: str = "", role: str = "") -> Side:
@@ -171,3 +182,60 @@ def _renamed(image_id: str, first: Side, second: Side) -> bool:
 
 def _hashed(record: Record) -> tuple[str, str]:
     return record.id, hashlib.sha256(record.bytes(IMAGE)).hexdigest()
+
+
+HEIGHT, WIDTH = 16, 18
+_BITS = 4  # of 64 that may differ
+_DIFFERENCE = 6  # of 255, on average
+_CONTRAST = 8  # of 255, standard deviation
+_ROWS = 2048  # that are compared with as many at once: 16 MB
+
+
+@dataclasses.dataclass(frozen=True)
+class LookAlike:
+    """Two images of different splits that look alike, each by its number in its split."""
+
+    first: tuple[str, int]
+    second: tuple[str, int]
+
+
+def look_of(file: File) -> np.ndarray:
+    """Returns what is compared of an image, uint8 `[16, 18]`.
+
+    Raises:
+      RecordError: if the image cannot be decoded.
+    """
+    still = pillow.decode(file, RecordError, side=4 * WIDTH)
+    return still.grey(HEIGHT, WIDTH)
+
+
+def find_look_alikes(looks: Mapping[str, np.ndarray]) -> Iterator[LookAlike]:
+    """Yields images of two different splits that look alike.
+
+    Args:
+      looks: of each split, uint8 `[N, 16, 18]`.
+    """
+    signs = {split: _signs(of_split) for split, of_split in looks.items()}
+    for first, second in itertools.combinations(looks, 2):
+        starts = itertools.product(
+            range(0, len(looks[first]), _ROWS), range(0, len(looks[second]), _ROWS)
+        )
+        for top, left in starts:
+            # The product of two rows of signs is 64 less two for each bit that differs.
+            alike = signs[first][top : top + _ROWS] @ signs[second][left : left + _ROWS].T
+            for row, column in np.argwhere(alike >= 64 - 2 * _BITS):
+                ours, theirs = top + int(row), left + int(column)
+                if _close(looks[first][ours], looks[second][theirs]):
+                    yield LookAlike((first, ours), (second, theirs))
+
+
+def _signs(looks: np.ndarray) -> np.ndarray:
+    """Returns which neighbour is brighter as 1 or -1, float32 `[N, 64]`; 0 without contrast."""
+    cells = looks.reshape(-1, HEIGHT // 2, 2, WIDTH // 2, 2).astype(np.float32).sum((2, 4))
+    signs = np.where(cells[:, :, 1:] > cells[:, :, :-1], 1, -1).reshape(-1, 64)
+    flat = looks.reshape(-1, HEIGHT * WIDTH).std(1) < _CONTRAST
+    return (signs * ~flat[:, None]).astype(np.float32)
+
+
+def _close(first: np.ndarray, second: np.ndarray) -> bool:
+    return bool(np.abs(first.astype(int) - second.astype(int)).mean() <= _DIFFERENCE)

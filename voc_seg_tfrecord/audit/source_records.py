@@ -1,21 +1,131 @@
-"""Finds the files that a built dataset was made from, to compare them with its records."""
+"""What a dataset's source gives, files and tiles, to compare it with the records.
 
-from collections.abc import Mapping
+Records are in no order of images, so to decode the image of each record would be to decode each
+image once for every tile of it. Here each image is cut once, and a digest of each tile is kept.
+"""
+
+from collections.abc import Iterable, Mapping
 import dataclasses
+import functools
+import hashlib
+from typing import Any, Self
 
 from etils import epath
 import tensorflow_datasets as tfds
+from tqdm import tqdm
 
-from voc_seg_tfrecord.audit import records
-from voc_seg_tfrecord.audit.tile_sources import TileOriginals
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.names import FILENAME
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.base.threads import THREADS, ordered_map
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
 from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.official.archives import Verified
-from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.sources.devkit import Verified
+
+_Digested = list[tuple[str, bytes]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where a tile comes from, and the digest of the record that it has to have."""
+
+    item: Item
+    digest: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class TileOriginals:
+    """A tiled dataset's source; it answers as `Originals` does.
+
+    Attributes:
+      features: the dataset's features, which turn examples into records.
+      spec: what examples hold.
+      splits: the tiles of the source, by split and id.
+      unusable: the images whose files cannot be used, by split and id, with the reason.
+    """
+
+    features: tfds.features.FeaturesDict
+    spec: ExampleSpec
+    splits: Mapping[str, Mapping[str, Origin]]
+    unusable: Mapping[str, Mapping[str, VocSegError]]
+
+    @classmethod
+    def of(
+        cls,
+        features: tfds.features.FeaturesDict,
+        spec: ExampleSpec,
+        splits: Mapping[str, Iterable[Item]],
+        *,
+        progress: bool = False,
+    ) -> Self:
+        """Cuts each image once."""
+        trusted = dataclasses.replace(spec, decoding="none")
+        digested = functools.partial(_digests, features, trusted)
+        found: dict[str, dict[str, Origin]] = {}
+        unusable: dict[str, dict[str, VocSegError]] = {}
+        for split, items in splits.items():
+            found[split], unusable[split] = {}, {}
+            made = ordered_map(digested, items, ahead=THREADS)
+            bar = tqdm(made, desc=f"source of {split}", unit=" images", disable=not progress)
+            for item, tiles in bar:
+                if isinstance(tiles, VocSegError):
+                    unusable[split][item.id] = tiles
+                else:
+                    found[split] |= {tile: Origin(item, digest) for tile, digest in tiles}
+        return cls(features, trusted, found, unusable)
+
+    def agrees(self, split: str, record: Record) -> bool:
+        """Says whether a record is, byte for byte, what its files give."""
+        origin = self.splits[split].get(record.id)
+        return origin is not None and origin.digest == _digest(record)
+
+    def record(self, split: str, wanted: str) -> Record | None:
+        """Returns the record that a tile must have, None if the source has no such tile.
+
+        Raises:
+          VocSegError: if the files of its image cannot be used.
+        """
+        origin = self.splits[split].get(wanted)
+        if origin is None:
+            error = self.unusable[split].get(image_of(wanted) or "")
+            if error is not None:
+                raise error
+            return None
+        made = try_examples(self.spec, origin.item)
+        if isinstance(made, VocSegError):
+            raise made
+        (example,) = (example for _, example in made if _id(example) == wanted)
+        return records.parse(self.features.serialize_example(example))
+
+
+def _digests(
+    features: tfds.features.FeaturesDict, spec: ExampleSpec, item: Item
+) -> _Digested | VocSegError:
+    made = try_examples(spec, item)
+    if isinstance(made, VocSegError):
+        return made
+    return [
+        (_id(example), _digest(records.parse(features.serialize_example(example))))
+        for _, example in made
+    ]
+
+
+def _id(example: Mapping[str, Any]) -> str:
+    return image_id(example[FILENAME])
+
+
+def _digest(record: Record) -> bytes:
+    digest = hashlib.sha256()
+    for name in sorted(record.features):
+        value = record.features[name].SerializeToString(deterministic=True)
+        digest.update(f"{name} {len(value)} ".encode() + value)
+    return digest.digest()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +184,7 @@ class _OnlyFolder:
         )
 
 
-def find(
+def find_originals(
     builder: tfds.core.DatasetBuilder,
     folder: PathLike,
     config: VocSegConfig | None = None,
@@ -105,9 +215,11 @@ def find(
             expected="a VOC tree",
             remedy="give the folder that was the dataset's --manual_dir",
         )
-    from voc_seg_tfrecord import sources  # most who look at records have no source to look at
+    from voc_seg_tfrecord.sources.open import (
+        open_source,
+    )  # most who look at records have no source to look at
 
-    source = sources.open_source(config or _config(builder), _OnlyFolder(folder))
+    source = open_source(config or _config(builder), _OnlyFolder(folder))
     if set(source.splits) != set(builder.info.splits):
         raise ConfigError(
             f"--source {folder}",

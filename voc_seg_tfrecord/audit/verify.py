@@ -6,28 +6,21 @@ import functools
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import (
-    fingerprint,
-    pinned,
-    records,
-    source_records,
-    verify_record,
-    verify_tiles,
-)
-from voc_seg_tfrecord.audit.dataset import (
+from voc_seg_tfrecord.audit import fingerprint, record, source_records
+from voc_seg_tfrecord.audit.source_records import Originals, TileOriginals
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.names import IMAGE_AND_SIZE, SEGMENTATION
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import (
     background,
     check_features,
     class_names,
     has_only_images,
     tiling_of,
 )
-from voc_seg_tfrecord.audit.source_records import Originals
-from voc_seg_tfrecord.audit.tile_sources import TileOriginals
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import VocSegError
-from voc_seg_tfrecord.features import IMAGE_AND_SIZE, SEGMENTATION
-from voc_seg_tfrecord.storage import PathLike
-from voc_seg_tfrecord.wording import brief
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,10 +53,10 @@ class SplitReport:
     known: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return brief.line(
+        return wording.brief_line(
             self,
-            brief.counted(self.fingerprint.examples, "example"),
-            brief.counted(len(self.faults), "fault"),
+            wording.counted(self.fingerprint.examples, "example"),
+            wording.counted(len(self.faults), "fault"),
             self.facts,
         )
 
@@ -84,9 +77,9 @@ class Report:
     archives: tuple[Mapping[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        faults = brief.counted(len(self.faults), "fault")
+        faults = wording.counted(len(self.faults), "fault")
         splits = (f"{n} {s.fingerprint.examples:,}" for n, s in self.splits.items())
-        return brief.line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
+        return wording.brief_line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
 
     def _repr_html_(self) -> str:
         rows = (
@@ -99,7 +92,7 @@ class Report:
             for name, split in self.splits.items()
         )
         title = f"fingerprint {self.fingerprint}"
-        return brief.table(title, ("split", "examples", "faults", "first faults"), rows)
+        return wording.brief_table(title, ("split", "examples", "faults", "first faults"), rows)
 
     @property
     def faults(self) -> list[Fault]:
@@ -120,7 +113,7 @@ def verify(
     that tiles are complete, where their images have them, and of one split. With a source, each
     record is also compared with the record that its files give, and the ids with the tree's
     lists. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
-    `pinned`.
+    `fingerprint`.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
@@ -136,14 +129,18 @@ def verify(
       ConfigError: if the dataset or the source cannot be verified.
     """
     check_features(builder, IMAGE_AND_SIZE if has_only_images(builder) else SEGMENTATION)
-    found = source_records.find(builder, source, config, progress=progress) if source else None
+    found = (
+        source_records.find_originals(builder, source, config, progress=progress)
+        if source
+        else None
+    )
     images: dict[str, set[str]] = {}
     reports = {
         split: _verify_split(builder, split, found, progress, images.setdefault(split, set()))
         for split in builder.info.splits
     }
     if not _allows_overlap(builder):
-        for split, image_id, problem in verify_tiles.shared(images):
+        for split, image_id, problem in record.shared_tiles(images):
             faults = (*reports[split].faults, Fault(split, image_id, problem))
             reports[split] = dataclasses.replace(reports[split], faults=faults)
     total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
@@ -166,10 +163,10 @@ def _verify_split(
     digests: dict[str, fingerprint.Digests] = {}
     faults: list[Fault] = []
     count = 0
-    places: dict[str, verify_tiles.Place] = {}
+    places: dict[str, record.TilePlace] = {}
     tiling = tiling_of(builder)
     examine = functools.partial(
-        verify_record.examine,
+        record.examine,
         class_names(builder),
         background(builder),
         split,
@@ -190,7 +187,7 @@ def _verify_split(
         faults.append(Fault(split, "", f"reading stopped: {error}"))
     missing = sorted(set(source.splits[split] if source else ()) - set(digests))
     faults += [Fault(split, i, "missing: the source lists it, no record has it") for i in missing]
-    incomplete = list(verify_tiles.missing(places, tiling))
+    incomplete = list(record.missing_tiles(places, tiling))
     faults += [Fault(split, i, problem) for i, problem in incomplete if i not in missing]
     images |= {place.image_id for place in places.values()}
     faults.sort(key=lambda fault: fault.id)
@@ -198,6 +195,6 @@ def _verify_split(
         said = builder.info.splits[split].num_examples
         faults.insert(0, Fault(split, "", f"{count} records, the dataset's info says {said}"))
     total = fingerprint.of_split(digests)
-    facts = pinned.compare(pinned.claim_of(builder), split, total, digests)
+    facts = fingerprint.compare_with_pinned(fingerprint.claim_of(builder), split, total, digests)
     faults += [Fault(split, "", fault) for fault in facts.faults]
     return SplitReport(total, tuple(faults), facts.checked, facts.known)

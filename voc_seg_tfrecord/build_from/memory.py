@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.examples.raw import RawExample
-from voc_seg_tfrecord.examples.source import Source
-from voc_seg_tfrecord.formats import encode
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.storage import PathLike
-from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MISSING = object()
@@ -46,7 +46,7 @@ class ArrayItem:
         """Returns the example with its image as a PNG."""
         where = f"{self.filename}, mask"
         return RawExample(
-            image=File(encode.png(_image(self.image, self.filename)), self.filename),
+            image=File(pillow.encode_png(_image(self.image, self.filename)), self.filename),
             filename=self.filename,
             mask=None if self.mask is None else stored.from_array(_mask(self.mask, where), where),
             label=self.label,

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.base.signals import Held
+from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.examples.source import Source
-from voc_seg_tfrecord.labels import VOC_CLASSES
-from voc_seg_tfrecord.staging.signals import Held
-from voc_seg_tfrecord.storage import PathLike, is_bucket
+from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 

@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base.errors import ConfigError, SplitError
+from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, SplitError
-from voc_seg_tfrecord.examples.make import Task
-from voc_seg_tfrecord.examples.source import Source
-from voc_seg_tfrecord.interop.items import RecordItem, make_items
-from voc_seg_tfrecord.interop.scan import Scan, scan_records
-from voc_seg_tfrecord.masks import luminance
+from voc_seg_tfrecord.examples.make import Source, Task
+from voc_seg_tfrecord.imports import items
+from voc_seg_tfrecord.imports.items import RecordItem, make_items
+from voc_seg_tfrecord.imports.scan import Scan, scan_records
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.staging import folders
-from voc_seg_tfrecord.storage import PathLike
-from voc_seg_tfrecord.trees.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 
@@ -57,7 +56,7 @@ def import_records(
     """
     check_name(name)
     names = spelled_out(class_names)
-    with folders.temporary() as folder:
+    with staging.temporary_folder() as folder:
         scan = scan_records(files, folder, keys, shape)
         task = task_of(scan)
         if task != "images" and not names:
@@ -100,8 +99,8 @@ def share_out(
 def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:
     where = ", ".join(sorted({found.file.name for found in scan.records}))
     plain = index_rule(len(config.class_names))
-    if not luminance.looks_ruined(scan.values) or scan.values <= set(plain.values):
+    if not items.looks_like_luminances(scan.values) or scan.values <= set(plain.values):
         return plain
     if not repair:
-        raise luminance.ruined_error(scan.values, where)
-    return MaskRule({**luminance.repair(scan.values, where)})
+        raise items.ruined_error(scan.values, where)
+    return MaskRule({**items.repair_luminances(scan.values, where)})

@@ -1,32 +1,33 @@
 """From a folder that some labelling tool exported to a built dataset, in one call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord import sources
-from voc_seg_tfrecord.build_from.describe import describe
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.labels import VOID, background_index
-from voc_seg_tfrecord.masks.notes import labelmap
-from voc_seg_tfrecord.masks.used import VOC_NUMBERS
+from voc_seg_tfrecord.masks.advice import labelmap
+from voc_seg_tfrecord.masks.survey import VOC_NUMBERS
 from voc_seg_tfrecord.own_data.class_file import find_class_file
-from voc_seg_tfrecord.own_data.class_order import (
+from voc_seg_tfrecord.own_data.classes import (
     background_to_front,
     names_from_file,
+    seen_values,
     with_void_named,
 )
-from voc_seg_tfrecord.own_data.official_lists import official_note
+from voc_seg_tfrecord.own_data.discovery import official_note
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
-from voc_seg_tfrecord.own_data.seen_values import seen_values
 from voc_seg_tfrecord.own_data.unpacked import unpacked
-from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.sources.open import own_source
+from voc_seg_tfrecord.trees.layout import Naming
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -91,7 +92,7 @@ def build_plan(plan: Plan, config: VocSegConfig, **options: Any) -> Builder:
     Raises:
       VocSegError: if files are missing or wrong; then nothing was built.
     """
-    return build_source(sources.own_source(plan, config), config, **options)
+    return build_source(own_source(plan, config), config, **options)
 
 
 def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegConfig, Plan]:
@@ -207,3 +208,66 @@ def _class_file(tree: VocTree, config: VocSegConfig) -> ClassFile:
             kind=NO_CLASS_NAMES,
         )
     return class_file
+
+
+def describe(plan: Plan, config: VocSegConfig) -> str:
+    """Returns what was found and decided, one fact per line."""
+    tree, layout = plan.tree, plan.tree.layout
+    source = f"from {plan.class_file.source}" if plan.class_file else "as given"
+    names = config.named_classes
+    lines = {
+        "tree": str(tree.root),
+        "images": f"{len(tree.images)} in {_folder(layout.images, layout.image_naming)}",
+        "masks": f"{len(tree.masks)} in {_folder(layout.masks, layout.mask_naming)}, "
+        f"by {_by(plan)}",
+        "classes": f"{len(names)} {source}: {_numbered(names)}",
+        **({"mapped to": config.class_map.describe()} if config.map_classes else {}),
+        "void": ", ".join(map(str, _voids(plan))) or "none",
+    }
+    if config.instance_mask or config.objects:
+        extra = {layout.instances: config.instance_mask, layout.annotations: config.objects}
+        lines["also"] = ", ".join(name for name, wanted in extra.items() if wanted)
+    if config.tiling:
+        lines["tiles"] = _tiles(config.tiling)
+    for split, ids in plan.splits.items():
+        out = plan.left_out.get(split, [])
+        bare = sum(image_id in tree.images for image_id in out)
+        note = f"; {bare} left out, without a mask" if bare else ""
+        note += f"; {len(out) - bare} left out, without an image" if len(out) > bare else ""
+        lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
+    text = [f"{key + ':':18}{value}" for key, value in lines.items()]
+    return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
+
+
+def _folder(folder: str, naming: Naming) -> str:
+    """Returns a folder in words; one per split is written with {split}."""
+    if not naming.whole:
+        return folder
+    below = str(naming).rpartition("/")[0]
+    return below if folder == "." else f"{folder}/{below}"
+
+
+def _by(plan: Plan) -> str:
+    word = {"index": "index", "color": "colour"}[plan.decision.by]
+    return f"{word}, {plan.decision.reason}"
+
+
+def _numbered(names: tuple[str, ...]) -> str:
+    shown = [f"{index} {name}" for index, name in enumerate(names)]
+    return ", ".join(shown if len(shown) <= 24 else [*shown[:22], "...", shown[-1]])
+
+
+def _voids(plan: Plan) -> list[int | str]:
+    mapping: Mapping = plan.rule.values if plan.rule.colors is None else plan.rule.colors
+    return [
+        key if isinstance(key, int) else "colour {},{},{}".format(*key)
+        for key, index in mapping.items()
+        if index == VOID and key != -1  # -1 is void in .npy masks alone
+    ]
+
+
+def _tiles(tiling: Tiling) -> str:
+    """Returns how images are cut, in words."""
+    shared = f", neighbours share {tiling.overlap} pixels" if tiling.overlap else ""
+    stored = f"JPEG of quality {tiling.quality}" if tiling.format == "jpeg" else "PNG"
+    return f"{tiling.size} x {tiling.size} pixels{shared}, stored as {stored}"

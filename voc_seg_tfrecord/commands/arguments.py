@@ -1,12 +1,20 @@
-"""Arguments that several commands have, and the forms in which their values are written."""
+"""Arguments that several commands have, the forms of their values, and tab completion.
+
+Tab completion is argcomplete's: commands, options, choices, and names of datasets that are built.
+The shell starts the command for it, so nothing is opened but folders.
+"""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import datetime
-from typing import TypeVar
+import json
+from typing import Any, TypeVar
 
-from voc_seg_tfrecord.commands import completion
-from voc_seg_tfrecord.errors import ConfigError
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.built import find
+from voc_seg_tfrecord.facts import lists
 
 T = TypeVar("T")
 
@@ -20,12 +28,12 @@ def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
             help="a built dataset: CONFIG, CONFIG:VERSION, voc_seg_tfrecord/CONFIG, or the path of "
             "its version folder",
         )
-        complete_by(argument, completion.datasets)
+        complete_by(argument, complete_datasets)
     add_data_dir(parser)
 
 
 def complete_by(argument: argparse.Action, completer: Callable[..., list[str]]) -> None:
-    """Lets a function say what the shell offers for an argument; see `completion`."""
+    """Lets a function say what the shell offers for an argument; see `complete_datasets`."""
     argument.completer = completer  # type: ignore[attr-defined]  # argcomplete's own way
 
 
@@ -109,3 +117,47 @@ def _date(text: str) -> str:
         return datetime.date.fromisoformat(text).isoformat()
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2024-05-31") from None
+
+
+def run_completion(parser: argparse.ArgumentParser) -> None:
+    """Prints what may follow the words on the command line, and ends the process."""
+    import argcomplete
+
+    argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+def complete_datasets(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Returns the names of datasets that are built, and paths once a `/` is written."""
+    if prefix.startswith(("/", ".", "~")):
+        return _paths(prefix)
+    folders = find.data_dirs(getattr(parsed_args, "data_dir", None))
+    name, at, _ = prefix.rpartition("@")
+    if at:
+        return [f"{name}@{split}" for split in _splits(name, folders)]
+    names = sorted({name for folder in folders for name in find.config_names(folder)})
+    if prefix.startswith(f"{find.DATASET}/"):
+        return [f"{find.DATASET}/{name}" for name in names]
+    return names
+
+
+def _splits(name: str, folders: Sequence[epath.Path]) -> list[str]:
+    """Returns the splits of a dataset, read from the file that says them and nothing else."""
+    config = name.removeprefix(f"{find.DATASET}/").partition(":")[0]
+    for folder in folders:
+        for info in sorted((folder / find.DATASET / config).glob(f"*/{find.INFO}")):
+            try:
+                return [split["name"] for split in json.loads(info.read_text())["splits"]]
+            except (OSError, ValueError, KeyError, TypeError):  # damaged: `list` says so
+                continue
+    return []
+
+
+def complete_sides(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Returns names of datasets, and of the lists that come with the package."""
+    return [*complete_datasets(prefix, parsed_args), *lists.named_lists()]
+
+
+def _paths(prefix: str) -> list[str]:
+    from argcomplete import completers
+
+    return list(completers.FilesCompleter()(prefix))

@@ -8,17 +8,9 @@ import argparse
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.commands import (
-    about_arguments,
-    arguments,
-    build_release,
-    build_tree,
-    release_arguments,
-    tile_arguments,
-    tree_arguments,
-)
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.commands import arguments, build_release, build_tree, tree_arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "build a dataset from your own tree, or an official release with --release"
 EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
@@ -27,15 +19,15 @@ EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     tree_arguments.add(parser, optional=True)
-    tile_arguments.add(parser)
-    about_arguments.add(parser)
+    build_tree.add_tiles(parser)
+    build_tree.add_description(parser)
     parser.add_argument(
         "--dry_run",
         action="store_true",
         help="show what was found and read everything, but build nothing; exits as a build would",
     )
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME; needs ROOT")
-    release_arguments.add(parser)
+    build_release.add_release(parser)
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
     parser.add_argument(
         "--file_format",
@@ -58,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Builds, and prints what was built."""
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
-    release_arguments.check(args)
+    build_release.check_release(args)
     status, document = (build_release if args.release else build_tree).run(args)
     if args.json:
         write_json(document)

@@ -1,26 +1,24 @@
-"""What `build` does with an own tree."""
+"""What `build` does with an own tree, and its arguments for descriptions and tiles."""
 
 import argparse
 import json
 import shlex
-from typing import Any
+from typing import Any, get_args
 
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import class_counts
-from voc_seg_tfrecord.build_from.describe import describe
+from voc_seg_tfrecord.base.errors import share_advice
 from voc_seg_tfrecord.build_from.run import check_free
-from voc_seg_tfrecord.build_from.tree import build_plan, find_config
-from voc_seg_tfrecord.commands import about_arguments, class_table, tile_arguments, tree_arguments
-from voc_seg_tfrecord.commands.one_bar import one_bar
+from voc_seg_tfrecord.build_from.tree import build_plan, describe, find_config
+from voc_seg_tfrecord.commands import screen, tree_arguments
+from voc_seg_tfrecord.commands.screen import one_progress_bar
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import share_advice
-from voc_seg_tfrecord.masks.class_counts import missing
-from voc_seg_tfrecord.own_data.check import check_tree
-from voc_seg_tfrecord.own_data.findings import STOPS
+from voc_seg_tfrecord.examples.tiles import QUALITY, TileFormat
+from voc_seg_tfrecord.own_data.check import STOPS, check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
+from voc_seg_tfrecord.stats.counts import count_classes, missing_classes
 
 _SHOWN = 5  # problems that stop a build
 
@@ -32,7 +30,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
       The exit status, and what --json prints.
     """
     fields = {"trust_images": args.trust_images, **tree_arguments.fields(args)}
-    fields |= tile_arguments.fields(args) | about_arguments.fields(args)
+    fields |= tile_fields(args) | description_fields(args)
     with unpacked(args.root) as root:
         config, plan = find_config(root, name=args.name, **fields)
         found = describe(plan, config).replace(str(root), str(args.root))
@@ -54,7 +52,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
 
 
 def _build(args: argparse.Namespace, config: VocSegConfig, plan: Plan) -> dict[str, Any]:
-    with one_bar():
+    with one_progress_bar():
         builder = build_plan(
             plan,
             config,
@@ -97,12 +95,12 @@ def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> d
     Returns:
       Images and pixels of all splits, by class.
     """
-    by_split = class_counts.count(builder)
+    by_split = count_classes(builder)
     names = config.built_class_names
-    total = class_table.total_of(by_split)
+    total = screen.total_of(by_split)
     print()
-    class_table.show(names, total, by_split)
-    for sentence in missing(names, by_split):
+    screen.show_class_table(names, total, by_split)
+    for sentence in missing_classes(names, by_split):
         print(f"{'note:':18}{sentence}")
     counts = zip(names, total.images.tolist(), total.pixels.tolist(), strict=False)
     return {name: {"images": images, "pixels": pixels} for name, images, pixels in counts}
@@ -125,3 +123,61 @@ def _tfds_command(args: argparse.Namespace, config: VocSegConfig) -> str:
 
 def _is_packed(args: argparse.Namespace) -> bool:
     return is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
+
+
+_MEANINGS = {
+    "description": "what the data is",
+    "citation": "how it is to be cited, in BibTeX",
+    "homepage": "address of its page",
+    "license": "its licence: the name or the text",
+}
+
+
+def add_description(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments to a command."""
+    group = parser.add_argument_group("what the dataset says of itself")
+    for field, meaning in _MEANINGS.items():
+        group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
+
+
+def description_fields(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns what the user said, as fields of a config."""
+    said = {field: getattr(args, field) for field in _MEANINGS}
+    return {field: value for field, value in said.items() if value is not None}
+
+
+def add_tiles(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments to a command."""
+    tiles = parser.add_argument_group("tiles")
+    tiles.add_argument(
+        "--tile",
+        type=int,
+        metavar="PIXELS",
+        help="cut images and masks into tiles of this height and width; default: complete images",
+    )
+    tiles.add_argument(
+        "--tile_overlap",
+        "--overlap",
+        type=int,
+        metavar="PIXELS",
+        help="how many pixels neighbouring tiles share (0); ids in several splits are another "
+        "option, --allow_overlap",
+    )
+    tiles.add_argument(
+        "--tile_format",
+        choices=get_args(TileFormat),
+        help="store the pixels of tiles as png, which loses nothing, or encode them again as "
+        "jpeg (png)",
+    )
+    tiles.add_argument(
+        "--tile_quality",
+        "--quality",
+        type=int,
+        help=f"quality of JPEG tiles, 1 to 100 ({QUALITY})",
+    )
+
+
+def tile_fields(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns what the user said, as fields of a config."""
+    names = ("tile", "tile_overlap", "tile_format", "tile_quality")
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -8,18 +8,17 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.build_from.describe import describe
-from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
-from voc_seg_tfrecord.commands import arguments, class_table, tree_arguments
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, share_advice
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, describe, find_config_of
+from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, VocSegError, share_advice
-from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.masks.class_counts import ClassCounts
-from voc_seg_tfrecord.own_data import findings
+from voc_seg_tfrecord.own_data import check
 from voc_seg_tfrecord.own_data.check import MISSING_CLASS, check_tree
 from voc_seg_tfrecord.own_data.unpacked import unpacked
 from voc_seg_tfrecord.report import page
+from voc_seg_tfrecord.stats.counts import ClassCounts
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
@@ -27,9 +26,9 @@ EXAMPLE = "voc-seg-tfrecord check /data/cracks"
 _SHOWN = 3  # findings of a kind
 
 _EFFECTS = {
-    findings.STOPS: "stops a build",
-    findings.LEFT_OUT: "left out of a build",
-    findings.IGNORED: "does not change a build",
+    check.STOPS: "stops a build",
+    check.LEFT_OUT: "left out of a build",
+    check.IGNORED: "does not change a build",
 }
 
 
@@ -55,7 +54,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
         from voc_seg_tfrecord.report import tree_page  # of the page only
 
         tree_page.write_tree(report, config, html, root=str(args.root), found_at=str(root))
-    summary = findings.summary(report)
+    summary = check.summary(report)
     if args.json:
         write_json(summary)
         return 0 if report.ok else 1
@@ -68,9 +67,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     return 0 if report.ok else 1
 
 
-def _check(
-    args: argparse.Namespace, root: epath.Path
-) -> tuple[VocSegConfig | None, findings.Report]:
+def _check(args: argparse.Namespace, root: epath.Path) -> tuple[VocSegConfig | None, check.Report]:
     said = tree_arguments.fields(args)
     try:
         tree, config = find_config_of(root, name="check", **said)
@@ -80,7 +77,7 @@ def _check(
     except VocSegError as error:
         fault = error
     if fault.kind != NO_CLASS_NAMES:  # without a tree to read this is the only finding
-        return None, findings.Report([findings.finding_of(fault)])
+        return None, check.Report([check.finding_of(fault)])
     # Without names any value may be a class; everything else can be checked.
     said["class_names"] = [f"class {value}" for value in range(VOID)]
     said |= {"background": "", "background_first": False, "missing_mask": "skip"}
@@ -88,7 +85,7 @@ def _check(
     tree, config = find_config_of(root, name="check", **said)
     report = check_tree(tree, config)
     without = [f for f in report.findings if f.kind != MISSING_CLASS]  # they are no real names
-    report.findings = [findings.finding_of(fault), *without]
+    report.findings = [check.finding_of(fault), *without]
     return config, report
 
 
@@ -101,12 +98,12 @@ def _print_findings(summary: dict) -> None:
             print(f"           ... and {kind['count'] - _SHOWN} more; --json shows all")
 
 
-def _print_classes(report: findings.Report) -> None:
+def _print_classes(report: check.Report) -> None:
     total = ClassCounts(report.images, report.pixels)
     print()
-    class_table.show(report.class_names, total, report.by_split)
+    screen.show_class_table(report.class_names, total, report.by_split)
 
 
-def _verdict(report: findings.Report) -> str:
-    stops = sum(finding.effect == findings.STOPS for finding in report.findings)
+def _verdict(report: check.Report) -> str:
+    stops = sum(finding.effect == check.STOPS for finding in report.findings)
     return f"a build would stop: {stops} problems" if stops else "a build would go through"

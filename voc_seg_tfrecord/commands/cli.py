@@ -1,26 +1,110 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line `voc-seg-tfrecord`: what `tfds build` does not do."""
+"""The command line `voc-seg-tfrecord`: what `tfds build` does not do.
+
+Addresses of object stores on the command line are reached by these libraries:
+
+1. `s3://` is reached by s3fs. TensorFlow's own file system, which TFDS takes otherwise, does not
+   know it.
+2. `gs://` is reached by gcsfs where it is installed, because then a command need not load
+   TensorFlow; otherwise by TensorFlow. Commands that write records leave it to TensorFlow, which
+   writes them: what another library remembers of a folder would be out of date.
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
 import gc
 import importlib
+import importlib.util
+import logging as logging_module
 import os
 import sys
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from absl import logging
+from etils.epath import gpath
 
-from voc_seg_tfrecord import storage
-from voc_seg_tfrecord.commands import buckets, completion, loading, starting
-from voc_seg_tfrecord.commands.parser import Parser
-from voc_seg_tfrecord.commands.quiet import quiet_tensorflow
+from voc_seg_tfrecord.base import storage, wording
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.commands import arguments, process
+from voc_seg_tfrecord.commands.process import PROGRAM, Stops, quiet_tensorflow, stops
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
-from voc_seg_tfrecord.commands.starting import PROGRAM
-from voc_seg_tfrecord.commands.stopping import Stops, stops
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.wording import versions
+
+
+class Parser(argparse.ArgumentParser):
+    """Parses the arguments of the command line, or of one command."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parses arguments, and refuses unknown ones with the usage of their own command."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Prints usage and message, and exits with 2."""
+        super().error(literal(message))
+
+    def _meant(self, unknown: Sequence[str]) -> str:
+        words = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+        return did_you_mean(words[0], self._option_string_actions) if words else ""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += did_you_mean(str(value), map(str, action.choices or ()))
+            raise
+
+
+_GS, _S3 = "gs://", "s3://"
+_LIBRARIES = {_GS: "gcsfs", _S3: "s3fs"}
+_WRITERS = ("build", "import")
+_VARIABLE = "EPATH_USE_TF"
+
+
+def reach_buckets(words: Sequence[str]) -> None:
+    """Chooses by what this process reads and writes the addresses in a call, TFDS included.
+
+    Args:
+      words: the command and its arguments.
+
+    Raises:
+      ConfigError: if a library is needed that is not installed.
+    """
+    words = [*words, os.environ.get("TFDS_DATA_DIR", "")]
+    found = {scheme: word for scheme in _LIBRARIES for word in words if scheme in word}
+    if _S3 in found:  # epath has one way for both
+        for scheme, word in found.items():
+            if not _is_installed(_LIBRARIES[scheme]):
+                raise _lacks(word, _LIBRARIES[scheme], scheme)
+        _do_without_tensorflow()
+    elif _GS in found and words[0] not in _WRITERS and _is_installed(_LIBRARIES[_GS]):
+        # Without credentials it says of each folder that it cannot find out a bucket's kind.
+        logging_module.getLogger("gcsfs").setLevel(logging_module.ERROR)
+        _do_without_tensorflow()
+
+
+def _do_without_tensorflow() -> None:
+    os.environ.setdefault(_VARIABLE, "false")
+    # epath has read the variable already, when TFDS was imported, and keeps what it said.
+    if hasattr(gpath, "_is_tf_installed"):
+        gpath._is_tf_installed.cache_clear()
+
+
+def _is_installed(library: str) -> bool:
+    return importlib.util.find_spec(library) is not None
+
+
+def _lacks(word: str, library: str, scheme: str) -> ConfigError:
+    return ConfigError(
+        word,
+        found=f"an address of an object store, and no {library} in this environment",
+        expected=f"the package {library}, which reads and writes {scheme}",
+        remedy=f"install it: pip install {library}",
+    )
+
 
 _DESCRIPTION = """\
 Pascal-VOC-layout segmentation data in TensorFlow Datasets.
@@ -63,9 +147,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if status > _STOPPED and stop.came:
         # Only here: what the exception held is removed when nothing refers to it any more.
         gc.collect()
-        starting.say_stopped(stop.came[0])
+        process.say_stopped(stop.came[0])
     elif not status:  # an error may hold something that is removed with it
-        loading.ended()
+        process.ended()
     return status
 
 
@@ -74,16 +158,16 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     # Start-up messages of TensorFlow and TFDS would hide the answer.
     quiet_tensorflow()
     logging.set_verbosity(logging.ERROR)
-    loading.loaded()
+    process.loaded()
     if "_ARGCOMPLETE" in os.environ:
-        completion.complete(make_parser())  # prints what may follow, and ends the process
+        arguments.run_completion(make_parser())  # prints what may follow, and ends the process
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser(words)
     try:
-        buckets.reach(words)
+        reach_buckets(words)
         args = parser.parse_args(words)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
-        files = storage.told("a file of this command")
+        files = storage.as_storage_error("a file of this command")
         with screened(as_json=as_json), files:
             return args.run(args)
     except VocSegError as error:
@@ -137,7 +221,7 @@ def _group(title: str, modules: Mapping[str, ModuleType]) -> str:
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        for name, version in versions.everything().items():
+        for name, version in wording.all_versions().items():
             print(name, version)
         parser.exit()
 

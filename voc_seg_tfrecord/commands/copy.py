@@ -9,11 +9,11 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit.dataset import open_built
-from voc_seg_tfrecord.audit.lookup import INFO
+from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.built.find import INFO
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.interop import copies
+from voc_seg_tfrecord.exports import copies
 
 SUMMARY = "copy a built dataset to another folder, or to and from a bucket"
 EXAMPLE = "voc-seg-tfrecord copy cracks s3://BUCKET/datasets"

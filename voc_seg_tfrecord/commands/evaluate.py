@@ -4,11 +4,11 @@ over all pixels that are not void, IoU per class, and the mean over the classes 
 
 import argparse
 
-from voc_seg_tfrecord.audit.dataset import check_splits, open_built
-from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments, completion, table
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.built.dataset import check_splits, open_built
+from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "score predictions: IoU per class, mIoU, accuracies"
 EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     argument = parser.add_argument(
         "dataset", metavar="DATASET@SPLIT", help="a built dataset and a split, or SPLIT+SPLIT"
     )
-    arguments.complete_by(argument, completion.datasets)
+    arguments.complete_by(argument, arguments.complete_datasets)
     arguments.add_data_dir(parser)
     parser.add_argument(
         "--predictions",
@@ -98,7 +98,7 @@ def _print_classes(result) -> None:
     plain = [f"  {'class':{width + 4}}{'IoU':>8}{'accuracy':>10}{'pixels':>12}"]
     for index, name, iou, accuracy, pixels in rows:
         plain.append(f"  {index:3} {name:{width}}{iou:>8}{accuracy:>10}{pixels:12}")
-    table.show(("", "class", *header), rows, plain=plain)
+    screen.show_table(("", "class", *header), rows, plain=plain)
 
 
 def _percent(value: float) -> str:

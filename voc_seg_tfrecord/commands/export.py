@@ -6,11 +6,11 @@ A card (README.md) and a Croissant file (croissant.json) lie beside each of them
 import argparse
 from typing import get_args
 
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.interop.export import LayoutName, export
+from voc_seg_tfrecord.exports.export import LayoutName, export
 
 SUMMARY = "write a built dataset as TFRecords, Parquet, a VOC tree or a COCO panoptic tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exports and says what was written."""
-    from voc_seg_tfrecord.cards import publish
+    from voc_seg_tfrecord.exports import publish
 
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")

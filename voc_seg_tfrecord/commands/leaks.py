@@ -10,14 +10,14 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.audit.dataset import check_splits, open_built
-from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments, completion
+from voc_seg_tfrecord.base.errors import ConfigError, SourceError
+from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.built.dataset import check_splits, open_built
+from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.errors import ConfigError, SourceError
-from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.official import sbd
-from voc_seg_tfrecord.wording.near_names import did_you_mean
+from voc_seg_tfrecord.facts import lists as facts_lists
+from voc_seg_tfrecord.sources import sbd
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
@@ -28,13 +28,13 @@ _SHOWN = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    lists = ", ".join([*named_lists.named(), *_SBD_LISTS])
+    lists = ", ".join([*facts_lists.named_lists(), *_SBD_LISTS])
     a = parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
     b = parser.add_argument("b", metavar="B", help="the other side, named in the same way")
     for side in (a, b):
-        arguments.complete_by(side, completion.sides)
+        arguments.complete_by(side, arguments.complete_sides)
     arguments.add_dataset(parser)
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 def _sides(name: str, args: argparse.Namespace) -> list:
     from voc_seg_tfrecord.audit import leaks
 
-    if name in named_lists.named():
+    if name in facts_lists.named_lists():
         return [leaks.named_list(name)]
     if name in _SBD_LISTS:
         if not args.sbd:
@@ -83,7 +83,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
                 remedy="give it with --sbd",
             )
         try:
-            listed = sbd.read_ids(args.sbd, _SBD_LISTS[name])
+            listed = sbd.read_sbd_ids(args.sbd, _SBD_LISTS[name])
         except SourceError as error:  # here it is the call that is wrong
             raise ConfigError(
                 f"--sbd {args.sbd}",
@@ -99,7 +99,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     try:
         builder = open_built(dataset, args.data_dir)
     except ConfigError as error:
-        lists = [*named_lists.named(), *_SBD_LISTS]
+        lists = [*facts_lists.named_lists(), *_SBD_LISTS]
         raise ConfigError(
             error.where,
             found=error.found + did_you_mean(name, lists),
@@ -109,15 +109,15 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     return leaks.dataset(builder, check_splits(builder, wanted), progress=True)
 
 
-def _quoted(args: argparse.Namespace) -> named_lists.PublishedLeak | None:
+def _quoted(args: argparse.Namespace) -> facts_lists.PublishedLeak | None:
     """Returns the published leak of two lists that are not both at hand."""
-    for row in named_lists.published_leaks():
+    for row in facts_lists.published_leaks():
         if {args.a, args.b} == {row.first, row.second} and not args.sbd:
             return row
     return None
 
 
-def _print_quoted(row: named_lists.PublishedLeak) -> None:
+def _print_quoted(row: facts_lists.PublishedLeak) -> None:
     print(f"{row.first} and {row.second}: {row.ids} ids in common, as published")
     print(f"  source: {row.source}")
     print("  to count them yourself, give SBD's folder dataset with --sbd")

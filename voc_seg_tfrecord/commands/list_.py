@@ -7,9 +7,9 @@ does that. Exits with 1 if a dataset is broken or not finished.
 import argparse
 import dataclasses
 
-from voc_seg_tfrecord.audit.listing import Listed, listed
-from voc_seg_tfrecord.audit.lookup import data_dirs
-from voc_seg_tfrecord.commands import arguments, table
+from voc_seg_tfrecord.built.dataset import Listed, list_datasets
+from voc_seg_tfrecord.built.find import data_dirs
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
 
 SUMMARY = "list the datasets that are built, with examples, size and date"
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Lists."""
-    found = {str(folder): listed(folder) for folder in data_dirs(args.data_dir)}
+    found = {str(folder): list_datasets(folder) for folder in data_dirs(args.data_dir)}
     every = [one for datasets in found.values() for one in datasets]
     if args.json:
         write_json({"data_dirs": list(found), "datasets": [_as_dict(one) for one in every]})
@@ -56,7 +56,7 @@ def _print(folder: str, datasets: list[Listed]) -> None:
         )
         for one in datasets
     ]
-    table.show(columns, rows, right=("size",))
+    screen.show_table(columns, rows, right=("size",))
 
 
 def size(number: int) -> str:

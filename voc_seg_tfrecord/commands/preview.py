@@ -4,10 +4,9 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit.dataset import open_built
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.sheets.picture_file import check_ending, save
-from voc_seg_tfrecord.sheets.preview import Wanted, draw
+from voc_seg_tfrecord.pictures.preview import Wanted, check_ending, draw, save
 
 SUMMARY = "draw images, masks, overlays and a legend"
 EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"

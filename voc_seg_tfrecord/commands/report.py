@@ -9,10 +9,10 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.audit.dataset import open_built
-from voc_seg_tfrecord.audit.lookup import split_name
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "write a page that shows a dataset: charts, examples, findings"
 EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         )
     builder = open_built(name, args.data_dir)
     if args.card:
-        from voc_seg_tfrecord.cards import publish
+        from voc_seg_tfrecord.exports import publish
 
         for path in publish.of_built(builder, args.card, published=args.published, progress=True):
             print(f"{builder.info.full_name}: {path}")

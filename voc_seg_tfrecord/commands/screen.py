@@ -1,18 +1,33 @@
-r"""Where a command writes, and what must not go there.
+r"""What a command shows: text that is safe for a terminal, tables, and one progress bar.
 
 1. Names and file names are other people's. Control characters in them, which could colour, move or
    rewrite what a terminal shows, are shown as `\x1b` and never sent.
 2. What the encoding of standard output lacks is shown as `\xfc`, in place of an error.
 3. With --json, standard output has the one document and nothing else, whatever is printed by
    whomever: all else goes to standard error.
+
+In a pipe or a file a table has no colours and no lines, its columns stay at their places, and
+nothing is cut off, so that awk and the like can read it. A class name with blanks counts as several
+of their columns; --json and --csv have no such question.
+
+TFDS nests a bar for the examples of a split in one for the splits, names the unfinished folder in a
+third, and prints where it writes before and after. A command says that itself.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import contextlib
+import io
 import json
 import os
+import re
 import sys
+import types
 from typing import Any, TextIO
+
+from tensorflow_datasets.core.utils import tqdm_utils
+
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.stats.counts import ClassCounts
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
 _SHOWN = {code: f"\\x{code:02x}" for code in _CONTROL}
@@ -87,3 +102,140 @@ def terminal() -> TextIO | None:
     """Returns the terminal that standard output is; None if it is a pipe or a file."""
     stream = getattr(sys.stdout, "stream", sys.stdout)
     return stream if stream.isatty() else None
+
+
+_ENDLESS = 1_000_000
+
+
+def show_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Collection[str] | None = None,
+    plain: Iterable[str] | None = None,
+) -> None:
+    """Prints a table.
+
+    Args:
+      columns: their titles.
+      rows: one cell per column; they are shown as they are, whatever is in them.
+      right: titles of the columns that are aligned on the right; by default those of numbers.
+      plain: the lines to print where there is no terminal; by default columns that are as wide
+        as their widest cell, with two blanks between them.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    to_right = [_is_right(n, title, cells, right) for n, title in enumerate(columns)]
+    stream = terminal()
+    if stream is not None and _draw(stream, columns, cells, to_right):
+        return
+    for line in _aligned([list(columns), *cells], to_right) if plain is None else plain:
+        print(line)
+
+
+def _is_right(
+    number: int, title: str, cells: list[list[str]], right: Collection[str] | None
+) -> bool:
+    if right is not None:
+        return title in right
+    return all(row[number].lstrip("-")[:1].isdigit() or row[number] in "-" for row in cells)
+
+
+def _aligned(rows: list[list[str]], to_right: Sequence[bool]) -> Iterable[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        sides = zip(row, widths, to_right, strict=True)
+        shown = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in sides)
+        yield f"  {'  '.join(shown)}".rstrip()
+
+
+def _draw(
+    stream: TextIO, columns: Sequence[str], cells: list[list[str]], to_right: Sequence[bool]
+) -> bool:
+    """Draws a table and returns True, or False if the terminal is too narrow for it."""
+    from rich import box, console, measure, table, text  # here, as pipes do without
+
+    bold = "" if os.environ.get("NO_COLOR") else "bold"  # rich leaves it in without colours
+    drawn = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=bold)
+    for title, right in zip(columns, to_right, strict=True):
+        drawn.add_column(text.Text(title), justify="right" if right else "left", overflow="fold")
+    for row in cells:
+        # A `Text` is shown as it is: [red] in a name is no colour.
+        drawn.add_row(*(text.Text(literal(cell)) for cell in row))
+    screen = console.Console(file=stream, highlight=False, emoji=False, markup=False)
+    endless = screen.options.update(max_width=_ENDLESS)
+    if measure.Measurement.get(screen, endless, drawn).maximum > screen.width:
+        return False  # words and numbers cut into pieces are worse than lines that go on
+    screen.print(drawn)
+    return True
+
+
+_NAMES = 24  # how wide the column of names is at least
+
+
+def show_class_table(
+    class_names: Sequence[str], total: ClassCounts, by_split: Mapping[str, ClassCounts]
+) -> None:
+    """Prints one row per class, and one for void.
+
+    Args:
+      class_names: the classes, in mask order.
+      total: the counts of all images.
+      by_split: the counts of each split; they are shown if there are several splits.
+    """
+    shown = by_split if len(by_split) > 1 else {}
+    columns = ["class", "name", "images", "pixels", "share"]
+    columns += [title for split in shown for title in (split, "pixels")]
+    pixels = int(total.pixels.sum()) or 1
+    rows = []
+    for index, name in [*enumerate(class_names), (VOID, "void")]:
+        if name == f"class {index}" and not total.pixels[index]:
+            continue  # `check` calls classes so where there are no names
+        share = f"{100 * int(total.pixels[index]) / pixels:.3f}%"
+        row = [index, name, total.images[index], total.pixels[index], share]
+        row += [count for c in shown.values() for count in (c.images[index], c.pixels[index])]
+        rows.append(row)
+    show_table(columns, rows, plain=_plain(columns, rows))
+
+
+def _plain(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Yields the lines for a pipe, whose columns are wide enough for any number."""
+    names = max(_NAMES, *(len(str(row[1])) + 1 for row in rows))
+    widths = [8, 14, 9, *(max(14, len(title) + 1) for title in columns[5:])]
+    for index, name, *cells in (columns, *rows):
+        shown = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        yield f"{index:>5}  {name:{names}}{''.join(shown)}"
+
+
+def total_of(by_split: Mapping[str, ClassCounts]) -> ClassCounts:
+    """Returns the sum of the splits."""
+    total = ClassCounts()
+    for counts in by_split.values():
+        total.images += counts.images
+        total.pixels += counts.pixels
+    return total
+
+
+# The bar around the others, and those of downloads: `sources.download` has one of its own.
+_HIDDEN = re.compile("Generating splits|Dl Completed|Dl Size|Extraction completed")
+_SHUFFLING = re.compile(r"Shuffling .*-(\w+)\.\w+(?:-\S*)?\.\.\.")
+
+
+@contextlib.contextmanager
+def one_progress_bar() -> Iterator[None]:
+    """Lets TFDS show one bar at a time, and print nothing."""
+    from tqdm import auto  # it brings asyncio, which most commands do without
+
+    class Bar(auto.tqdm):
+        def __init__(self, *args: Any, desc: str = "", **options: Any):
+            if _HIDDEN.match(desc):
+                options["disable"] = True
+            name = _SHUFFLING.sub(r"Writing \1", desc).replace("Generating", "Reading")
+            super().__init__(*args, desc=name.rstrip("."), **{**options, "leave": False})
+
+    before = tqdm_utils.tqdm_lib
+    tqdm_utils.tqdm_lib = types.SimpleNamespace(tqdm=Bar)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        tqdm_utils.tqdm_lib = before

@@ -10,9 +10,9 @@ import csv
 import dataclasses
 import sys
 
-from voc_seg_tfrecord.audit.dataset import check_splits, open_built
-from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments, table
+from voc_seg_tfrecord.built.dataset import check_splits, open_built
+from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
@@ -32,14 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Counts and prints."""
     from voc_seg_tfrecord import stats
-    from voc_seg_tfrecord.stats import published
+    from voc_seg_tfrecord.stats import figures
 
     name, wanted = split_name(args.dataset)
     builder = open_built(name, args.data_dir)
     found = stats.compute(builder, check_splits(builder, wanted), progress=True)
     if len(found) > 1:
         found["+".join(found)] = stats.total(found)
-    compared = {split: published.compare(of_split) for split, of_split in found.items()}
+    compared = {split: figures.compare(of_split) for split, of_split in found.items()}
     if args.json:
         write_json(_as_json(builder, found, compared))
     elif args.csv:
@@ -105,7 +105,7 @@ def _print_classes(of_split) -> None:
     share = f"{of_split.void_share:.3%}"
     plain.append(f"  255 {'void':{width}}{of_split.void:13}{share:>13} of all pixels")
     void = (255, "void", of_split.void, f"{share} of all", "", "", "", "")
-    table.show(("", "class", *header), [*rows, void], right=header, plain=plain)
+    screen.show_table(("", "class", *header), [*rows, void], right=header, plain=plain)
 
 
 def _shown(objects: int | str) -> int | str:

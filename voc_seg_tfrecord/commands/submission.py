@@ -4,11 +4,11 @@ values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with VOC's
 
 import argparse
 
-from voc_seg_tfrecord.audit.dataset import check_splits, open_built
-from voc_seg_tfrecord.audit.lookup import split_name
-from voc_seg_tfrecord.commands import arguments, completion
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.built.dataset import check_splits, open_built
+from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.errors import ConfigError
 
 SUMMARY = "pack predictions for VOC's evaluation server"
 EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --out results.tgz"
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the built test images, such as voc_seg_tfrecord/2012_test@test; without them the "
         "sizes of the predictions are not checked",
     )
-    arguments.complete_by(argument, completion.datasets)
+    arguments.complete_by(argument, arguments.complete_datasets)
     arguments.add_data_dir(parser)
     parser.add_argument(
         "--predictions",

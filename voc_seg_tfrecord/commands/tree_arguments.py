@@ -4,11 +4,11 @@ import argparse
 import shlex
 from typing import Any, get_args
 
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
-from voc_seg_tfrecord.errors import ConfigError
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.decision import By
+from voc_seg_tfrecord.masks.rule import By
 
 
 def add(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:

@@ -8,12 +8,12 @@ import argparse
 import dataclasses
 import json
 
-from voc_seg_tfrecord.audit.dataset import class_map, has_only_images, open_built
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
+from voc_seg_tfrecord.built.dataset import class_map, has_only_images, open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.features import TILE_IMAGE_ID
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 EXAMPLE = "voc-seg-tfrecord verify cracks --source /data/cracks"

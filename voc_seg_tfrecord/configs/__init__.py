@@ -1,20 +1,12 @@
 """The config that a build is made from.
 
 Enter at `VocSegConfig`. `config` has the fields and what follows from them, `field_types` says of
-what type each is, `checks` which of them go together, `feature_table` which features follow. May
-import: `trees` and what stands to its left. As users know this room by name, it gives out the
-configs.
+what type each is, `checks` which of them go together, `features` which features follow. May import:
+up to `splitting`. As users know this room by name, it gives out the configs.
 """
 
-from voc_seg_tfrecord.configs.config import (
-    BUILDER_CONFIGS,
-    SAMPLE,
-    SAMPLE_TREE,
-    MissingImage,
-    MissingMask,
-    SplitBy,
-    VocSegConfig,
-)
+from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, MissingMask, SplitBy
+from voc_seg_tfrecord.configs.config import BUILDER_CONFIGS, VocSegConfig
 
 __all__ = [
     "BUILDER_CONFIGS",

@@ -1,26 +1,20 @@
 """What a config may say: the choices that there are, and fields that go together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, get_args
 
-from voc_seg_tfrecord.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
+from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.labels import VOID, background_index, unprintable
-from voc_seg_tfrecord.masks.decision import By
-from voc_seg_tfrecord.trees.layout import Layout
-from voc_seg_tfrecord.trees.naming import Naming
-from voc_seg_tfrecord.trees.ratios import check_ratios
-from voc_seg_tfrecord.wording.near_names import did_you_mean
-
-if TYPE_CHECKING:
-    from voc_seg_tfrecord.configs.config import VocSegConfig
+from voc_seg_tfrecord.masks.rule import By
+from voc_seg_tfrecord.splitting.ratios import check_ratios
+from voc_seg_tfrecord.trees.layout import Layout, Naming
 
 SAMPLE, SAMPLE_TREE = "sample", "dummy_data"
 """The config that comes with its data, and the only folder of the package that holds a tree."""
@@ -46,8 +40,11 @@ _CHOICES = {
 _SHOWN_NAMES = 8
 
 
-def check(config: VocSegConfig) -> None:
+def check(config: Any) -> None:
     """Checks the choices of a config, and that its fields go together; their types are right.
+
+    Args:
+      config: a `VocSegConfig`, whose module imports this one.
 
     Raises:
       ConfigError: naming the first option that is wrong.
@@ -68,7 +65,7 @@ def check(config: VocSegConfig) -> None:
     _check_tiles(config)
 
 
-def _check_release(config: VocSegConfig) -> None:
+def _check_release(config: Any) -> None:
     if config.release and config.release not in RELEASES:
         raise error("release", config.release, f"one of {', '.join(RELEASES)}", RELEASES)
     if config.strict and not config.release:
@@ -77,7 +74,7 @@ def _check_release(config: VocSegConfig) -> None:
         raise error("splits", config.splits, "no splits: those of a release are fixed")
 
 
-def _check_release_classes(config: VocSegConfig) -> None:
+def _check_release_classes(config: Any) -> None:
     """Checks that no option says of a release's masks what the release itself says."""
     official = config.official
     if official is None or not official.masks:
@@ -100,7 +97,7 @@ def _check_release_classes(config: VocSegConfig) -> None:
         )
 
 
-def _check_void(config: VocSegConfig) -> None:
+def _check_void(config: Any) -> None:
     """Checks that void and other options do not contradict each other."""
     if config.task == "segmentation" and not config.named_classes:
         raise error("class_names", list(config.class_names), "a class that is not void")
@@ -124,7 +121,7 @@ def _check_void(config: VocSegConfig) -> None:
             )
 
 
-def _check_names(config: VocSegConfig) -> None:
+def _check_names(config: Any) -> None:
     names = config.class_names
     if config.task == "images":
         if names:
@@ -142,7 +139,7 @@ def _check_names(config: VocSegConfig) -> None:
         raise error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
 
 
-def _check_layout(config: VocSegConfig) -> None:
+def _check_layout(config: Any) -> None:
     known = {field.name for field in dataclasses.fields(Layout)}
     if config.layout is not None and set(config.layout) - known:
         raise error("layout", config.layout, f"some of {', '.join(sorted(known))}")
@@ -150,7 +147,7 @@ def _check_layout(config: VocSegConfig) -> None:
         Naming.parse(config.layout[field], field)
 
 
-def _check_map(config: VocSegConfig) -> None:
+def _check_map(config: Any) -> None:
     if not config.map_classes:
         return
     if config.name in {*RELEASES, SAMPLE}:
@@ -161,7 +158,7 @@ def _check_map(config: VocSegConfig) -> None:
     config.class_map  # noqa: B018 - it checks the rules
 
 
-def _check_background(config: VocSegConfig) -> None:
+def _check_background(config: Any) -> None:
     known = dict.fromkeys((*config.named_classes, *config.built_class_names))
     if config.background and config.background not in known:
         raise error("background", config.background, f"one of {_some(tuple(known))}", known)
@@ -181,7 +178,7 @@ def _check_background(config: VocSegConfig) -> None:
         )
 
 
-def _check_splits(config: VocSegConfig, splits: Mapping[str, str | float]) -> None:
+def _check_splits(config: Any, splits: Mapping[str, str | float]) -> None:
     for split in splits:
         check_split_name(split, "option splits")
     ratios = {n: value for n, value in splits.items() if not isinstance(value, str)}
@@ -197,7 +194,7 @@ def _check_splits(config: VocSegConfig, splits: Mapping[str, str | float]) -> No
             raise error(field, value, expected)
 
 
-def _check_tiles(config: VocSegConfig) -> None:
+def _check_tiles(config: Any) -> None:
     if config.tile is None:
         for field in ("tile_overlap", "tile_format", "tile_quality"):
             value = getattr(config, field)
@@ -231,7 +228,7 @@ def error(option: str, found: object, expected: str, known: Iterable[str] = ()) 
     )
 
 
-def _untiled(config: VocSegConfig) -> str:
+def _untiled(config: Any) -> str:
     """Says why a config cannot have tiles."""
     if config.release:
         return f"the release {config.release}, whose lists and facts are about complete images"

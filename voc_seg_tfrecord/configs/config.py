@@ -1,4 +1,4 @@
-"""The config that a build is made from."""
+"""The config that a build is made from, and how it shows itself."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -8,21 +8,20 @@ from typing import Self
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.configs import checks, field_types, told
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.configs import checks, field_types
 from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, MissingMask, SplitBy
-from voc_seg_tfrecord.examples.grid import QUALITY, TileFormat, Tiling
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
+from voc_seg_tfrecord.examples.tiles import QUALITY, TileFormat, Tiling
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, is_void_name
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.labels import VOC_CLASSES
 from voc_seg_tfrecord.masks import class_map
 from voc_seg_tfrecord.masks.class_map import ClassMap
-from voc_seg_tfrecord.masks.decision import By
-from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.trees.grouping import Grouping
+from voc_seg_tfrecord.masks.rule import By, MaskRule
+from voc_seg_tfrecord.splitting.ratios import Grouping, by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
-from voc_seg_tfrecord.trees.ratios import by_split_name
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -126,7 +125,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     trust_images: bool = False
     # Whether an id may be in several splits.
     overlap: bool = False
-    # Tiles that images are cut into; see examples.grid. None means complete images.
+    # Tiles that images are cut into; see examples.tiles. None means complete images.
     tile: int | None = None
     tile_overlap: int = 0
     tile_format: TileFormat = "png"
@@ -262,14 +261,42 @@ class VocSegConfig(tfds.core.BuilderConfig):
         )
 
     def __repr__(self) -> str:
-        return told.line(self)
+        return config_line(self)
 
     def _repr_html_(self) -> str:
-        return told.table(self)
+        return config_table(self)
 
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""
-        return json.dumps(told.fields(self))
+        return json.dumps(changed_fields(self))
+
+
+_SHOWN = 3  # names of classes in a line
+
+
+def changed_fields(config: VocSegConfig) -> dict[str, object]:
+    """Returns name and release, and the fields that differ from their defaults."""
+    # What a release has by default differs from what own data has.
+    default = type(config)(name=config.name, release=config.release)
+    names = [field.name for field in dataclasses.fields(config)]
+    changed = {n: getattr(config, n) for n in names if getattr(config, n) != getattr(default, n)}
+    release = {"release": config.release} if config.release else {}
+    return {"name": config.name, **release, **changed}
+
+
+def config_line(config: VocSegConfig) -> str:
+    """Returns the config in a short line, without its description."""
+    said = changed_fields(config)
+    said.pop("description", None)
+    if "class_names" in said and len(config.class_names) > _SHOWN:
+        said["class_names"] = wording.several(config.class_names, _SHOWN)
+    return wording.brief_line(config, *(f"{name}={value!r}" for name, value in said.items()))
+
+
+def config_table(config: VocSegConfig) -> str:
+    """Returns the config as a table for a notebook."""
+    rows = ((name, str(value)) for name, value in changed_fields(config).items())
+    return wording.brief_table(f"config {config.name}", ("field", "value"), rows)
 
 
 BUILDER_CONFIGS = [

@@ -3,9 +3,9 @@
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.evaluation.result import Result
-from voc_seg_tfrecord.storage import PathLike
 
 SUFFIXES = (".png", ".pdf", ".svg")
 

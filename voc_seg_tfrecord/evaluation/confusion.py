@@ -1,4 +1,4 @@
-"""The one confusion matrix over all pixels, from which every score follows."""
+"""The confusion matrix over all pixels, from which every score follows; bands around objects."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError
-from voc_seg_tfrecord.evaluation import boundary
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.evaluation.result import Result
-from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.wording import brief
 
 
 class Confusion:
@@ -51,11 +50,11 @@ class Confusion:
         )
 
     def __repr__(self) -> str:
-        return brief.line(
+        return wording.brief_line(
             self,
-            brief.counted(self.images, "image"),
-            f"{len(self.class_names)} classes ({brief.several(self.class_names)})",
-            brief.counted(int(self.matrix.sum()), "pixel"),
+            wording.counted(self.images, "image"),
+            f"{len(self.class_names)} classes ({wording.several(self.class_names)})",
+            wording.counted(int(self.matrix.sum()), "pixel"),
             f"trimap {self.trimap}" if self.trimap else "",
         )
 
@@ -116,7 +115,7 @@ class Confusion:
         pairs, counts = _count_pairs(mask, prediction)
         _check_values(pairs, counts, len(self.class_names), where)
         if self.trimap is not None:
-            inside = boundary.band(mask, self.trimap)
+            inside = boundary_band(mask, self.trimap)
             pairs, counts = _count_pairs(np.where(inside, mask, VOID), prediction)
         valid = pairs[0] < len(self.class_names)  # all but void
         self.matrix[pairs[0][valid], pairs[1][valid]] += counts[valid]
@@ -190,3 +189,36 @@ def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
             )
         found = found.astype(np.uint8)
     return found
+
+
+def boundary_band(mask: np.ndarray, width: int) -> np.ndarray:
+    """Returns which pixels lie close to void, which VOC draws along the borders of objects.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`; 255 is void.
+      width: how many pixels away a pixel may be, along rows and columns at once: the band
+        is what a square of 2 * width + 1 pixels covers when it moves along void.
+
+    Returns:
+      bool `[H, W]`, void itself included.
+
+    References:
+      Kohli et al., Robust Higher Order Potentials for Enforcing Label Consistency, IJCV
+      2009, section 5.2 ("trimap"); Chen et al., DeepLab, arXiv:1606.00915, section 4.1.3.
+    """
+    near = mask == VOID
+    for axis in (0, 1):
+        near = _spread(near, width, axis)
+    return near
+
+
+def _spread(near: np.ndarray, width: int, axis: int) -> np.ndarray:
+    """Returns where any of the `width` neighbours to either side along an axis is set."""
+    length = near.shape[axis]
+    counts = np.cumsum(near, axis=axis, dtype=np.int32)
+    places = np.arange(length)
+    after = np.take(counts, np.minimum(places + width, length - 1), axis=axis)
+    before = np.take(counts, np.maximum(places - width - 1, 0), axis=axis)
+    first = places <= width  # nothing lies before the window
+    before = np.where(first[:, None] if axis == 0 else first[None, :], 0, before)
+    return after > before

@@ -1,23 +1,34 @@
-"""A folder of predictions against splits of a built dataset."""
+"""A folder of predictions against splits of a built dataset.
 
-from collections.abc import Sequence
+Pixels that several tiles have are scored in the first of them, row by row. So each pixel of an
+image counts once, and the score is that of the complete image.
+"""
+
+from collections.abc import Iterable, Sequence
 import functools
 
+import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, records
-from voc_seg_tfrecord.audit.dataset import check_features, check_splits, class_names, tiling_of
-from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.audit.verify_record import digests_of
-from voc_seg_tfrecord.errors import ConfigError, SplitError, VocSegError
+from voc_seg_tfrecord.audit import fingerprint
+from voc_seg_tfrecord.audit.record import digests_of, tile_place
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    MaskError,
+    RecordError,
+    SplitError,
+    VocSegError,
+)
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, MASKS, TILE_X, TILE_Y
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import check_features, check_splits, class_names, tiling_of
+from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import Result
-from voc_seg_tfrecord.evaluation.tiles import count_images, scored
-from voc_seg_tfrecord.examples.grid import Tiling
-from voc_seg_tfrecord.features import FILENAME, IMAGE, MASK, MASKS
+from voc_seg_tfrecord.examples.tiles import Tile, Tiling, image_of
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.storage import PathLike
 
 _Scored = tuple[str, str, fingerprint.Digests, Confusion | VocSegError]
 """Ids of record and prediction, digests, and what was counted or went wrong."""
@@ -133,3 +144,62 @@ def _score(
     except VocSegError as error:
         return record.id, "", digests, error
     return record.id, name, digests, counted
+
+
+def scored(
+    record: Record, mask: np.ndarray, predictions: Predictions, tiling: Tiling | None
+) -> tuple[str, np.ndarray, np.ndarray]:
+    """Reads the prediction for a record.
+
+    Args:
+      record: of a complete image or of a tile.
+      mask: its mask, `[H, W]`.
+      predictions: named by ids of images; those of tiles by the tiles' or by their images'.
+      tiling: how images were cut; None if they were not.
+
+    Returns:
+      The id that the prediction is named by; and what is compared, of mask and prediction,
+      integers `[h, w]`.
+
+    Raises:
+      MaskError: if there is no prediction, or one of the tile and one of the image, or it has
+        another size, or holds colours.
+      RecordError: if the record is no tile of its image.
+    """
+    if tiling is None:
+        return record.id, mask, predictions.read(record.id, mask.shape)
+    place = tile_place(record)
+    at = record.ints(TILE_Y) + record.ints(TILE_X)
+    known = place is not None and len(place.size) == len(at) == 2
+    tile = tiling.tile_at(*place.size, *at) if known else None
+    if tile is None or mask.shape != (tile.height, tile.width):
+        raise RecordError(
+            record.id,
+            found=f"a tile of {mask.shape} at {at}",
+            expected="a tile of its image, of the size and in the place that its id says",
+            remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
+        )
+    name, found = _read(record.id, place.image_id, place.size, tile, predictions)
+    return name, mask[tile.own], found[tile.own]
+
+
+def _read(
+    tile_id: str, image_id: str, size: tuple[int, ...], tile: Tile, predictions: Predictions
+) -> tuple[str, np.ndarray]:
+    """Returns the prediction of a tile: its own, or its part of that of the image."""
+    if image_id in predictions.names:
+        if tile_id in predictions.names:
+            raise MaskError(
+                predictions.path(tile_id),
+                found=f"a second prediction of these pixels, in {predictions.path(image_id)}",
+                expected="a prediction of the tile or of the complete image",
+                remedy="take one of the two out of the folder",
+                kind="predictions of tile and image",
+            )
+        return image_id, predictions.read(image_id, size)[tile.window]
+    return tile_id, predictions.read(tile_id, (tile.height, tile.width))
+
+
+def count_images(ids: Iterable[str], tiling: Tiling | None) -> int:
+    """Returns how many images records are of, by the ids of the records."""
+    return len({i if tiling is None else image_of(i) for i in ids})

@@ -6,9 +6,9 @@ import keras
 from keras import ops
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.evaluation.result import Result
-from voc_seg_tfrecord.labels import VOID
 
 _WORD = 1 << 24
 """Pixels that are carried from the low word of a count to the high one. So small that the low

@@ -3,14 +3,13 @@
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.names import voc_palette
+from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.labels import voc_palette
 from voc_seg_tfrecord.masks.stored import Samples, read_samples
-from voc_seg_tfrecord.storage import PathLike
-from voc_seg_tfrecord.trees.listing import index_files
-from voc_seg_tfrecord.trees.names import Names
-from voc_seg_tfrecord.wording import brief
+from voc_seg_tfrecord.trees.listing import Names, index_files
 
 SUFFIXES = (".png", ".npy")
 
@@ -39,7 +38,7 @@ class Predictions:
             image_id, files = next(iter(self.names.twins.items()))
             raise ConfigError(
                 self.folder,
-                found=f"{brief.counted(len(self.names.twins), 'id')} with more than one file, "
+                found=f"{wording.counted(len(self.names.twins), 'id')} with more than one file, "
                 f"such as {image_id}: {' and '.join(files)}",
                 expected="one prediction per image",
                 remedy="keep the file that is to be scored, and take the others out of the folder",

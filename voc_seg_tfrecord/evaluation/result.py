@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.wording import brief
+from voc_seg_tfrecord.base import wording
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,10 +30,10 @@ class Result:
     dataset: str = ""
 
     def __repr__(self) -> str:
-        return brief.line(
+        return wording.brief_line(
             self,
-            f"mIoU {self.miou:.4f} over {brief.counted(int(self.present.sum()), 'class')}",
-            brief.counted(self.images, "image"),
+            f"mIoU {self.miou:.4f} over {wording.counted(int(self.present.sum()), 'class')}",
+            wording.counted(self.images, "image"),
             self.dataset,
         )
 
@@ -43,7 +43,7 @@ class Result:
             (name, float(iou), float(accuracy), int(pixels))
             for name, iou, accuracy, pixels in zip(*columns, strict=True)
         )
-        return brief.table(repr(self), ("class", "IoU", "accuracy", "pixels"), rows)
+        return wording.brief_table(repr(self), ("class", "IoU", "accuracy", "pixels"), rows)
 
     @property
     def iou(self) -> npt.NDArray[np.float64]:

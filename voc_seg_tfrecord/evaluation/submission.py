@@ -11,19 +11,18 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import records
-from voc_seg_tfrecord.audit.dataset import check_splits
-from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.errors import ConfigError, MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.base.names import IMAGE, VOC_CLASSES, voc_palette
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import check_splits
+from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.evaluation.predictions import Predictions
-from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.features import IMAGE
-from voc_seg_tfrecord.formats import encode, png_index
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.labels import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.pool import ordered_map
-from voc_seg_tfrecord.staging import files
-from voc_seg_tfrecord.storage import PathLike
 
 COMPETITIONS = (5, 6)
 """VOC2012's segmentation competitions: 5 for what was trained on the release's own train and val
@@ -64,7 +63,7 @@ def submission(
     out = check_out(out)
     if comp not in COMPETITIONS:
         raise ConfigError("comp", found=str(comp), expected="5 or 6")
-    ids = named_lists.ids("voc2012_test")
+    ids = lists.list_ids("voc2012_test")
     if sizes is not None and sizes.keys() != set(ids):
         raise ConfigError(
             "sizes",
@@ -74,7 +73,7 @@ def submission(
         )
     found = Predictions(predictions)
     found.check_extra(set(ids))
-    with files.staged(out) as incomplete:
+    with staging.staged_file(out) as incomplete:
         with incomplete.open("wb") as stream:
             made = ordered_map(functools.partial(_try_png, found, sizes), ids)
             problems = _write(stream, made, f"results/VOC2012/Segmentation/comp{comp}_test_cls")
@@ -129,8 +128,8 @@ def _png(found: Predictions, size: tuple[int, ...] | None, image_id: str) -> byt
             remedy="predict one of the classes for every pixel",
             kind="unknown prediction value",
         )
-    grey = File(encode.png(values.astype(np.uint8)), image_id)
-    return png_index.palette_png(grey, voc_palette().tobytes())
+    grey = File(pillow.encode_png(values.astype(np.uint8)), image_id)
+    return png.palette_png(grey, voc_palette().tobytes())
 
 
 def _write(

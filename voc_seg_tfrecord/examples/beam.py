@@ -18,8 +18,8 @@ import uuid
 import apache_beam as beam
 from etils import epath
 
-from voc_seg_tfrecord import errors
-from voc_seg_tfrecord.errors import ConfigError, LayoutError, SplitError, VocSegError
+from voc_seg_tfrecord.base import errors
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, SplitError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.raw import Item
 

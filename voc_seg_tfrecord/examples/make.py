@@ -1,16 +1,19 @@
-"""One raw example to one dictionary of features: the same function under threads and Beam."""
+"""One raw example to one dictionary of features: the same function under threads and Beam.
 
+A `Source` has the items of each split and what examples are to hold. `examples_in_threads` makes a
+split in the threads of this process; `beam` does the same on many machines.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
+import functools
 from typing import Any, Literal
 
 import numpy as np
 
-from voc_seg_tfrecord import storage
-from voc_seg_tfrecord.errors import ImageError, VocSegError
-from voc_seg_tfrecord.examples.cut import cut
-from voc_seg_tfrecord.examples.grid import Tiling
-from voc_seg_tfrecord.examples.raw import Item, RawExample
-from voc_seg_tfrecord.features import (
+from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base.errors import ImageError, SplitError, VocSegError
+from voc_seg_tfrecord.base.names import (
     FILENAME,
     HEIGHT,
     IMAGE,
@@ -21,10 +24,13 @@ from voc_seg_tfrecord.features import (
     MASK_SOURCE,
     OBJECTS,
     WIDTH,
+    background_index,
 )
-from voc_seg_tfrecord.formats import annotations, images, pillow, turns
-from voc_seg_tfrecord.formats.kinds import Kind, kind_of
-from voc_seg_tfrecord.labels import background_index
+from voc_seg_tfrecord.base.threads import CORES, ordered_map
+from voc_seg_tfrecord.examples.raw import Item, RawExample
+from voc_seg_tfrecord.examples.tiles import Tiling, cut
+from voc_seg_tfrecord.formats import annotations, images, pillow
+from voc_seg_tfrecord.formats.file import Kind, kind_of
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.rule import MaskRule
@@ -83,7 +89,7 @@ def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any
       item: the image in its source.
 
     Returns:
-      Key and features of each example, see `make_example` and `cut.cut`; or the error that
+      Key and features of each example, see `make_example` and `tiles.cut`; or the error that
       was raised.
     """
     try:
@@ -104,7 +110,7 @@ def make_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, An
     if spec.tiling is None:
         return [(item.id, make_example(raw, spec))]
     background = background_index(spec.class_names, spec.background)
-    with turns.taken(raw.image, raw.mask):
+    with images.large_in_turn(raw.image, raw.mask):
         image = _open_image(raw, spec)
         others = _other_features(raw, spec, (image.height, image.width))
         where = raw.image.where
@@ -126,7 +132,7 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     Raises:
       VocSegError: if anything about the example is wrong.
     """
-    with turns.taken(raw.image, raw.mask):
+    with images.large_in_turn(raw.image, raw.mask):
         image = images.as_stored(_open_image(raw, spec))
         size = (image.height, image.width)
         return {IMAGE: image.data, **_other_features(raw, spec, size)}
@@ -208,3 +214,50 @@ def _read_objects(
     found = annotations.read_objects(raw.annotation, spec.class_map.source_names, *size)
     named = ({**o, "label": spec.class_map.object_class(o["label"])} for o in found)
     return [o for o in named if o["label"] is not None]
+
+
+def examples_in_threads(
+    split: str, items: Iterable[Item], spec: ExampleSpec
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Makes the examples of one split.
+
+    Args:
+      split: the split's name.
+      items: its examples in their source.
+      spec: what to make of them.
+
+    Yields:
+      `(key, example)`; the key is the image's id, or the tile's. After a first
+        problem nothing more, it only looks for more of them.
+
+    Raises:
+      SplitError: at the end, if there are problems, with all of them.
+    """
+    problems: list[VocSegError] = []
+    examined = 0
+    make = functools.partial(try_examples, spec)
+    for _, result in ordered_map(make, items, ahead=1 if spec.decoding == "none" else CORES):
+        examined += 1
+        if isinstance(result, VocSegError):
+            problems.append(result)
+        elif not problems:
+            yield from result
+    if problems:
+        raise SplitError(split, problems, examined)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where a dataset comes from: the items of each split, and what to make of them.
+
+    Attributes:
+      splits: items by split name.
+      spec: what examples are to hold and how masks are read.
+      colors: the colour of each class index, and of 255, where a class file gives them.
+      archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
+    """
+
+    splits: Mapping[str, Sequence[Item]]
+    spec: ExampleSpec
+    archives: Sequence[Mapping[str, str]] = ()
+    colors: Mapping[int, tuple[int, int, int]] = dataclasses.field(default_factory=dict)

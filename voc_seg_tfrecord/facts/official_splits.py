@@ -1,11 +1,15 @@
-"""Counts and hashes of the official splits, as `checksums/splits.tsv` pins them."""
+"""Counts and hashes of the official splits, and where the package's own tables lie.
+
+`checksums/splits.tsv` pins the splits.
+"""
 
 from collections.abc import Sequence
 import dataclasses
 import functools
 
-from voc_seg_tfrecord.errors import ListError
-from voc_seg_tfrecord.facts import tables
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 
@@ -52,7 +56,7 @@ def splits() -> dict[tuple[str, str], Split]:
     References:
       The header of `checksums/splits.tsv` names the sources.
     """
-    rows = tables.read(tables.folder("checksums") / "splits.tsv")
+    rows = read_table(facts_folder("checksums") / "splits.tsv")
     return {
         (row["config"], row["name"]): Split(
             row["config"],
@@ -95,3 +99,38 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
             f'--config \'{{"name": "part", "release": "{config}", "strict": false}}\''
         ),
     )
+
+
+_PACKAGE = epath.Path(__file__).parent.parent
+
+
+def facts_folder(name: str) -> epath.Path:
+    """Returns the package's folder `facts`, `checksums` or `dummy_data`.
+
+    A wheel carries `checksums` and `dummy_data` inside the package. In a checkout they lie
+    beside it.
+    """
+    packaged = _PACKAGE / name
+    return packaged if packaged.exists() else _PACKAGE.parent / name
+
+
+def read_table(path: epath.Path) -> list[dict[str, str]]:
+    """Reads a table of tab-separated values.
+
+    Args:
+      path: the file. Empty lines and lines that begin with `#` are passed over; the first
+        line that is left names the columns.
+
+    Returns:
+      The rows below it, in order, each by the names of the columns. A `?` stands for a value
+      that no source gives and is returned as an empty text.
+
+    Raises:
+      ValueError: if a row has more or fewer cells than there are columns.
+    """
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    columns, *rows = (line.split("\t") for line in lines)
+    return [
+        {name: "" if cell == "?" else cell for name, cell in zip(columns, row, strict=True)}
+        for row in rows
+    ]

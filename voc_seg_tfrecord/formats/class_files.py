@@ -9,11 +9,11 @@ import re
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.names import VOID, unprintable
 from voc_seg_tfrecord.formats.class_parsers import EXPECTED, PARSERS, UNREADABLE, Color, Entry
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.labels import VOID, unprintable
 
 NAMES = tuple(PARSERS)
 """Names of the class files that are known, in the order in which they are tried."""

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import re
 
-from voc_seg_tfrecord.labels import VOID, voc_palette
+from voc_seg_tfrecord.base.names import VOID, voc_palette
 
 Color = tuple[int, int, int]
 

@@ -1,15 +1,24 @@
-"""A file's bytes together with its name, which every error about them needs."""
+"""One file: its bytes and its name, its kind, and the limits that no image or mask may exceed.
+
+Every error about a file needs its name. Its kind is judged by its first bytes and never by the
+ending of its name. The limits are checked at the header, before any decoder asks for memory.
+
+References:
+  RFC 9649, WebP Image Format.
+"""
 
 import dataclasses
+import enum
 import errno
 import os
 import stat
+import struct
 from typing import Self
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.storage import is_bucket
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.base.storage import is_bucket
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,3 +93,139 @@ def _words(reason: Exception) -> str:
         return "it is a socket"
     text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
     return text.strip().partition("\n")[0][:200] or type(reason).__name__
+
+
+class Kind(enum.Enum):
+    """A kind of file; the value is its name for people."""
+
+    PNG = "a PNG"
+    JPEG = "a JPEG"
+    GIF = "a GIF"
+    BMP = "a BMP"
+    TIFF = "a TIFF"
+    WEBP = "a WebP"
+    NUMPY = "a NumPy array"
+    GIT_LFS = "a git-lfs pointer (run `git lfs pull`)"
+    PNG_AS_TEXT = (
+        "a PNG that was copied as if it were text, which changed its line ends (copy all files "
+        "again, in binary mode or without git's autocrlf: the JPEGs are damaged in the same way)"
+    )
+    MARKUP = "an HTML or XML page"
+    EMPTY = "an empty file of 0 bytes"
+    UNKNOWN = "a file of an unknown kind"
+
+
+IMAGE_KINDS = frozenset({Kind.PNG, Kind.JPEG, Kind.GIF, Kind.BMP, Kind.TIFF, Kind.WEBP})
+"""The kinds that hold an image."""
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+_MAGIC = (
+    (PNG_SIGNATURE, Kind.PNG),
+    (b"\x89PNG\n", Kind.PNG_AS_TEXT),  # CR LF became LF
+    (b"\x89PNG\r\r\n", Kind.PNG_AS_TEXT),  # LF became CR LF
+    (b"\x89PNG\r\n\x1a\r", Kind.PNG_AS_TEXT),
+    (b"\x89PNG\r\x1a", Kind.PNG_AS_TEXT),  # LF was lost
+    (b"\xff\xd8", Kind.JPEG),
+    (b"GIF8", Kind.GIF),
+    (b"BM", Kind.BMP),
+    (b"II*\0", Kind.TIFF),
+    (b"MM\0*", Kind.TIFF),
+    (b"\x93NUMPY", Kind.NUMPY),
+    (b"version https://git-lfs", Kind.GIT_LFS),
+    (b"<", Kind.MARKUP),
+)
+
+
+def kind_of(data: bytes) -> Kind:
+    """Returns the kind of file that some bytes are.
+
+    Args:
+      data: the file's bytes, or at least the first 24 of them.
+    """
+    for magic, kind in _MAGIC:
+        if data.startswith(magic):
+            return kind
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return Kind.WEBP
+    return Kind.UNKNOWN if data else Kind.EMPTY
+
+
+def describe_kind(data: bytes) -> str:
+    """Says in words what some bytes are; of an unknown kind it shows the first ones."""
+    kind = kind_of(data)
+    return f"{kind.value} that starts with {data[:8]!r}" if kind is Kind.UNKNOWN else kind.value
+
+
+MAX_PIXELS = 178_956_970
+"""Files with more pixels are taken for decompression bombs; this is Pillow's own limit."""
+
+MAX_SIDE = 1_000_000
+"""Pixels of a row or a column; libpng, by which TensorFlow reads PNGs, refuses more."""
+
+_MAX_PIXELS_OF = {Kind.WEBP: 1 << 25}  # decoding a WebP takes 16 bytes per pixel, and long
+_MOST_PER_BYTE = 1 << 14  # twice what the best compression makes of one bit per pixel
+_ALWAYS = 1 << 24  # so many pixels take less than a second, whatever the size of the file
+
+
+def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) -> None:
+    """Stops a decompression bomb at its header, and what could not be read as a PNG.
+
+    Raises:
+      VocSegError: of the class `error`, if there are more than `MAX_PIXELS` pixels, more than
+        the bytes of the file can hold, or more than `MAX_SIDE` in a row or a column.
+    """
+    if max(width, height) > MAX_SIDE:
+        raise error(
+            file.where,
+            found=f"{width} x {height} pixels in its header",
+            expected=f"at most {MAX_SIDE} pixels in a row or a column, which is what libpng reads",
+            remedy="see whether the file is damaged, or cut image and mask into tiles",
+        )
+    limit = min(MAX_PIXELS, _MAX_PIXELS_OF.get(kind_of(file.data), MAX_PIXELS))
+    limit = min(limit, max(_ALWAYS, _MOST_PER_BYTE * len(file.data)))
+    if width * height > limit:
+        raise error(
+            file.where,
+            found=f"{width} x {height} pixels in its header",
+            expected=f"at most {limit} pixels in it; more is taken for a decompression bomb",
+            remedy="cut image and mask into tiles",
+        )
+
+
+def animated_error(file: File, error: type[VocSegError], kind: Kind) -> VocSegError:
+    """Returns the error, of the class `error`, about a file with more than one frame."""
+    found = "of several pages" if kind is Kind.TIFF else "that is animated"
+    return error(
+        file.where,
+        found=f"{kind.value} {found}",
+        expected="a still image",
+        remedy="save one frame as a PNG",
+        kind="animated file",
+    )
+
+
+_ANIMATION = 0x02
+
+
+def check_webp(file: File, error: type[VocSegError]) -> None:
+    """Stops an animated or too large WebP at its header; what else is wrong a decoder finds.
+
+    Raises:
+      VocSegError: of the class `error`, if it is animated or too large.
+    """
+    data = file.data
+    if b"ANIM" in data[12:64] or b"ANMF" in data[12:64]:
+        raise animated_error(file, error, Kind.WEBP)
+    kind, content = data[12:16], data[20:30].ljust(10, b"\0")
+    if kind == b"VP8X":
+        if content[0] & _ANIMATION:
+            raise animated_error(file, error, Kind.WEBP)
+        width = int.from_bytes(content[4:7], "little") + 1
+        height = int.from_bytes(content[7:10], "little") + 1
+    elif kind == b"VP8L":
+        (bits,) = struct.unpack_from("<I", content, 1)
+        width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    else:
+        width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", content, 6))
+    check_pixels(width, height, file, error)

@@ -1,25 +1,38 @@
 """Image files: what can be stored as it is, what has to become a PNG first, what is refused.
 
-A file's bytes are stored untouched wherever TFDS's decoders, TensorFlow's and NumPy's, both
-read them to the right uint8 `[H, W, 3]`. `Decoding` says how that is tried. What only
-one of them reads right (palettes, alpha, 16 bits, CMYK, WebP, TIFF, an image to be rotated) is
-stored as an RGB PNG of its pixels.
+A file's bytes are stored untouched wherever TFDS's decoders, TensorFlow's and NumPy's, both read
+them to the right uint8 `[H, W, 3]`. `Decoding` says how that is tried. What only one of them reads
+right (palettes, alpha, 16 bits, CMYK, WebP, TIFF, an image to be rotated) is stored as an RGB PNG
+of its pixels.
+
+TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. Each forgives damage
+that the other does not, and a damaged JPEG may give other pixels in each.
+
+1. `check_readable` finds what one of them cannot decode. TensorFlow reads all of a JPEG's stream at
+   an eighth of the size too, and is the stricter one; Pillow is the stricter one with PNGs.
+2. `check_alike` also finds what they decode to other pixels. For that both have to decode in full:
+   a reduced size skips the arithmetic in which they differ.
+
+Large files take turns in decoding: threads bound the memory of small files, not of 100 megapixels.
 """
 
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 import struct
+import threading
 from typing import Literal
 
-from voc_seg_tfrecord.errors import ImageError, MaskError
-from voc_seg_tfrecord.formats import decoders, jpeg, pillow, png, png_chunks, png_pixels
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.kinds import Kind, kind_of
-from voc_seg_tfrecord.formats.limits import check_pixels
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.formats import jpeg, pillow, png, png_pixels
+from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, kind_of
 
 Exif = Literal["auto", "apply", "ignore"]
 Decoding = Literal["none", "readable", "alike"]
 """What is tried with bytes that are kept: nothing; whether both decoders can decode them; or also
-whether they decode them alike. See `decoders`."""
+whether they decode them alike. See `check_readable` and `check_alike`."""
 
 # Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)
@@ -140,7 +153,7 @@ def _read_jpeg(
 
 def _kept(file: File, header: jpeg.Header | png.Header, decoding: Decoding) -> StoredImage:
     """Returns a file's own bytes, if decoders can read them as far as that is tried."""
-    check = {"readable": decoders.check_readable, "alike": decoders.check_alike}.get(decoding)
+    check = {"readable": check_readable, "alike": check_alike}.get(decoding)
     if check is not None:
         check(file, header.height, header.width)
     return StoredImage(file.data, header.height, header.width)
@@ -149,7 +162,7 @@ def _kept(file: File, header: jpeg.Header | png.Header, decoding: Decoding) -> S
 def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
     try:
         header = png.read_header(file)
-        chunks = png_chunks.read(file, header)
+        chunks = png.read_chunks(file, header)
         check_pixels(header.width, header.height, file, ImageError)
         kept = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
         kept = kept and all(chunk.kind != b"tRNS" for chunk in chunks)
@@ -167,7 +180,7 @@ def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
     if kept:
         return _kept(file, header, decoding)
     # Texts and profiles, at which Pillow may stop, go anyway.
-    return pillow.decode(File(png_chunks.critical(chunks), file.where), ImageError)
+    return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
 
 
 def _must_rotate(
@@ -187,3 +200,121 @@ def _must_rotate(
         remedy='say it: "exif": "apply" if the masks were drawn on the image as viewers '
         'show it, "exif": "ignore" if on the pixels as stored (--exif)',
     )
+
+
+LARGEST_DIFFERENCE = 64
+"""The decoders round JPEGs in other ways, which makes up to 27 in 255 at the highest quality.
+
+What comes of damage is many times that: values run over, from white to black.
+"""
+
+_ROWS = 256  # compared at a time, so that large images do not need several times their memory
+
+
+def check_readable(file: File, height: int, width: int) -> None:
+    """Checks that both decoders can decode an image, at the least cost.
+
+    Args:
+      file: a JPEG, or a PNG that `png_pixels` has read, whose bytes are to be stored.
+      height: what its header says, in pixels.
+      width: likewise.
+
+    Raises:
+      ImageError: if one of the decoders would fail, or reads another size.
+    """
+    if kind_of(file.data) is Kind.PNG:
+        still = pillow.decode(file, ImageError)
+        _check_sizes(file, (still.height, still.width), (height, width))
+        return
+    _check_sizes(file, pillow.read_size(file, ImageError), (height, width))
+    eighths = _jpeg_in_eighths(file).shape[:2]
+    _check_sizes(file, eighths, (-(-height // 8), -(-width // 8)))
+
+
+def check_alike(file: File, height: int, width: int) -> None:
+    """Decodes an image with both decoders and compares the pixels.
+
+    Args:
+      file: see `check_readable`.
+      height: what its header says, in pixels.
+      width: likewise.
+
+    Raises:
+      ImageError: if one of the decoders fails, or they read other sizes or other pixels.
+    """
+    by_numpy = pillow.decode(file, ImageError).values()
+    by_tensorflow = _by_tensorflow(file)
+    _check_sizes(file, by_numpy.shape[:2], by_tensorflow.shape[:2], (height, width))
+    if by_numpy.ndim == 2:
+        by_numpy = by_numpy[..., None]
+    for start in range(0, height, _ROWS):
+        rows = slice(start, start + _ROWS)
+        first, second = by_numpy[rows], by_tensorflow[rows]
+        largest = int((np.maximum(first, second) - np.minimum(first, second)).max())
+        if largest > LARGEST_DIFFERENCE:
+            raise _damaged(file, f"TensorFlow and NumPy decode it {largest} of 255 apart")
+
+
+def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
+    if len(set(sizes)) > 1:
+        raise _damaged(file, f"decoders read different sizes: {sorted(set(sizes))}")
+
+
+def _by_tensorflow(file: File) -> np.ndarray:
+    import tensorflow as tf
+
+    with _translated(file):
+        return tf.image.decode_image(file.data, channels=3, expand_animations=False).numpy()
+
+
+def _jpeg_in_eighths(file: File) -> np.ndarray:
+    import tensorflow as tf
+
+    with _translated(file):
+        return tf.io.decode_jpeg(file.data, channels=3, ratio=8).numpy()
+
+
+@contextlib.contextmanager
+def _translated(file: File) -> Iterator[None]:
+    import tensorflow as tf
+
+    try:
+        yield
+    except (tf.errors.OpError, ValueError) as error:
+        reason = str(getattr(error, "message", "") or error).split("\n")[0]
+        reason = reason.partition("}} ")[2] or reason
+        raise _damaged(file, f"TensorFlow cannot decode it: {reason}") from None
+
+
+def _damaged(file: File, found: str) -> ImageError:
+    return ImageError(
+        file.where,
+        found=found,
+        expected="an image that every decoder reads alike",
+        remedy="copy or export the file again, or open it and save it anew",
+        kind="damaged file",
+    )
+
+
+LARGE = 1 << 24
+"""Pixels above which one file at a time, or one image with its mask, is decoded."""
+
+_turn = threading.Lock()
+
+
+@contextlib.contextmanager
+def large_in_turn(*files: File | None) -> Iterator[None]:
+    """Waits until no other large file is being decoded, if one of these is large."""
+    large = any(file is not None and _pixels(file) > LARGE for file in files)
+    with _turn if large else contextlib.nullcontext():
+        yield
+
+
+def _pixels(file: File) -> int:
+    """Returns the pixels that a header claims; 0 if it cannot be read, which is told later."""
+    read = {Kind.PNG: png.read_header, Kind.JPEG: jpeg.read_header}.get(kind_of(file.data))
+    try:
+        header = read(file) if read else None
+    except VocSegError:
+        return 0
+    return header.width * header.height if header else 0

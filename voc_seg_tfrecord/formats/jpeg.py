@@ -1,15 +1,20 @@
-"""JPEG files as markers: size and completeness without decoding a pixel.
+"""JPEG files as markers: size and completeness, and metadata by which readers rotate an image.
+
+TensorFlow ignores an EXIF orientation, and so do VOC's own readers: images are stored in the way
+that their masks were drawn. Readers such as Hugging Face's `datasets` rotate such an image, so that
+its mask no longer fits.
 
 References:
   ITU-T T.81 (JPEG), annex B.
 """
 
+from collections.abc import Iterator
 import dataclasses
 import struct
 
-from voc_seg_tfrecord.errors import ImageError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.kinds import describe
+from voc_seg_tfrecord.base.errors import ImageError
+from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats.file import File, Kind, describe_kind, kind_of
 
 _SOI = b"\xff\xd8"
 _EOI = b"\xff\xd9"
@@ -45,7 +50,7 @@ def read_header(file: File) -> Header:
     """
     data = file.data
     if not data.startswith(_SOI):
-        raise _bad(file, f"not a JPEG, but {describe(data)}")
+        raise _bad(file, f"not a JPEG, but {describe_kind(data)}")
     frame: tuple[int, int, int, int] | None = None
     exif = False
     position = 2
@@ -92,3 +97,61 @@ def _bad(file: File, found: str) -> ImageError:
         remedy="copy or export the file again",
         kind="damaged file",
     )
+
+
+_STANDALONE_IN_FRAME = frozenset({0x01, *range(0xD0, 0xD9)})
+_TEXTS = frozenset({b"eXIf", b"tEXt", b"zTXt", b"iTXt"})
+
+
+def unturned(file: File) -> bytes:
+    """Returns an image that readers show as it is stored.
+
+    Args:
+      file: a JPEG, PNG or BMP.
+
+    Returns:
+      The file's own bytes, unless Pillow would rotate or mirror the image, or could not read its
+      metadata. Then the same without its EXIF, XMP and texts; the compressed pixels are untouched.
+
+    Raises:
+      ImageError: if the image would be turned even so.
+    """
+    if not pillow.is_turned(file):
+        return file.data
+    remove = {Kind.JPEG: _plain_jpeg, Kind.PNG: _plain_png}.get(kind_of(file.data))
+    plain = remove(file) if remove else file.data
+    if pillow.is_turned(File(plain, file.where)):
+        raise ImageError(
+            file.where,
+            found="an orientation that readers apply, and that cannot be removed",
+            expected="an image without an orientation",
+            remedy="build the dataset again with the image saved anew",
+        )
+    return plain
+
+
+def _plain_jpeg(file: File) -> bytes:
+    return file.data[:2] + b"".join(_segments(file.data))
+
+
+def _segments(data: bytes) -> Iterator[bytes]:
+    """Yields the segments of a JPEG but for EXIF and XMP, and all from the first scan on."""
+    position = 2
+    while position + 4 <= len(data):
+        marker = data[position + 1]
+        if marker == _SOS or data[position] != 0xFF:
+            break
+        end = position + 1  # a fill byte
+        if marker in _STANDALONE_IN_FRAME:
+            end = position + 2
+        elif marker != 0xFF:
+            end = position + 2 + struct.unpack_from(">H", data, position + 2)[0]
+        if marker != _APP1:
+            yield data[position:end]
+        position = end
+    yield data[position:]
+
+
+def _plain_png(file: File) -> bytes:
+    chunks = png.read_chunks(file, png.read_header(file))
+    return png.join_chunks(chunk for chunk in chunks if chunk.kind not in _TEXTS)

@@ -19,7 +19,7 @@ import weakref
 
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats import mat_reader
 from voc_seg_tfrecord.formats.file import File
 

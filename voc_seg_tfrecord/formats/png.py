@@ -1,17 +1,21 @@
-"""A PNG's header, and whether its palette is a known one; `png_chunks` reads on.
+"""PNG files: header, chunks, and index masks made of palette masks with pixels untouched.
+
+Decoders differ in which breaches they forgive, and in what they then read. So none is forgiven
+here: what passes is read alike by every decoder.
 
 References:
   Portable Network Graphics (PNG) Specification, third edition, sections 5 and 11.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import enum
 import struct
+from typing import NamedTuple
 import zlib
 
-from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.kinds import PNG_SIGNATURE, describe
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, Kind, animated_error, describe_kind
 
 
 class ColorType(enum.IntEnum):
@@ -66,7 +70,7 @@ def read_header(file: File) -> Header:
     if not data.startswith(PNG_SIGNATURE):
         raise MaskError(
             file.where,
-            found=f"not a PNG, but {describe(data)}",
+            found=f"not a PNG, but {describe_kind(data)}",
             expected="a PNG that holds one class index per pixel",
             remedy="export the masks as PNG; JPEG's compression would change class indices",
         )
@@ -107,3 +111,169 @@ def damaged(file: File, found: str) -> MaskError:
         remedy="copy or export the file again",
         kind="damaged file",
     )
+
+
+_CRITICAL = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
+
+
+class Chunk(NamedTuple):
+    """One chunk: its type, and its raw bytes (length, type, content, checksum)."""
+
+    kind: bytes
+    raw: bytes
+
+    @property
+    def content(self) -> bytes:
+        """What stands between type and checksum."""
+        return self.raw[8:-4]
+
+
+def read_chunks(file: File, header: Header) -> tuple[Chunk, ...]:
+    """Returns the chunks of a PNG, from IHDR to IEND.
+
+    Args:
+      file: the file.
+      header: its header.
+
+    Raises:
+      MaskError: if a chunk is truncated or damaged, is unknown but needed for decoding, stands
+        at the wrong place or has an impossible size, or the PNG is animated.
+    """
+    chunks = tuple(_chunks(file))
+    kinds = [chunk.kind for chunk in chunks]
+    for kind in kinds:
+        if not kind.isalpha() or (kind[:1].isupper() and kind not in _CRITICAL):
+            raise damaged(file, f"a chunk {kind!r}, which no decoder of PNG knows")
+    if kinds.count(b"IHDR") > 1 or chunks[-1].content:
+        raise damaged(file, "a second header, or content in the chunk that ends a PNG")
+    first = kinds.index(b"IDAT") if b"IDAT" in kinds else len(kinds)
+    if set(kinds[first : first + kinds.count(b"IDAT")]) != {b"IDAT"}:
+        raise damaged(file, "pixels (IDAT) that are missing, or have other chunks among them")
+    before = dict(chunks[:first])
+    for kind in (b"PLTE", b"tRNS"):
+        if kinds.count(kind) > (kind in before):
+            raise damaged(file, f"{kind.decode()} twice, or behind the pixels")
+    _check_palette(file, header, kinds, {k: raw[8:-4] for k, raw in before.items()})
+    return chunks
+
+
+def join_chunks(chunks: Iterable[Chunk]) -> bytes:
+    """Returns the PNG that some chunks make."""
+    return b"".join([PNG_SIGNATURE, *(chunk.raw for chunk in chunks)])
+
+
+def critical_chunks(chunks: Iterable[Chunk]) -> bytes:
+    """Returns the PNG without all that no decoder needs: texts, profiles, transparency."""
+    return join_chunks(chunk for chunk in chunks if chunk.kind in _CRITICAL)
+
+
+def make_chunk(kind: bytes, content: bytes) -> Chunk:
+    """Returns a chunk."""
+    body = kind + content
+    return Chunk(kind, struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body)))
+
+
+def _check_palette(
+    file: File, header: Header, kinds: Sequence[bytes], contents: dict[bytes, bytes]
+) -> None:
+    palette, alpha = contents.get(b"PLTE"), contents.get(b"tRNS")
+    if palette is None and header.color is ColorType.PALETTE:
+        raise damaged(file, "a palette image without its palette (PLTE)")
+    if palette is not None and header.color in (ColorType.GREY, ColorType.GREY_ALPHA):
+        raise damaged(file, f"a palette (PLTE) in an image of another kind: {header.describe()}")
+    colors, rest = divmod(len(palette or b""), 3)
+    most = 1 << header.depth if header.color is ColorType.PALETTE else 256
+    if palette is not None and (rest or not 1 <= colors <= most):
+        raise damaged(file, f"a palette of {len(palette)} bytes, which is not 1 to {most} colours")
+    fits = {
+        ColorType.GREY: alpha is None or len(alpha) == 2,
+        ColorType.RGB: alpha is None or len(alpha) == 6,
+        ColorType.PALETTE: alpha is None or len(alpha) <= colors,
+    }
+    if not fits.get(header.color, alpha is None):
+        raise damaged(file, f"transparency (tRNS) of {len(alpha)} bytes: {header.describe()}")
+    if None not in (palette, alpha) and kinds.index(b"tRNS") < kinds.index(b"PLTE"):
+        raise damaged(file, "transparency (tRNS) in front of the palette (PLTE)")
+
+
+def _chunks(file: File) -> Iterator[Chunk]:
+    data = file.data
+    position = len(PNG_SIGNATURE)
+    while True:
+        if position + 12 > len(data):
+            raise damaged(file, f"PNG truncated after {len(data)} bytes, IEND is missing")
+        (length,) = struct.unpack_from(">I", data, position)
+        end = position + 12 + length
+        if end > len(data):
+            raise damaged(file, f"PNG truncated after {len(data)} bytes, in a chunk")
+        kind = data[position + 4 : position + 8]
+        if zlib.crc32(data[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
+            name = kind.decode("latin-1")
+            raise damaged(file, f"checksum of the {name} chunk at byte {position} does not match")
+        if kind == b"acTL":  # the chunk that makes a PNG an APNG
+            raise animated_error(file, MaskError, Kind.PNG)
+        yield Chunk(kind, data[position:end])
+        if kind == b"IEND":
+            return
+        position = end
+
+
+# Ancillary chunks by which some decoder changes grey values or adds a channel.
+_VALUE_CHANGING = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT"})
+
+
+def grey_index_png(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
+    """Makes the 8-bit greyscale PNG whose pixels are this PNG's stored values.
+
+    The pixel stream of an 8-bit palette PNG is that of a greyscale one, so only IHDR is
+    rewritten and of the other chunks only IDAT and IEND are kept: nothing is compressed anew.
+    An 8-bit greyscale PNG comes back as it is, but for chunks by which a decoder would change
+    its values.
+
+    Args:
+      file: the file.
+      header: its header, with `depth` 8 and `color` PALETTE or GREY.
+      chunks: its chunks.
+
+    Returns:
+      The bytes of a PNG that every decoder reads to the index, uint8 `[H, W, 1]`.
+    """
+    if header.color == ColorType.GREY:
+        if not any(chunk.kind in _VALUE_CHANGING for chunk in chunks):
+            return file.data
+        return join_chunks(c for c in chunks if c.kind not in _VALUE_CHANGING)
+    return join_chunks([_recolored(chunks[0], ColorType.GREY), *_pixels(chunks)])
+
+
+def is_bare(grey: bytes, chunks: tuple[Chunk, ...]) -> bool:
+    """Says whether `grey_index_png` kept no chunk on which a decoder could stumble."""
+    bare = sum(len(c.raw) for c in chunks if c.kind in (b"IHDR", b"IDAT", b"IEND"))
+    return len(grey) == len(PNG_SIGNATURE) + bare
+
+
+def palette_png(grey: File, palette: bytes) -> bytes:
+    """Makes the palette PNG whose indices are the values of an 8-bit greyscale PNG.
+
+    Args:
+      grey: such a PNG, as records hold it.
+      palette: RGB bytes of 256 entries.
+
+    Returns:
+      The PNG, its pixel stream untouched.
+
+    Raises:
+      MaskError: if the PNG is damaged.
+    """
+    chunks = read_chunks(grey, read_header(grey))
+    header = _recolored(chunks[0], ColorType.PALETTE)
+    return join_chunks([header, make_chunk(b"PLTE", palette), *_pixels(chunks)])
+
+
+def _pixels(chunks: tuple[Chunk, ...]) -> list[Chunk]:
+    return [chunk for chunk in chunks if chunk.kind in (b"IDAT", b"IEND")]
+
+
+def _recolored(header: Chunk, color: ColorType) -> Chunk:
+    content = bytearray(header.content)
+    content[9] = color
+    return make_chunk(b"IHDR", bytes(content))

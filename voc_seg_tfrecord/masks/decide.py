@@ -1,9 +1,9 @@
 """Do values or colours give the class of a pixel? One decision for all masks of a set.
 
-A palette PNG holds both, and labelling tools differ in which one they mean. A PNG optimiser
-changes the indices and keeps the colours; a private palette has the right indices and other
-colours. The first rule that applies decides. Each one looks for the evidence that would prove
-it wrong (`evidence`), and where that is found the set is refused and the user is asked.
+A palette PNG holds both, and labelling tools differ in which one they mean. A PNG optimiser changes
+the indices and keeps the colours; a private palette has the right indices and other colours. The
+first rule that applies decides. Each one looks for the evidence that would prove it wrong
+(`evidence`), and where that is found the set is refused and the user is asked.
 
 1. The user said `index` or `color`.
 2. A class file gives a colour to every class, and the masks use these colours: colours. It is
@@ -18,28 +18,43 @@ it wrong (`evidence`), and where that is found the set is refused and the user i
    values. It is wrong if the names are VOC's at other numbers than VOC's: then the reading wins
    that gives each colour in use a class, or else that uses all classes, or else the user is asked.
 5. All colours in use are VOC's, some at other indices: colours, with a note that shows what each
-   index becomes. See `voc_colors` for what would be wrong.
+   index becomes. What would be wrong stands below.
 6. Otherwise the palette is the tool's own: values, with a note. It is wrong if black is not at 0,
    void's colour not at 255, two used values share a colour, or an index has two colours that
    come back in other masks.
 
-Where values decide, 255 is void. That is wrong if the masks that hold only 0 and 255 are more
-than the masks that show 255 to be void: then 255 may be a foreground class. It is one, with a
-note, if there are two classes and no mask holds anything else. What the user said is void is void.
+Where values decide, 255 is void. That is wrong if the masks that hold only 0 and 255 are more than
+the masks that show 255 to be void: then 255 may be a foreground class. It is one, with a note, if
+there are two classes and no mask holds anything else. What the user said is void is void.
 
-The rules gave the right answer for the files of every known tool, and for 12,031 masks of VOC
-and SBD. `survey` collects what they judge.
+The rules gave the right answer for the files of every known tool, and for 12,031 masks of VOC and
+SBD. `survey` collects what they judge.
+
+Rule 5, for palettes that have VOC's colours at other indices than VOC's: A PNG optimiser moves
+palette entries, and colours keep the meaning. A tool may also use VOC's colours for classes of its
+own. The evidence:
+
+1. Colours are disproved if a palette holds a used colour twice, because classes would merge.
+2. Colours are disproved if black lies above index 0. But they are not if void's colour was moved
+   as well, or an index has two colours, because these show that entries were moved.
+3. Colours are disproved if 255 does not have the colour of void, if a value has no colour, or if
+   a colour is that of no class.
+4. Values are disproved if an index has two colours, or is neither a class nor void.
+5. A program that moves entries leaves no gap between the values in use, and none at 255. Where
+   there is a gap, nobody moved them.
+6. A class file that has VOC's names in another order may mean VOC's class by each colour, or the
+   class of VOC's number, so the user is asked.
+7. If values and colours are both possible and differ, the class names are VOC's, and black is in
+   use, colours decide, with a note. Otherwise the user is asked.
 """
 
 import dataclasses
 
-from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.masks import evidence, notes, refusals
-from voc_seg_tfrecord.masks.colors import void_colors
-from voc_seg_tfrecord.masks.decision import AS_SAID, By, Decision
-from voc_seg_tfrecord.masks.question import Question
-from voc_seg_tfrecord.masks.used import VOC_NUMBERS
-from voc_seg_tfrecord.masks.voc_colors import by_voc_colors, noted
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.masks import advice, evidence
+from voc_seg_tfrecord.masks.question import Question, void_colors
+from voc_seg_tfrecord.masks.rule import AS_SAID, By, Decision
+from voc_seg_tfrecord.masks.survey import VOC_NUMBERS
 
 
 def decide(question: Question, forced: By | None = None) -> Decision:
@@ -63,7 +78,7 @@ def decide(question: Question, forced: By | None = None) -> Decision:
     by_color = _by_color(question)
     if forced == "color":
         if evidence.no_colors(question):
-            raise refusals.no_colors(question)
+            raise advice.no_colors(question)
         _check_void_values(question)
         return dataclasses.replace(by_color, reason=f"as you said, {by_color.reason}")
     decision = None
@@ -101,7 +116,7 @@ def _check_void_values(question: Question) -> None:
             used[value, value, value] = seen.first
         for color, first in used.items():
             if question.by_color.get(color, VOID) != VOID:
-                raise refusals.void_value(question, value, color, first)
+                raise advice.void_value(question, value, color, first)
 
 
 def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
@@ -118,17 +133,17 @@ def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
             # Only values can be read then, and they mean what the colours mean.
             return Decision("index", f"like {by_color.reason}") if beyond else by_color
         if found.shared:
-            raise refusals.shared_color(question, by_color.reason)
+            raise advice.shared_color(question, by_color.reason)
         return _with_other_reading(question, by_color)
     if evidence.greys_of_file(question):
-        raise refusals.greys_of_file(question)
+        raise advice.greys_of_file(question)
     # No palette uses the file's colours. RGB masks have nothing else than colours.
     if evidence.grey_values(question):
         return _with_grey_rgb(question, by_color)
     if found.rgb.masks > found.valued:
         return by_color
     if found.palette_colors <= VOC_NUMBERS.keys() and evidence.out_of_place(found):
-        raise refusals.other_colors(question)
+        raise advice.other_colors(question)
     return None
 
 
@@ -140,7 +155,7 @@ def _with_other_reading(question: Question, by_color: Decision) -> Decision:
     possible = evidence.known_values(found, by_value) and greys <= by_value.keys()
     if not possible or not (found.pairs or differ):
         return by_color
-    return dataclasses.replace(by_color, notes=(notes.color_note(question),))
+    return dataclasses.replace(by_color, notes=(advice.color_note(question),))
 
 
 def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
@@ -152,21 +167,21 @@ def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
     odd = found.rgb if all_grey else found.strange
     others = found.rgb.masks + found.valued - odd.masks
     if odd.masks and odd.masks >= others:
-        raise refusals.grey_rgb(question) if all_grey else refusals.strange_rgb(question)
+        raise advice.grey_rgb(question) if all_grey else advice.strange_rgb(question)
     fitting = found.rgb.masks - odd.masks
     if not fitting:
         return None
     if not found.palette_colors <= VOC_NUMBERS.keys():
         if fitting < found.valued:
             return None
-        raise refusals.strange_rgb(question)
+        raise advice.strange_rgb(question)
     if found.shared:
-        raise refusals.shared_color(question, by_color.reason)
+        raise advice.shared_color(question, by_color.reason)
     same = evidence.same_class_by_number(question)
     if evidence.void_value_has_class_color(found) or not same:
-        raise refusals.ask(question)
+        raise advice.ask(question)
     if question.voc_reading == "both" and not question.all_voc:
-        raise refusals.voc_elsewhere(question)
+        raise advice.voc_elsewhere(question)
     return noted(question, by_color, always=False)
 
 
@@ -176,8 +191,8 @@ def _with_grey_rgb(question: Question, by_color: Decision) -> Decision:
     if question.found.valued:
         decision = _by_palette(question, by_color)
     if decision.by == "color":
-        raise refusals.grey_rgb(question)
-    return dataclasses.replace(decision, rgb_values=True, notes=(*decision.notes, notes.GREY_RGB))
+        raise advice.grey_rgb(question)
+    return dataclasses.replace(decision, rgb_values=True, notes=(*decision.notes, advice.GREY_RGB))
 
 
 def _by_palette(question: Question, by_color: Decision) -> Decision:
@@ -188,19 +203,19 @@ def _by_palette(question: Question, by_color: Decision) -> Decision:
         if found.pairs and all(color == (i,) * 3 for i, color in found.pairs if i):
             reason = "grey values" if not found.voc else reason
         if question.voc_reading == "both":
-            raise refusals.voc_elsewhere(question)
+            raise advice.voc_elsewhere(question)
         if question.voc_reading == "name":
             return noted(question, by_color)
         return Decision("index", reason)
     if not question.colored and found.palette_colors <= VOC_NUMBERS.keys():
         return by_voc_colors(question, by_color)
     if evidence.black_above_0(found) or evidence.void_color_elsewhere(found):
-        raise refusals.out_of_place(question)
+        raise advice.out_of_place(question)
     if any(shared.both_used for shared in found.shared):
-        raise refusals.shared_color(question, "by their values")
+        raise advice.shared_color(question, "by their values")
     if evidence.own_palettes(found):
-        raise refusals.two_colors(question)
-    return Decision("index", "a private palette", notes=(notes.PRIVATE,))
+        raise advice.two_colors(question)
+    return Decision("index", "a private palette", notes=(advice.PRIVATE,))
 
 
 def _with_void_checked(question: Question, decision: Decision) -> Decision:
@@ -221,8 +236,8 @@ def _with_void_checked(question: Question, decision: Decision) -> Decision:
         return decision
     first = min(seen.first for seen in binary if seen.masks)
     if masks > found.void.masks:
-        raise refusals.binary(question, masks, first)
-    note = notes.binary_note(question, masks, first)
+        raise advice.binary(question, masks, first)
+    note = advice.binary_note(question, masks, first)
     return dataclasses.replace(decision, notes=(*decision.notes, note))
 
 
@@ -230,5 +245,61 @@ def _high_is_1(question: Question, decision: Decision) -> Decision | None:
     """Returns the decision that 255 is the class of 1, None if it may be void."""
     if question.void_said or not (question.two_classes and evidence.only_0_and_255(question.found)):
         return None
-    noted = (*decision.notes, notes.high_note(question))
+    noted = (*decision.notes, advice.high_note(question))
     return dataclasses.replace(decision, high_is_1=True, notes=noted)
+
+
+def by_voc_colors(question: Question, by_color: Decision) -> Decision:
+    """Decides for palettes that have VOC's colours at other indices than VOC's.
+
+    Args:
+      question: what the masks use, and what is known of the classes.
+      by_color: the decision for colours.
+
+    Returns:
+      The decision.
+
+    Raises:
+      MaskError: if both readings are possible, or none is.
+    """
+    found = question.found
+    if found.shared:
+        raise advice.shared_color(question, by_color.reason)
+    moved = evidence.two_colors(found)
+    if evidence.black_above_0(found) and not (
+        moved is not None or evidence.void_color_elsewhere(found)
+    ):
+        raise advice.out_of_place(question)
+    no_values = moved is not None or not evidence.known_values(found, question.by_value)
+    no_colors = evidence.void_value_has_class_color(found) or not (
+        found.palette_colors <= question.by_color.keys()
+    )
+    by_value = Decision("index", "a private palette", notes=(advice.PRIVATE,))
+    if no_colors:
+        wrong = evidence.black_above_0(found) or evidence.void_color_elsewhere(found)
+        if no_values or wrong:
+            raise advice.ask(question)
+        return by_value
+    black = any(color == evidence.BLACK for _, color in found.pairs)
+    likely = question.all_voc and black
+    by_name = evidence.same_class_by_number(question)
+    if evidence.packed(found) and by_name and (no_values or likely):
+        return noted(question, by_color)
+    if evidence.same_reading(found, question.by_value, question.by_color):
+        return Decision("index", f"like {by_color.reason}")
+    raise advice.ask(question)
+
+
+def noted(question: Question, decision: Decision, *, always: bool = True) -> Decision:
+    """Returns a decision for colours with a note of what each colour becomes.
+
+    Args:
+      question: what the masks use, and what is known of the classes.
+      decision: the decision.
+      always: whether the note is needed even if nothing is out of place.
+    """
+    reordered = evidence.out_of_place(question.found)
+    if not (always or reordered or not question.all_voc):
+        return decision
+    reason = f"{decision.reason}, indices in another order" if reordered else decision.reason
+    return dataclasses.replace(decision, reason=reason, notes=(advice.color_note(question),))

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from voc_seg_tfrecord.formats import histogram
+from voc_seg_tfrecord.formats import png_pixels
 
 _PIXELS = 1 << 20  # worked on at a time
 _COLORS = 1 << 24
 
 
-def count_values(values: np.ndarray) -> dict[int, int]:
+def counts_by_value(values: np.ndarray) -> dict[int, int]:
     """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
     if values.dtype == np.uint8:
-        return histogram.occurring(histogram.count_values(values))
+        return png_pixels.occurring(png_pixels.count_values(values))
     found: dict[int, int] = {}
     for rows in _pieces(values):
         for value, count in zip(*np.unique(values[rows], return_counts=True), strict=True):
@@ -40,7 +40,7 @@ def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
     return found
 
 
-def count_colors(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def counts_by_color(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns which of the colours uint8 `[H, W, 3]` occur, and on how many pixels.
 
     Returns:
@@ -63,7 +63,7 @@ def map_colors(
       classes: the class of each, uint8.
 
     Returns:
-      The classes, uint8 `[H, W]`; and the colours that are not known, as `count_colors` returns
+      The classes, uint8 `[H, W]`; and the colours that are not known, as `counts_by_color` returns
       them.
     """
     table = np.zeros(_COLORS, np.uint16)  # memory is taken only where it is used

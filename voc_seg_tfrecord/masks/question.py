@@ -1,20 +1,86 @@
-"""What is to be decided about the masks of a set, with the readings that are possible."""
+"""What is to be decided about the masks of a set, and which class each colour would stand for."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import functools
 
-from voc_seg_tfrecord.formats.class_files import (
-    DEFAULT_VOID,
-    ClassFile,
-    is_void,
-    is_void_name,
-)
-from voc_seg_tfrecord.formats.class_parsers import Color
-from voc_seg_tfrecord.labels import VOC_CLASSES, VOID
-from voc_seg_tfrecord.masks import colors
-from voc_seg_tfrecord.masks.colors import Void
-from voc_seg_tfrecord.masks.used import VOC_NUMBERS, Survey
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, plain
+from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, ClassFile, is_void, is_void_name
+from voc_seg_tfrecord.formats.class_parsers import Color, Entry
+from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey
+
+Void = Collection[int | str | Color]
+"""Values, names and colours that mean void."""
+
+
+def void_colors(void: Void) -> set[Color]:
+    """Returns the colours among what means void."""
+    return {color for color in void if isinstance(color, tuple)}
+
+
+def colors_of_file(class_file: ClassFile, void: Void) -> dict[Color, int | str]:
+    """Returns the class name, or 255, of each colour of a class file, and of void's colours."""
+    colors: dict[Color, int | str] = dict.fromkeys(void_colors(void), VOID)
+    for entry in class_file.entries:
+        colors[entry.color] = VOID if is_void(entry, void) else entry.name
+    return colors
+
+
+def colors_of_voc(
+    class_names: Sequence[str], class_file: ClassFile | None, void: Void, *, by_name: bool = False
+) -> dict[Color, int | str]:
+    """Returns the class name, or 255, of each colour of VOC's palette that has a meaning.
+
+    A colour means the class that VOC gives it, by its name, or VOC's colour n means class n:
+    that of the class file, if there is one.
+
+    Args:
+      class_names: the names, in mask order.
+      class_file: the class file, if there is one.
+      void: what means void.
+      by_name: whether names count, which have to be VOC's then; otherwise numbers do.
+    """
+    names = _numbered(class_names, class_file, void)
+    if by_name:
+        names = voc_names([n for n in class_names if not is_void_name(n, void)])
+    colors: dict[Color, int | str] = dict.fromkeys(void_colors(void), VOID)
+    for color, number in VOC_NUMBERS.items():
+        if color in void or number in void:
+            colors[color] = VOID
+        elif number in names:
+            colors[color] = names[number]
+    return colors
+
+
+def voc_names(class_names: Sequence[str]) -> dict[int, str] | None:
+    """Returns the name of each of VOC's numbers that has one; None if a name is not VOC's."""
+    voc = [plain(name) for name in VOC_CLASSES]
+    names = {voc.index(plain(name)): name for name in class_names if plain(name) in voc}
+    return names if len(names) == len(class_names) else None
+
+
+def colors_of_values(
+    class_names: Sequence[str], class_file: ClassFile | None, void: Void
+) -> dict[int, int | str]:
+    """Returns the class name, or 255, of each value when values are the classes."""
+    voids = {value: VOID for value in void if isinstance(value, int)}
+    return voids | _numbered(class_names, class_file, void)
+
+
+def entries(class_names: Sequence[str], class_file: ClassFile | None) -> Sequence[Entry]:
+    """Returns the entries of a class file; without one, the class names with their numbers."""
+    if class_file is not None:
+        return class_file.entries
+    return [Entry(value, name) for value, name in enumerate(class_names)]
+
+
+def _numbered(
+    class_names: Sequence[str], class_file: ClassFile | None, void: Void
+) -> Mapping[int, int | str]:
+    return {
+        entry.value: VOID if is_void(entry, void) else entry.name
+        for entry in entries(class_names, class_file)
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,13 +112,13 @@ class Question:
     @functools.cached_property
     def by_value(self) -> dict[int, int | str]:
         """The class of each value, if values decide."""
-        return colors.of_values(self.class_names, self.class_file, self.void)
+        return colors_of_values(self.class_names, self.class_file, self.void)
 
     @functools.cached_property
     def by_color(self) -> dict[Color, int | str]:
         """The class of each colour, if colours decide."""
         if self.colored:
-            return colors.of_file(self.class_file, self.void)
+            return colors_of_file(self.class_file, self.void)
         return self.of_voc(by_name=self.by_voc_name)
 
     @property
@@ -83,7 +149,7 @@ class Question:
 
         Then VOC's palette has two meanings. A class file says itself what its numbers are.
         """
-        known = colors.voc_names(self._kept) if self.class_file is None else None
+        known = voc_names(self._kept) if self.class_file is None else None
         return known is not None and any(self.by_value.get(n) != name for n, name in known.items())
 
     @property
@@ -117,8 +183,8 @@ class Question:
         return full[0] if len(full) == 1 else "both"
 
     def of_voc(self, *, by_name: bool) -> dict[Color, int | str]:
-        """Returns the class of each of VOC's colours; see `colors.of_voc`."""
-        return colors.of_voc(self.class_names, self.class_file, self.void, by_name=by_name)
+        """Returns the class of each of VOC's colours; see `colors_of_voc`."""
+        return colors_of_voc(self.class_names, self.class_file, self.void, by_name=by_name)
 
     @property
     def _greys(self) -> list[int]:
@@ -129,6 +195,6 @@ class Question:
         """Whether the values 0 and 1 are classes, and no other value is known but for 255."""
         if self.class_file is not None and self.class_file.folders:
             return False
-        named = colors.entries(self.class_names, self.class_file)
+        named = entries(self.class_names, self.class_file)
         classes = {value: name for value, name in self.by_value.items() if name != VOID}
         return classes.keys() == {0, 1} and not any(is_void(e, self.void) for e in named)

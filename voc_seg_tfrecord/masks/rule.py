@@ -3,17 +3,49 @@
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Color
-from voc_seg_tfrecord.labels import VOID
 from voc_seg_tfrecord.masks.class_map import ClassMap
-from voc_seg_tfrecord.masks.colors import Void, of_file, of_values, of_voc
-from voc_seg_tfrecord.masks.decision import Decision
+from voc_seg_tfrecord.masks.question import Void, colors_of_file, colors_of_values, colors_of_voc
+
+By = Literal["index", "color"]
+"""What gives a pixel's class: its value, or its colour."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """Whether values or colours give the class, and why.
+
+    Attributes:
+      by: `index` or `color`.
+      reason: why, in a few words that are shown to the user.
+      voc_colors: whether the colours are those of VOC's palette, not of a class file.
+      voc_names: whether they mean VOC's classes by name; otherwise VOC's colour n is class n.
+      grey_is_color: whether a grey value v stands for the colour (v, v, v) too.
+      rgb_values: whether an RGB pixel (v, v, v) stands for the value v, because the user said
+        that values decide, or nothing else fits.
+      high_is_1: whether the value 255 stands for the class of the value 1.
+      notes: what the user should look at.
+    """
+
+    by: By
+    reason: str
+    voc_colors: bool = False
+    voc_names: bool = False
+    grey_is_color: bool = False
+    rgb_values: bool = False
+    high_is_1: bool = False
+    notes: tuple[str, ...] = ()
+
+
+AS_SAID = Decision("index", "as you said", rgb_values=True)
+"""The user said that values decide."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,16 +143,16 @@ def make_rule(
         _check_one_reading(class_file, decision, values)
     names = class_file.class_names(void) if class_file else class_names
     by_voc = decision.by == "color" and (decision.voc_colors or class_file is None)
-    read = functools.partial(of_values, class_names, class_file)
+    read = functools.partial(colors_of_values, class_names, class_file)
     if by_voc:
-        read = functools.partial(of_voc, names, class_file, by_name=decision.voc_names)
+        read = functools.partial(colors_of_voc, names, class_file, by_name=decision.voc_names)
     if values is None and (by_voc or class_file is None):
         _check_void(read, names, void)
 
     def indexed(meaning: Mapping[Any, int | str]) -> dict[Any, int]:
         return {key: VOID if name == VOID else index_of[name] for key, name in meaning.items()}
 
-    known = indexed(of_values(class_names, class_file, void))
+    known = indexed(colors_of_values(class_names, class_file, void))
     if values is not None:
         known = dict.fromkeys((v for v in void if isinstance(v, int)), VOID) | values
     if decision.high_is_1:
@@ -128,14 +160,14 @@ def make_rule(
     folders = class_file.folders if class_file else {}
     return MaskRule(
         {-1: VOID} | known,
-        indexed(read(void) if by_voc else of_file(class_file, void))
+        indexed(read(void) if by_voc else colors_of_file(class_file, void))
         if decision.by == "color"
         else None,
         decision.grey_is_color,
         decision.rgb_values,
         class_file.source if class_file and class_file.colored else "",
         {
-            folder: {-1: VOID} | indexed(of_values((), ClassFile("", entries), void))
+            folder: {-1: VOID} | indexed(colors_of_values((), ClassFile("", entries), void))
             for folder, entries in folders.items()
         },
     )

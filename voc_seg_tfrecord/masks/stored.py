@@ -7,22 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from voc_seg_tfrecord.errors import MaskError
-from voc_seg_tfrecord.formats import (
-    kinds,
-    pillow,
-    png,
-    png_chunks,
-    png_pixels,
-    png_values,
-    sixteen_bits,
-)
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.kinds import Kind, kind_of
-from voc_seg_tfrecord.formats.limits import check_pixels
-from voc_seg_tfrecord.formats.png_chunks import Chunk
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats import pillow, png, png_pixels
+from voc_seg_tfrecord.formats.file import IMAGE_KINDS, File, Kind, check_pixels, kind_of
+from voc_seg_tfrecord.formats.png import Chunk
 
-_KINDS = kinds.IMAGES - {Kind.JPEG}  # JPEG's compression changes class indices
+_KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,14 +47,14 @@ def read_samples(file: File) -> Samples:
     depth = 8
     if kind is Kind.PNG or kind not in _KINDS:
         header = png.read_header(file)  # of another kind it says what the file is
-        chunks = png_chunks.read(file, header)
-        if png_values.holds(header):
+        chunks = png.read_chunks(file, header)
+        if png_pixels.holds_values(header):
             return _eight_bits(file, header, chunks)
         png_pixels.inflate(file, header, chunks)
         depth = header.depth
         if depth == 16 and header.color in (png.ColorType.GREY_ALPHA, png.ColorType.RGBA):
             return _sixteen_bits_with_alpha(file, header, chunks)
-        file = File(png_chunks.critical(chunks), file.where)
+        file = File(png.critical_chunks(chunks), file.where)
     still = pillow.decode(file, MaskError)
     values, palette = still.values(), still.palette()
     if palette is not None:
@@ -98,7 +88,7 @@ def size_of(file: File) -> tuple[int, int]:
 
 
 def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
-    values = png_values.read(file, header, chunks).pixels()
+    values = png_pixels.read_values(file, header, chunks).pixels()
     palettes = [chunk.content for chunk in chunks if chunk.kind == b"PLTE"]
     if not palettes:
         return Samples("grey", values)
@@ -107,7 +97,7 @@ def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Sa
 
 def _sixteen_bits_with_alpha(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
     """Reads what Pillow would cut to 8 bits: all of grey and alpha, the high bytes of colours."""
-    high, low = sixteen_bits.decode(
+    high, low = png_pixels.decode_sixteen_bits(
         File(png_pixels.stream(chunks), file.where),
         (header.height, header.width),
         color=header.color is png.ColorType.RGBA,

@@ -1,4 +1,4 @@
-"""Which class file a tree is read by: where it lies, and what if several contradict."""
+"""Which class file a tree is read by, what if several contradict, and its colours."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -7,15 +7,14 @@ import posixpath
 
 from etils import epath
 
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.base.names import VOID, background_index, plain
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
-from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.labels import VOID, background_index, plain
+from voc_seg_tfrecord.formats.class_parsers import Color, Entry
 from voc_seg_tfrecord.masks.rule import index_of_names
-from voc_seg_tfrecord.masks.survey import survey
-from voc_seg_tfrecord.masks.used import VOC_NUMBERS
+from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -273,3 +272,38 @@ def _chosen(
         remedy="delete or rename the wrong one, or give the names of the right one, in its order, "
         "with --class_names",
     )
+
+
+def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:
+    """Returns the colour of each class index, and of 255 if the file has one for void.
+
+    A class that was merged has the colour of the class of its name, or else of the first of its
+    classes in the file.
+
+    Args:
+      class_file: the labelling tool's class file, where there is one.
+      config: says which classes the dataset has.
+
+    Returns:
+      The colours; none if no file has them.
+    """
+    if class_file is None or not class_file.colored:
+        return {}
+    numbered = index_of_names(
+        config.class_names, class_file, config.void, any_number=config.values is not None
+    )
+    first: dict[int, Color] = {}
+    same: dict[int, Color] = {}
+    for entry in class_file.entries:
+        if is_void(entry, config.void):
+            first.setdefault(VOID, entry.color)
+            continue
+        old = new = numbered[entry.name]
+        if config.class_map:
+            new = config.class_map.index(old)
+        if new == VOID or old >= len(config.class_names):
+            continue
+        first.setdefault(new, entry.color)
+        if config.built_class_names[new] == config.class_names[old]:
+            same[new] = entry.color
+    return first | same

@@ -8,12 +8,11 @@ import re
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import LayoutError
+from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.mask_names import fits, with_pattern
-from voc_seg_tfrecord.trees.layout import MASK_FOLDERS, MASK_SUFFIXES, Layout
+from voc_seg_tfrecord.own_data.missing_masks import fits, with_pattern
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, SPLIT, Layout
 from voc_seg_tfrecord.trees.listing import entries
-from voc_seg_tfrecord.trees.naming import ID, SPLIT
 from voc_seg_tfrecord.trees.tree import VocTree
 
 # Words in the names of folders that say what they hold, and words that say nothing.

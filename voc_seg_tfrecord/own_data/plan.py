@@ -1,4 +1,7 @@
-"""All that is decided about a user's own tree, before any example is made of it."""
+"""All that is decided about a user's own tree before any example is made of it.
+
+Where a build would stop, `check` reads on by a plan in which less is decided.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
@@ -6,8 +9,10 @@ import itertools
 
 from etils import epath
 
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.formats.class_files import (
     DEFAULT_VOID,
     VOID_COLOR,
@@ -16,25 +21,24 @@ from voc_seg_tfrecord.formats.class_files import (
     is_void,
     is_void_name,
 )
-from voc_seg_tfrecord.labels import VOID, background_index
-from voc_seg_tfrecord.masks.colors import void_colors
 from voc_seg_tfrecord.masks.decide import decide
-from voc_seg_tfrecord.masks.decision import AS_SAID, Decision
-from voc_seg_tfrecord.masks.question import Question
-from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
-from voc_seg_tfrecord.masks.survey import survey
-from voc_seg_tfrecord.masks.used import Survey
+from voc_seg_tfrecord.masks.question import Question, void_colors
+from voc_seg_tfrecord.masks.rule import AS_SAID, Decision, MaskRule, make_rule
+from voc_seg_tfrecord.masks.survey import Survey, survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.own_data.class_file import find_class_file
-from voc_seg_tfrecord.own_data.mask_names import pattern_note
-from voc_seg_tfrecord.own_data.missing_masks import elsewhere, take_bare, without_masks
-from voc_seg_tfrecord.own_data.official_lists import official_note
+from voc_seg_tfrecord.own_data.discovery import official_note
+from voc_seg_tfrecord.own_data.missing_masks import (
+    drop_splits_without_masks,
+    pattern_note,
+    suggest_mask_folders,
+    without_masks,
+)
 from voc_seg_tfrecord.own_data.plain_folders import rivals
-from voc_seg_tfrecord.own_data.splitting import split_ids
-from voc_seg_tfrecord.own_data.stratifying import POOL, divide
+from voc_seg_tfrecord.own_data.splits import split_ids
+from voc_seg_tfrecord.own_data.stratifying import POOL, divide_stratified
 from voc_seg_tfrecord.trees.place import Place
 from voc_seg_tfrecord.trees.tree import VocTree
-from voc_seg_tfrecord.wording.near_names import did_you_mean
 
 _SHOWN = 12
 
@@ -115,9 +119,9 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     notes += _void_notes(class_file, config)
     splits, sources, split_notes = split_ids(tree, config)
     notes += split_notes
-    notes += elsewhere(tree, itertools.chain(*splits.values()))
+    notes += suggest_mask_folders(tree, itertools.chain(*splits.values()))
     splits, left_out = without_masks(tree, config, splits)
-    notes += take_bare(splits, sources)
+    notes += drop_splits_without_masks(splits, sources)
     decision = _decide(tree, config, class_file, splits)
     notes += [note for note in [pattern_note(tree, config.layout or {})] if note]
     _check_colors_of_void(class_file, config, decision)
@@ -129,7 +133,9 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     notes += _background_elsewhere(config)
     notes += [note for note in [official_note(tree)] if note]
     if config.split_by == "stratified":
-        splits, sources, left_out = divide(tree, config, rule, splits[POOL], left_out.get(POOL, []))
+        splits, sources, left_out = divide_stratified(
+            tree, config, rule, splits[POOL], left_out.get(POOL, [])
+        )
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
 
 
@@ -246,3 +252,52 @@ def _decide(
     void = void_colors(config.void)
     found = survey(map(place.path, listed()), count, all_colors=question.needs_colors, void=void)
     return decide(dataclasses.replace(question, found=found), config.masks_by)
+
+
+_EVERYTHING = {"train": 1.0}
+
+
+@dataclasses.dataclass(frozen=True)
+class Fallback:
+    """A plan to read by, and what stops a build from having it.
+
+    Attributes:
+      plan: the plan, None if nothing can be read.
+      problems: the errors that a build would stop at.
+      splits: whether the plan's splits are those of a build; otherwise it has all images in one.
+      meaning: whether it is decided what the masks mean; otherwise their rule says nothing.
+    """
+
+    plan: Plan | None
+    problems: tuple[VocSegError, ...] = ()
+    splits: bool = True
+    meaning: bool = True
+
+
+def plan_to_read(tree: VocTree, config: VocSegConfig) -> Fallback:
+    """Decides what a build would decide, and goes on with less where that fails.
+
+    Ids in several splits are allowed next, and then the lists are not asked at all.
+
+    Raises:
+      ConfigError: if the config itself is wrong, as a build would raise it.
+    """
+    problems: dict[str, VocSegError] = {}
+    attempt, splits, meaning = config, True, True
+    while True:
+        try:
+            plan = make_plan(tree, attempt)
+            return Fallback(plan, tuple(problems.values()), splits, meaning)
+        except VocSegError as error:
+            if isinstance(error, ConfigError) and not problems:
+                raise
+            problems.setdefault(str(error), error)
+            if isinstance(error, MaskError) and meaning:
+                attempt, meaning = dataclasses.replace(attempt, masks_by="index"), False
+            elif not attempt.overlap:
+                attempt = dataclasses.replace(attempt, overlap=True)
+            elif splits:
+                attempt = dataclasses.replace(attempt, splits=_EVERYTHING, missing_mask="skip")
+                splits = False
+            else:
+                return Fallback(None, tuple(problems.values()), splits, meaning)

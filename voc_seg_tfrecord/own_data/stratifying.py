@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 import functools
 
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
+from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.pool import ordered_map
-from voc_seg_tfrecord.trees.ratios import assign
-from voc_seg_tfrecord.trees.stratified import stratify
+from voc_seg_tfrecord.splitting.ratios import assign
+from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.tree import VocTree
 
 POOL = "all images"
 """The name of the one split that there is before it is divided."""
 
 
-def divide(
+def divide_stratified(
     tree: VocTree, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
 ) -> tuple[dict[str, list[str]], dict[str, str], dict[str, list[str]]]:
     """Divides the pool of a tree by the classes in the masks.

@@ -17,8 +17,8 @@ import zlib
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import LayoutError
-from voc_seg_tfrecord.staging import folders
+from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base.errors import LayoutError
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """How names of archives end."""
@@ -44,7 +44,7 @@ def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
     if path.is_dir() or not is_archive(path) or not path.exists():
         yield path
         return
-    with folders.temporary() as temporary:
+    with staging.temporary_folder() as temporary:
         folder = pathlib.Path(temporary) / path.name
         folder.mkdir()
         try:

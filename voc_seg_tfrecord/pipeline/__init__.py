@@ -22,22 +22,27 @@ name of a list that papers use as well, or image ids. `stitch` puts predictions 
 Importing this loads TensorFlow.
 """
 
-from voc_seg_tfrecord.pipeline.batching import group_by_size, padded_batch
-from voc_seg_tfrecord.pipeline.decoding import decode
+from voc_seg_tfrecord.pipeline.batches import (
+    evaluation_batches,
+    group_by_size,
+    padded_batch,
+    training_batches,
+)
+from voc_seg_tfrecord.pipeline.crops import random_scale, random_scaled_crop
 from voc_seg_tfrecord.pipeline.geometry import (
     augment,
     center_crop_or_pad,
+    example_seed,
+    one_hot,
     random_crop_or_pad,
     random_flip,
     resize,
+    sample_weights,
 )
-from voc_seg_tfrecord.pipeline.randomness import example_seed
 from voc_seg_tfrecord.pipeline.reading import read
-from voc_seg_tfrecord.pipeline.recipes import evaluation_batches, training_batches
-from voc_seg_tfrecord.pipeline.scaling import random_scale, random_scaled_crop
 from voc_seg_tfrecord.pipeline.semi_supervised import labelled_unlabelled_batches
 from voc_seg_tfrecord.pipeline.stitching import stitch, tiles_of
-from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights
+from voc_seg_tfrecord.pipeline.window import decode
 
 __all__ = [
     "augment",

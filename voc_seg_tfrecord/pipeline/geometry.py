@@ -1,8 +1,9 @@
-"""Crops, padding, sizes, flips and the random layers of Keras, the same for image and masks.
+"""Crops, padding, sizes and flips, the same for image and mask; their random numbers; targets.
 
-Every function here takes one example, decoded or not, and works as the package's docstring
-says. A size is one number for a square, or height and width. Wherever the size of the
-result is given, it is static.
+Every function on examples takes one, decoded or not, and works as the package's docstring says. A
+size is one number for a square, or height and width. Wherever the size of the result is given, it
+is static. Random numbers depend on the example, not on a thread, a worker or a run. Call `one_hot`
+and `sample_weights`, which give what losses need from a mask, after all geometry.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,13 +11,9 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.features import IMAGE, OF_THE_WHOLE
-from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.pipeline import contents, decoding
-from voc_seg_tfrecord.pipeline.contents import Example
-from voc_seg_tfrecord.pipeline.randomness import coin, places
-from voc_seg_tfrecord.pipeline.window import Window
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, OF_THE_WHOLE, VOID
+from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_names, image_size
 
 Size: TypeAlias = int | tuple[int, int]
 
@@ -33,7 +30,7 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
       crop or pad is odd, the extra one is at the bottom or at the right.
     """
     canvas = pair("size", size)
-    room = tf.abs(contents.size(example) - canvas)
+    room = tf.abs(image_size(example) - canvas)
     return _crop_or_pad(example, canvas, room // 2)
 
 
@@ -49,8 +46,8 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
       The example with image and masks of that size.
     """
     canvas = pair("size", size)
-    room = tf.abs(contents.size(example) - canvas)
-    return _crop_or_pad(example, canvas, places(seed, 0, room)[0])
+    room = tf.abs(image_size(example) - canvas)
+    return _crop_or_pad(example, canvas, random_places(seed, 0, room)[0])
 
 
 def resize(example: Mapping[str, Any], size: Size) -> Example:
@@ -100,8 +97,8 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
       tf.errors.InvalidArgumentError: when the dataset is read, if a layer made mask values that
         were not there, as `RandomCrop` does where it resizes.
     """
-    moved = {k: v for k, v in decoding.decode(example).items() if k not in OF_THE_WHOLE}
-    masks = [name for name in contents.names(moved) if name != IMAGE]
+    moved = {k: v for k, v in decode(example).items() if k not in OF_THE_WHOLE}
+    masks = [name for name in image_names(moved) if name != IMAGE]
     zeros = tf.zeros_like(moved[IMAGE][..., :1], tf.float32)
     # Two more masks, of zeros and of ones: only where a layer filled them are they the same.
     planes = [*(tf.cast(moved[name], tf.float32) for name in masks), zeros, zeros + 1]
@@ -140,7 +137,7 @@ def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operatio
 
 def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], place: tf.Tensor) -> Example:
     """Crops at `place` along the axes that are too long, pads by it along the others."""
-    current = contents.size(example)
+    current = image_size(example)
     larger = current > canvas
     cut = tf.concat([tf.where(larger, place, 0), tf.minimum(current, canvas)], axis=0)
     return Window(cut=cut, before=tf.where(larger, 0, place), canvas=canvas).apply(example)
@@ -152,3 +149,143 @@ def pair(name: str, size: Size) -> tuple[int, int]:
     if height < 1 or width < 1:
         raise ConfigError(name, found=str(size), expected="1 or more, or a height and a width")
     return height, width
+
+
+SEED = "seed"
+"""Name under which `read` puts an example's seed beside its features."""
+
+_EPOCHS = 1 << 32  # a seed's epochs never reach into the next seed's
+
+
+def example_seed(
+    example: Mapping[str, Any],
+    *,
+    seed: int,
+    epoch: int | tf.Tensor = 0,
+    copy: int | tf.Tensor = 0,
+) -> tf.Tensor:
+    """Makes the seed for all that is random about an example in an epoch.
+
+    It depends on nothing else: not on order, batch, number of threads, shards or hosts.
+
+    Args:
+      example: its `image/filename`, scalar string, identifies it.
+      seed: the run's seed, 0 to 2**31 - 1.
+      epoch: how often the example was seen before (0).
+      copy: which one it is, if an epoch has the example more than once (0). Each copy has
+        numbers of its own, and copy 0 has those of an epoch that has the example once.
+
+    Returns:
+      int64 `[2]`, for the `seed` argument of this package's functions and of
+      `tf.random.stateless_*`.
+
+    Raises:
+      ConfigError: if the example has no file name, or the seed is out of range.
+    """
+    check_seed(seed)
+    if FILENAME not in example:
+        raise ConfigError(
+            "example", found=f"features {sorted(example)}", expected=f"{FILENAME} among them"
+        )
+    # No file name has a line end, so no copy is taken for another example.
+    mark = tf.where(tf.equal(copy, 0), "", tf.strings.join(["\n", tf.strings.as_string(copy)]))
+    marked = tf.strings.join([example[FILENAME], mark])
+    name = tf.strings.to_hash_bucket_fast(marked, (1 << 63) - 1)
+    return tf.stack([name, seed * _EPOCHS + tf.cast(epoch, tf.int64)])
+
+
+def check_seed(seed: int) -> None:
+    """Raises a ConfigError if a seed is not in 0 to 2**31 - 1."""
+    if not 0 <= seed < 1 << 31:
+        raise ConfigError("seed", found=str(seed), expected="0 to 2147483647")
+
+
+def shuffle_seed(seed: int, epoch: tf.Tensor) -> tf.Tensor:
+    """Makes the int64 seed of an epoch's order."""
+    return seed * _EPOCHS + epoch
+
+
+def uniform(seed: tf.Tensor, purpose: str, count: int) -> list[tf.Tensor]:
+    """Draws numbers for one purpose, so that flips are independent of crops.
+
+    Args:
+      seed: integer `[2]`.
+      purpose: any name; another name draws other numbers.
+      count: how many.
+
+    Returns:
+      float32 scalars, 0 or more and below 1.
+    """
+    salt = sum(byte << (8 * place) for place, byte in enumerate(purpose.encode()[:7]))
+    salted = tf.bitwise.bitwise_xor(tf.cast(seed, tf.int64), tf.constant([salt, 0], tf.int64))
+    return tf.unstack(tf.random.stateless_uniform([count], salted), num=count)
+
+
+def up_to(fraction: tf.Tensor, largest: tf.Tensor) -> tf.Tensor:
+    """Turns a uniform number into an int32 of 0 to `largest`, each equally likely."""
+    drawn = tf.cast(fraction * tf.cast(largest + 1, tf.float32), tf.int32)
+    return tf.minimum(drawn, largest)  # float32 may round up
+
+
+def random_places(
+    seed: tf.Tensor, lowest: tf.Tensor | int, highest: tf.Tensor, count: int = 1
+) -> list[tf.Tensor]:
+    """Draws places for a crop or for padding.
+
+    Args:
+      seed: integer `[2]`.
+      lowest: int32 `[2]`, or 0 for both axes.
+      highest: int32 `[2]`.
+      count: how many. The first one is the same, however many are drawn.
+
+    Returns:
+      int32 `[2]` each, `lowest` to `highest` inclusive.
+    """
+    fractions = uniform(seed, "place", 2)
+    if count > 1:
+        fractions += uniform(seed, "places", 2 * (count - 1))
+    room = highest - lowest
+    return [
+        lowest + tf.stack([up_to(fractions[2 * n + axis], room[axis]) for axis in (0, 1)])
+        for n in range(count)
+    ]
+
+
+def coin(seed: tf.Tensor) -> tf.Tensor:
+    """Draws whether to flip, a scalar bool that is true with probability 0.5."""
+    (fraction,) = uniform(seed, "flip", 1)
+    return fraction < 0.5
+
+
+SAMPLE_WEIGHT = "sample_weight"
+"""Name of the weights beside the features."""
+
+
+def sample_weights(example: Mapping[str, Any]) -> Example:
+    """Adds `sample_weight`: 0 for void, which includes padding, and 1 elsewhere.
+
+    Keras takes it as the third of `(image, segmentation_mask, sample_weight)`. A loss that
+    looks up the class of each pixel still finds 255 there: give it `ignore_class=255`.
+
+    Args:
+      example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
+
+    Returns:
+      The example with `sample_weight`, float32 `[..., H, W]`.
+    """
+    mask = example[MASK][..., 0]
+    return {**example, SAMPLE_WEIGHT: tf.cast(tf.not_equal(mask, VOID), tf.float32)}
+
+
+def one_hot(example: Mapping[str, Any], num_classes: int) -> Example:
+    """Turns the mask into one channel per class; void is 0 in all of them.
+
+    Args:
+      example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
+      num_classes: number of classes with background and without void; 21 for VOC.
+
+    Returns:
+      The example with `segmentation_mask` as float32 `[..., H, W, num_classes]`. Categorical
+      cross-entropy of a pixel of zeros is 0, so no weights are needed to leave void out.
+    """
+    return {**example, MASK: tf.one_hot(example[MASK][..., 0], num_classes)}

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.facts.wanted import Wanted
-from voc_seg_tfrecord.features import OF_THE_LABELS, SEGMENTATION
-from voc_seg_tfrecord.pipeline import reading, scaling
-from voc_seg_tfrecord.pipeline.contents import ExamplePairs
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import OF_THE_LABELS, SEGMENTATION
+from voc_seg_tfrecord.facts.lists import Wanted
+from voc_seg_tfrecord.pipeline import crops, reading
+from voc_seg_tfrecord.pipeline.batches import AHEAD, cropped_batches
 from voc_seg_tfrecord.pipeline.geometry import Size
-from voc_seg_tfrecord.pipeline.recipes import AHEAD, cropped_batches
-from voc_seg_tfrecord.pipeline.selection import Selection, divide
+from voc_seg_tfrecord.pipeline.records import Selection, divide
+from voc_seg_tfrecord.pipeline.window import ExamplePairs
 
 
 def labelled_unlabelled_batches(
@@ -24,7 +24,7 @@ def labelled_unlabelled_batches(
     batch_size: int,
     ratio: float = 1,
     seed: int = 0,
-    scales: tuple[float, float] = scaling.DEEPLAB_SCALES,
+    scales: tuple[float, float] = crops.DEEPLAB_SCALES,
     step: float = 0.25,
     flip: bool = True,
     shuffle: int = 1024,

@@ -1,11 +1,17 @@
-"""The charts of the report page, drawn by Matplotlib; each is as wide as a phone."""
+"""The charts of the report page, drawn by Matplotlib; each is as wide as a phone.
 
-from collections.abc import Iterator, Mapping, Sequence
+Most of the time of a chart is the making of artists. A bar of `Axes.bar` is one more artist each,
+and a tick is five: with these, a page of charts takes half of the time.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 import unicodedata
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from voc_seg_tfrecord.report import artists, svg
+from voc_seg_tfrecord.report import svg
 
 WIDTH = 340
 """Width of a chart in CSS pixels."""
@@ -51,7 +57,7 @@ def bars(
         top = max((max(v, default=0) for v in shown.values()), default=0) or 1
         rows = np.arange(len(names)) * row + 6
         for place, of_split in enumerate(shown.values()):
-            artists.rectangles(axes, 0, rows + 13 * place - 5, of_split, 10, svg.SERIES[place])
+            rectangles(axes, 0, rows + 13 * place - 5, of_split, 10, svg.SERIES[place])
         for number, place, value, text in _bar_texts(values, form):
             color = svg.INK if value else svg.WARN
             at = value + 0.015 * top, rows[number] + 13 * place
@@ -68,7 +74,7 @@ def bars(
             linewidths=0.8,
             zorder=3,
         )
-        artists.labels(axes, "left", middle, [clean(name, _NAME) for name in names], 17, 11)
+        labels(axes, "left", middle, [clean(name, _NAME) for name in names], 17, 11)
         axes.set_xlim(0, top * 1.48)
         axes.set_ylim(height - 4, -4)
         axes.axvline(0, color=svg.LINE, linewidth=0.8)
@@ -106,8 +112,8 @@ def histogram(
         for place, (_, found) in enumerate(shown.items()):
             counts, _ = np.histogram(np.clip(found, edges[0], edges[-1]), edges)
             left = np.arange(len(counts)) + 0.07 + place * width
-            artists.rectangles(axes, left, 0, width, counts, svg.SERIES[place])
-        artists.labels(axes, "bottom", range(len(edges)), ticks)
+            rectangles(axes, left, 0, width, counts, svg.SERIES[place])
+        labels(axes, "bottom", range(len(edges)), ticks)
         axes.autoscale_view()
         axes.set_ylim(0)
         axes.set_xticks([])
@@ -164,8 +170,8 @@ def together(counts: np.ndarray, names: Sequence[str], prefix: str) -> str:
             interpolation="none",
         )
         short = [clean(name, _NAME) for name in names[:number]]
-        artists.labels(axes, "top", range(number), short)
-        artists.labels(axes, "left", range(number), short)
+        labels(axes, "top", range(number), short)
+        labels(axes, "left", range(number), short)
         axes.xaxis.set_visible(False)
         axes.yaxis.set_visible(False)
         axes.spines[:].set_visible(True)
@@ -191,3 +197,52 @@ def _whole():
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(4, integer=True)
+
+
+def rectangles(
+    axes: Any,
+    left: ArrayLike,
+    bottom: ArrayLike,
+    width: ArrayLike,
+    height: ArrayLike,
+    color: str,
+) -> None:
+    """Draws the bars of one split in the coordinates of the data."""
+    from matplotlib.collections import PolyCollection
+
+    x, y, width, height = np.broadcast_arrays(left, bottom, width, height)
+    corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+    axes.add_collection(PolyCollection(np.moveaxis(corners, -1, 0), color=color, linewidths=0))
+
+
+def labels(
+    axes: Any,
+    side: Literal["left", "bottom", "top"],
+    places: Iterable[float],
+    texts: Iterable[str],
+    pad: float = 4,
+    size: float = 10,
+) -> None:
+    """Writes texts beside axes, as labels of ticks would be.
+
+    Args:
+      axes: the axes.
+      side: of the axes; texts on top are turned.
+      places: of the texts, in the coordinates of the data.
+      texts: the texts.
+      pad: from the axes, in pixels.
+      size: of the letters, in pixels.
+    """
+    box = axes.get_position()
+    width, height = box.width * axes.figure.bbox.width, box.height * axes.figure.bbox.height
+    for place, text in zip(places, texts, strict=True):
+        if side == "left":
+            at, kind = (-pad / width, place), axes.get_yaxis_transform()
+            look = {"ha": "right", "va": "center_baseline"}
+        elif side == "bottom":
+            at, kind = (place, -pad / height), axes.get_xaxis_transform()
+            look = {"ha": "center", "va": "top"}
+        else:
+            at, kind = (place, 1 + pad / height), axes.get_xaxis_transform()
+            look = {"ha": "center", "va": "bottom", "rotation": 90}
+        axes.figure.text(*at, text, transform=kind, size=size, **look)

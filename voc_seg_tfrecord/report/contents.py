@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from voc_seg_tfrecord.audit.leaks import Shared
-from voc_seg_tfrecord.facts import named_lists
-from voc_seg_tfrecord.masks.class_counts import ClassCounts, missing
+from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.gather import SplitFacts
+from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,7 @@ def findings(
         )
     by_split = {split: ClassCounts(f.present.sum(0).astype(np.int64)) for split, f in facts.items()}
     names = next((f.stats.class_names for f in facts.values()), ())
-    for sentence in missing(names, by_split):
+    for sentence in missing_classes(names, by_split):
         nowhere = sentence.startswith("no image")
         text = f"{'N' + sentence[1:] if nowhere else 'Split ' + sentence}."
         yield Finding("Absent classes", text)
@@ -92,7 +92,7 @@ def split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
                 "high": sizes.max(0).tolist() if len(sizes) else None,
                 "common": f.stats.most_common_sizes(3) if len(sizes) else [],
                 "ids_sha256": f.stats.ids_sha256,
-                "list": named_lists.identify(f.stats.ids_sha256),
+                "list": lists.identify(f.stats.ids_sha256),
                 "fingerprint": f.fingerprint,
             }
         )

@@ -8,11 +8,11 @@ import hashlib
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import dataset, fingerprint, look_alikes, records, verify_record
+from voc_seg_tfrecord.audit import fingerprint, leaks
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
-from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.errors import RecordError, VocSegError
-from voc_seg_tfrecord.features import (
+from voc_seg_tfrecord.audit.record import digests_of, inner_problems
+from voc_seg_tfrecord.base.errors import RecordError, VocSegError
+from voc_seg_tfrecord.base.names import (
     FILENAME,
     IMAGE,
     INSTANCES,
@@ -20,13 +20,14 @@ from voc_seg_tfrecord.features import (
     MASK,
     MASKS,
     TILE_IMAGE_ID,
+    VOID,
 )
+from voc_seg_tfrecord.built import dataset, records
+from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.histogram import count_values
-from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.stats import Stats
-from voc_seg_tfrecord.stats.counts import Counts, Tally, find_objects
-from voc_seg_tfrecord.stats.places import Places, Together, points_of
+from voc_seg_tfrecord.stats.counts import Counts, Places, Tally, Together, find_objects, points_of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,12 +115,12 @@ def _read(names: tuple[str, ...], background: int | None, record: Record) -> _Re
                 arrays[name] = records.pixels(File(record.bytes(name), name))
             except VocSegError as error:
                 problems.append(str(error))
-    problems += verify_record.inner_problems(record, arrays, names, background)
+    problems += inner_problems(record, arrays, names, background)
     image = File(record.bytes(IMAGE), IMAGE)
     try:
-        look = look_alikes.look_of(image)
+        look = leaks.look_of(image)
     except RecordError as error:
-        look = np.zeros((look_alikes.HEIGHT, look_alikes.WIDTH), np.uint8)
+        look = np.zeros((leaks.HEIGHT, leaks.WIDTH), np.uint8)
         problems.append(str(error))
     counts, objects, points = _counted(record, arrays, background)
     return _Read(
@@ -129,7 +130,7 @@ def _read(names: tuple[str, ...], background: int | None, record: Record) -> _Re
         points,
         look,
         hashlib.sha256(image.data).hexdigest(),
-        verify_record.digests_of(record, arrays),
+        digests_of(record, arrays),
         record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
         tuple(dict.fromkeys(problems)),
     )
@@ -190,7 +191,7 @@ def _add_up(split: str, names: tuple[str, ...], found: Iterable[_Read]) -> Split
         has_objects=stats.objects is not None,
         together=together.counts,
         places=places.counts,
-        looks=np.array(looks, np.uint8).reshape(-1, look_alikes.HEIGHT, look_alikes.WIDTH),
+        looks=np.array(looks, np.uint8).reshape(-1, leaks.HEIGHT, leaks.WIDTH),
         image_sha256=images,
         fingerprint=fingerprint.of_split(digests),
         sources=len(sources) if sources else None,

@@ -13,10 +13,10 @@ from typing import Any
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.errors import ConfigError
-from voc_seg_tfrecord.labels import VOID
-from voc_seg_tfrecord.staging import files
-from voc_seg_tfrecord.storage import PathLike
+from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.base.storage import PathLike
 
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
@@ -88,7 +88,7 @@ def save(page: str, path: epath.Path) -> None:
       ConfigError: if it cannot be written.
     """
     try:
-        with files.staged(path) as incomplete:
+        with staging.staged_file(path) as incomplete:
             incomplete.write_bytes(page.encode())
     except OSError as error:
         raise ConfigError(

@@ -1,16 +1,22 @@
-"""Matplotlib's figures as inline SVG that takes its colours from the page's style sheet.
+"""Matplotlib's figures and maps of classes as inline SVG in the colours of the style sheet.
 
-Text stays text. No style attribute is left, so that the page can forbid inline styles; and no
-id that is not needed, so that several charts can stand in one page.
+Text stays text. No style attribute is left, so that the page can forbid inline styles; and no id
+that is not needed, so that several charts can stand in one page.
 """
 
-from collections.abc import Iterator
+import base64
+from collections.abc import Iterator, Sequence
 import contextlib
+import dataclasses
 import io
 import re
 from typing import Any
 import warnings
 from xml.etree import ElementTree
+
+import numpy as np
+
+from voc_seg_tfrecord.formats import pillow
 
 _SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 
@@ -122,3 +128,52 @@ def _clean(element: ElementTree.Element, used: set[str], prefix: str) -> None:
         attributes["href"] = f"#{prefix}-{link[1:]}" if link.startswith("#") else link
     if clip := attributes.get("clip-path"):
         attributes["clip-path"] = clip.replace("url(#", f"url(#{prefix}-")
+
+
+MOST = 40
+"""Classes that have a map, at most."""
+
+
+@dataclasses.dataclass(frozen=True)
+class HeatMap:
+    """Where a class lies.
+
+    Attributes:
+      label: the class.
+      url: data URL of a PNG of 32 x 32 pixels, brighter where more images have the class.
+      across: mean place from the left edge, 0 to 1.
+      down: mean place from the top edge, 0 to 1.
+      words: the same in words, such as `bottom left`.
+    """
+
+    label: int
+    url: str
+    across: float
+    down: float
+    words: str
+
+
+def heat_maps(places: np.ndarray, labels: Sequence[int]) -> list[HeatMap]:
+    """Draws the first 40 of the classes that lie anywhere.
+
+    Args:
+      places: images that have a mask value at a point, int64 `[256, 32, 32]`.
+      labels: classes, in the order in which they are to be shown.
+    """
+    return [_map(places[label], label) for label in labels if places[label].any()][:MOST]
+
+
+def _map(counts: np.ndarray, label: int) -> HeatMap:
+    from matplotlib import colormaps
+
+    rgb = (colormaps["viridis"](counts / counts.max())[..., :3] * 255).astype(np.uint8)
+    url = f"data:image/png;base64,{base64.b64encode(pillow.encode_png(rgb)).decode()}"
+    centres = (np.arange(len(counts)) + 0.5) / len(counts)
+    down = float(counts.sum(1) @ centres / counts.sum())
+    across = float(counts.sum(0) @ centres / counts.sum())
+    vertical, horizontal = _third(down, "top", "bottom"), _third(across, "left", "right")
+    return HeatMap(label, url, across, down, f"{vertical} {horizontal}".strip() or "centre")
+
+
+def _third(place: float, low: str, high: str) -> str:
+    return low if place < 0.4 else high if place > 0.6 else ""

@@ -7,15 +7,14 @@ import dataclasses
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import records
-from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.errors import RecordError, VocSegError
-from voc_seg_tfrecord.features import FILENAME, IMAGE, INSTANCES, LABEL, MASK
-from voc_seg_tfrecord.formats import encode, pillow, png_index
+from voc_seg_tfrecord.base.errors import RecordError, VocSegError
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.histogram import count_values
-from voc_seg_tfrecord.interop import shards
-from voc_seg_tfrecord.pool import ordered_map
+from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.report.choose import Object, Place
 
 SIDE = 320
@@ -79,7 +78,7 @@ def read(
 
 def image_url(pixels: np.ndarray) -> str:
     """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
-    return _url("jpeg", encode.jpeg(pillow.shrink(pixels, SIDE), _QUALITY))
+    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, SIDE), _QUALITY))
 
 
 def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
@@ -87,8 +86,8 @@ def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
     scale = min(1, SIDE / max(mask.shape))
     height, width = (max(1, round(side * scale)) for side in mask.shape)
     values, indices = np.unique(_nearest(mask, height, width), return_inverse=True)
-    grey = encode.png(indices.reshape(height, width).astype(np.uint8))
-    return _url("png", png_index.palette_png(File(grey, "mask"), colors[values].tobytes()))
+    grey = pillow.encode_png(indices.reshape(height, width).astype(np.uint8))
+    return _url("png", png.palette_png(File(grey, "mask"), colors[values].tobytes()))
 
 
 def _serialized(
@@ -96,7 +95,7 @@ def _serialized(
 ) -> Iterator[tuple[Place, bytes]]:
     for split in dict.fromkeys(split for split, _ in sorted(wanted)):
         last = max(number for name, number in wanted if name == split)
-        for number, serialized in enumerate(shards.read(builder, split, complete=False)):
+        for number, serialized in enumerate(records.read_shards(builder, split, complete=False)):
             if (split, number) in wanted:
                 yield (split, number), serialized
             if number == last:
@@ -154,7 +153,7 @@ def _crop(image: np.ndarray, found: np.ndarray) -> str:
     inside = _nearest(found[window], *small.shape[:2])
     small[_grown(inside) & ~inside] = 0
     small[inside & _grown(~inside)] = 255
-    return _url("jpeg", encode.jpeg(small, 85))
+    return _url("jpeg", pillow.encode_jpeg(small, 85))
 
 
 def _span(first: int, last: int, length: int) -> slice:

@@ -1,23 +1,145 @@
-"""The page of a tree before it is built: what `check` found, with the files that it is about."""
+"""The page of a tree before it is built: what `check` found, with thumbnails of the files."""
 
 import collections
 from collections.abc import Iterator
 import dataclasses
+import functools
 
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.build_from.describe import describe
+from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError, share_advice
+from voc_seg_tfrecord.base.names import MASK, VOID, background_index
+from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.errors import share_advice
-from voc_seg_tfrecord.labels import VOID, background_index
-from voc_seg_tfrecord.masks.class_counts import ClassCounts
-from voc_seg_tfrecord.own_data.findings import STOPS, Finding, Report
+from voc_seg_tfrecord.examples.make import make_example
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.own_data.check import STOPS, Finding, Report
+from voc_seg_tfrecord.pictures.overlay import class_colors
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.offenders import Offenders
-from voc_seg_tfrecord.report.thumbnails import Shown
-from voc_seg_tfrecord.sheets.overlay import class_colors
+from voc_seg_tfrecord.report.thumbnails import SIDE, Shown, image_url, mask_url, shares
+from voc_seg_tfrecord.stats.counts import ClassCounts
+from voc_seg_tfrecord.trees.pair import Pair
+from voc_seg_tfrecord.trees.tree import VocTree
+
+OF_A_KIND = 6
+"""Images that are shown of one kind of finding, at most."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Offenders:
+    """Shows the images and masks of a tree that findings are about.
+
+    Attributes:
+      report: what was found.
+      config: what a build would be told.
+      colors: of the mask values, uint8 `[256, 3]`.
+    """
+
+    report: Report
+    config: VocSegConfig | None
+    colors: np.ndarray
+
+    def of(self, findings: list[Finding]) -> list[tuple[str, Shown]]:
+        """Returns the first images of these findings, each with the splits that list it."""
+        if self.report.tree is None:
+            return []
+        found = dict.fromkeys(i for finding in findings for i in self._ids(finding))
+        return [self._show(image_id) for image_id in list(found)[:OF_A_KIND]]
+
+    def _ids(self, finding: Finding) -> Iterator[str]:
+        """Yields the ids that a finding is about; only files of the tree are ever read."""
+        tree = self.report.tree
+        if finding.ids or finding.where in tree.images:
+            yield from finding.ids or (finding.where,)
+            return
+        for folder in (tree.layout.images, tree.layout.masks, tree.layout.instances):
+            for start in (f"{tree.root / folder}/", f"{folder}/"):
+                if finding.where.startswith(start):
+                    name = finding.where.removeprefix(start)
+                    image_id = self._by_name.get((folder, name), name)
+                    if image_id in tree.images or image_id in tree.masks:
+                        yield image_id
+                        return
+
+    @functools.cached_property
+    def _by_name(self) -> dict[tuple[str, str], str]:
+        """The id of each file, by its folder and its name below it."""
+        tree = self.report.tree
+        folders = ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
+        return {(f, name): image_id for f, names in folders for image_id, name in names.items()}
+
+    def _show(self, image_id: str) -> tuple[str, Shown]:
+        tree, plan = self.report.tree, self.report.plan
+        image = _path(tree, tree.layout.images, tree.images.get(image_id))
+        mask = _path(tree, tree.layout.masks, tree.masks.get(image_id))
+        size, url = _image(image)
+        by_class = self._mask(Pair(image_id, image_id, image, mask)) if image and mask else None
+        shown = _samples(mask, self.colors) if by_class is None else mask_url(by_class, self.colors)
+        lists = [split for split, ids in plan.splits.items() if image_id in ids] if plan else []
+        found = Shown(
+            image_id,
+            str(tree.images.get(image_id, "no image")),
+            *size,
+            url,
+            shown,
+            () if by_class is None else shares(by_class),
+            {},
+        )
+        return ", ".join(lists) or "in no split", found
+
+    def _mask(self, pair: Pair) -> np.ndarray | None:
+        """Returns the classes of a mask, uint8 `[H, W]`; None if a build could not read it."""
+        if self.report.plan is None or self.config is None:
+            return None
+        spec = self.config.example_spec(self.report.plan.rule)
+        spec = dataclasses.replace(spec, decoding="none", instances=False, objects=False)
+        try:
+            example = make_example(pair.read(), spec)
+            return pillow.decode(File(example[MASK], pair.id), MaskError).values()
+        except Exception:  # as in a check: whatever a file does to a decoder
+            return None
+
+
+def _path(tree: VocTree, folder: str, name: str | None) -> epath.Path | None:
+    return tree.root / folder / name if name else None
+
+
+def _image(path: epath.Path | None) -> tuple[tuple[int, int], str]:
+    """Returns height, width and data URL of an image; nothing of one that shows nothing."""
+    if path is None:
+        return (0, 0), ""
+    try:
+        file = File.read(path, ImageError)
+        size = pillow.read_size(file, ImageError)
+        return size, image_url(pillow.decode(file, ImageError, side=SIDE, damaged=True).rgb())
+    except VocSegError:
+        return (0, 0), ""
+
+
+def _samples(path: epath.Path | None, colors: np.ndarray) -> str:
+    """Returns a mask as it is in its file, in its own colours if it has any."""
+    if path is None:
+        return ""
+    try:
+        file = File.read(path, MaskError)
+        if path.suffix == ".npy":
+            return mask_url(stored.read_samples(file).values.astype(np.uint8), colors)
+        still = pillow.decode(file, MaskError, damaged=True)
+        values = still.values()
+        if values.ndim != 2:
+            return image_url(still.rgb())
+        own = still.palette()
+        if own is not None:
+            colors = np.zeros((256, 3), np.uint8)
+            colors[: len(own)] = own
+        return mask_url(values.astype(np.uint8), colors)
+    except Exception:  # as above
+        return ""
+
 
 _FIRST, _MESSAGES = 3, 50  # of a kind
 

@@ -1,7 +1,7 @@
 """Statistics of built data, and the published tables that they are compared with.
 
-Enter at `compute`. `counts` counts, `figures` derives shares, weights and sizes, `published`
-compares. May import: everything but `commands`. As users import this room by name, it gives out
+Enter at `compute`. `counts` counts, `figures` derives shares, weights and sizes and compares them
+with published tables. May import: up to `built`. As users import this room by name, it gives out
 `Stats`, `compute`, `count_objects` and `total`.
 """
 

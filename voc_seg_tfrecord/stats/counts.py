@@ -1,19 +1,18 @@
-"""Counts pixels, images and objects of each class in the records of a built dataset."""
+"""Counts pixels, images and objects of each class, and where classes lie in their images."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import records
-from voc_seg_tfrecord.audit.dataset import check_features, class_names
-from voc_seg_tfrecord.audit.records import Record
-from voc_seg_tfrecord.features import INSTANCES, MASK
+from voc_seg_tfrecord.base.names import INSTANCES, MASK, VOID
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import check_features, class_names
+from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.histogram import count_values, run_ends
-from voc_seg_tfrecord.labels import VOID
+from voc_seg_tfrecord.formats.png_pixels import count_values, run_ends
 from voc_seg_tfrecord.stats.figures import Stats
 
 
@@ -156,3 +155,109 @@ class Tally:
             int(self._pixels[VOID]),
             np.array(self._sizes, np.int64).reshape(-1, 2),
         )
+
+
+GRID = 32
+"""Points along each side at which a mask is looked at."""
+
+
+class Places:
+    """Adds up at which of 32 x 32 points each class lies; every image counts as a square.
+
+    Attributes:
+      counts: images that have each mask value at each point, int64 `[256, 32, 32]`.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((256, GRID, GRID), np.int64)
+
+    def add(self, points: np.ndarray) -> None:
+        """Adds one mask by its points, uint8 `[32, 32]`, as `points_of` returns them."""
+        flat = points.ravel().astype(np.intp) * points.size + np.arange(points.size)
+        self.counts.reshape(-1)[flat] += 1  # no cell is in it twice
+
+
+def points_of(mask: np.ndarray) -> np.ndarray:
+    """Returns a mask's values, uint8 `[H, W]`, in the middle of 32 x 32 equal cells."""
+    rows, columns = (((np.arange(GRID) + 0.5) * side / GRID).astype(int) for side in mask.shape)
+    return mask[np.ix_(rows, columns)]
+
+
+class Together:
+    """Adds up which classes are in one image.
+
+    Attributes:
+      counts: images that have both of two mask values, int64 `[256, 256]`; on the diagonal,
+        images that have the value.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((256, 256), np.int64)
+
+    def add(self, values: np.ndarray) -> None:
+        """Adds one image by the mask values that are in it, integers `[N]`, each once."""
+        self.counts[np.ix_(values, values)] += 1
+
+
+_SHOWN = 12
+
+
+@dataclasses.dataclass
+class ClassCounts:
+    """Counts of one split.
+
+    Attributes:
+      images: int64 `[256]`, masks that have each value.
+      pixels: int64 `[256]`, pixels of each value.
+    """
+
+    images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+    pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+
+    def add(self, histogram: np.ndarray) -> None:
+        """Adds one mask, by how many pixels each of the 256 values has in it."""
+        self.images += histogram > 0
+        self.pixels += histogram
+
+
+def missing_classes(
+    class_names: Sequence[str], by_split: Mapping[str, ClassCounts]
+) -> Iterator[str]:
+    """Yields a sentence about the classes that no image has, and one for each split's.
+
+    Args:
+      class_names: the classes, in mask order.
+      by_split: the counts of each split.
+    """
+    indices = range(len(class_names))
+    nowhere = {i for i in indices if not any(c.images[i] for c in by_split.values())}
+    if nowhere:
+        yield f"no image has {_named(class_names, sorted(nowhere))}"
+    for split, counts in by_split.items():
+        lacking = [i for i in indices if not counts.images[i] and i not in nowhere]
+        if lacking:
+            yield f"{split} has no image of {_named(class_names, lacking)}"
+
+
+def _named(class_names: Sequence[str], indices: Sequence[int]) -> str:
+    names = ", ".join(class_names[i] for i in indices[:_SHOWN])
+    more = f" and {len(indices) - _SHOWN} more" if len(indices) > _SHOWN else ""
+    return f"{len(indices)} of {len(class_names)} classes: {names}{more}"
+
+
+def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
+    """Returns how many images and pixels each class has in each split of a built dataset.
+
+    Raises:
+      RecordError: if a record cannot be read.
+    """
+    found = {}
+    for split in builder.info.splits:
+        found[split] = ClassCounts()
+        for histogram in records.scan(builder, split, _histogram):
+            found[split].add(histogram)
+    return found
+
+
+def _histogram(record: Record) -> np.ndarray:
+    return count_values(records.pixels(File(record.bytes(MASK), f"{record.id}, {MASK}")))

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import AnnotationError, ImageError, MaskError
+from voc_seg_tfrecord.base.errors import AnnotationError, ImageError, MaskError
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats.file import File
 

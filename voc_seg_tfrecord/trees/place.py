@@ -9,8 +9,8 @@ import unicodedata
 
 from etils import epath
 
-from voc_seg_tfrecord.errors import LayoutError
-from voc_seg_tfrecord.trees.names import Names
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.trees.listing import Names
 
 _FILE_OF = {
     "image": "an image",

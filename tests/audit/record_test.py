@@ -1,0 +1,195 @@
+import pathlib
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import doctoring
+from support.building import build
+from support.building import records as stored
+from support.tiled import tree_options, write_tree
+import tensorflow as tf
+
+from voc_seg_tfrecord import VOC_CLASSES
+from voc_seg_tfrecord.audit import fingerprint, verify
+from voc_seg_tfrecord.audit import record as audit_record
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.examples import tiles
+from voc_seg_tfrecord.formats import pillow
+
+
+@pytest.fixture(scope="module")
+def serialized(tmp_path_factory):
+    return stored(build(tmp_path_factory.mktemp("data"), "sample"), "train")[0]
+
+
+def problems(record):
+    return list(audit_record.examine(VOC_CLASSES, 0, "train", None, record).problems)
+
+
+def test_a_record_as_it_was_built_has_no_problem_and_its_digests(serialized):
+    record = records.parse(serialized)
+    found = audit_record.examine(VOC_CLASSES, 0, "train", None, record)
+    assert found.problems == ()
+    assert found.id == "2007_000001"
+    assert found.digests.image == fingerprint.image_digest("2007_000001", record.bytes("image"))
+    assert len(found.digests.mask) == len(found.digests.instances) == 32
+
+
+def changed(serialized, name, value):
+    record = records.parse(serialized)
+    record.features[name].bytes_list.value[0] = value
+    return record
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("image", b"", "image: "),
+        ("image", b"<html>", "image: "),
+        ("segmentation_mask", b"", "segmentation_mask: "),
+        ("instance_mask", b"\x89PNG", "instance_mask: "),
+    ],
+)
+def test_bytes_that_cannot_be_decoded_are_a_problem_of_their_feature(
+    serialized, name, value, problem
+):
+    (found,) = problems(changed(serialized, name, value))
+    assert found.startswith(problem)
+
+
+def test_a_mask_of_another_size_and_a_value_that_is_no_class_are_named(serialized):
+    mask = np.full((5, 7), 21, np.uint8)
+    record = changed(
+        serialized, "segmentation_mask", doctoring.encoded(Image.fromarray(mask), "PNG")
+    )
+    found = "\n".join(problems(record))
+    assert "segmentation_mask: height and width (5, 7), the image has (48, 64)" in found
+    assert "segmentation_mask: values [21], there are 21 classes" in found
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    return write_tree(tmp_path_factory.mktemp("tiles") / "tree")
+
+
+@pytest.fixture(scope="module")
+def tiled(tree, tmp_path_factory):
+    data_dir = tmp_path_factory.mktemp("data")
+    options = tree_options(tile=16, tile_overlap=3, splits={"train": 0.7, "test": 0.3}, seed=1)
+    return builder_from_tree(tree, name="tiled", data_dir=data_dir, **options)
+
+
+@pytest.fixture
+def doctored(tiled, tmp_path):
+    """A function that changes the records of a copy's train split."""
+
+    def doctor(change):
+        folder = shutil.copytree(tiled.data_dir, tmp_path / "1.0.0")
+        copy = open_built(folder)
+        doctoring.rewrite(copy, "train", change)
+        return copy
+
+    return doctor
+
+
+def found(builder, source=None):
+    return [str(fault) for fault in verify.verify(builder, source).faults]
+
+
+def numbers(example, name):
+    return example.features.feature[name].int64_list.value
+
+
+def test_tiles_are_consistent_with_and_without_their_source(tiled, tree):
+    assert found(tiled) == found(tiled, tree) == []
+
+
+def test_each_image_of_the_source_is_decoded_once(tiled, tree, monkeypatch):
+    cuts = []
+    monkeypatch.setattr(
+        "voc_seg_tfrecord.examples.make.cut",
+        lambda key, *a, **k: cuts.append(key) or tiles.cut(key, *a, **k),
+    )
+    assert found(tiled, tree) == []
+    assert sorted(cuts) == [str(n) for n in range(6)]
+
+
+def test_a_changed_pixel_of_a_tile_is_named_with_its_place(doctored, tree):
+    copy = doctored(doctoring.change_pixel)
+    (fault,) = [f for f in found(copy, tree) if "labels" not in f]
+    assert "segmentation_mask: 1 pixel differs from the source" in fault
+
+
+def test_the_same_pixels_of_a_tile_compressed_in_another_way_are_equal(doctored, tree):
+    def compressed(examples):
+        for example in examples:
+            for name in ("image", "segmentation_mask"):
+                (data,) = doctoring.values(example, name)
+                tensor = tf.io.decode_png(data)
+                doctoring.values(example, name)[0] = tf.io.encode_png(tensor, 0).numpy()
+        return examples
+
+    assert found(doctored(compressed), tree) == []
+
+
+def test_a_changed_pixel_of_the_image_is_found(doctored, tree):
+    def change(examples):
+        (data,) = doctoring.values(examples[0], "image")
+        pixels = tf.io.decode_png(data).numpy()
+        pixels[0, 0] ^= 1
+        doctoring.values(examples[0], "image")[0] = pillow.encode_png(np.asarray(pixels))
+        return examples
+
+    (fault,) = found(doctored(change), tree)
+    assert "differ from the source's" in fault
+
+
+@pytest.mark.parametrize("with_source", [False, True])
+def test_a_tile_that_is_missing_is_named_once(doctored, tree, with_source):
+    gone = []
+
+    def drop(examples):
+        number = next(n for n, i in enumerate(doctoring.ids(examples)) if i.startswith("0_r"))
+        gone.append(doctoring.ids(examples)[number])
+        return examples[:number] + examples[number + 1 :]
+
+    faults = found(doctored(drop), tree if with_source else None)
+    (fault,) = [f for f in faults if "records, the dataset" not in f]
+    assert f"train {gone[0]}: missing" in fault
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tile/x", "no tile of an image of"),
+        ("tile/image_width", "different sizes"),
+        ("image/height", "a tile at"),
+    ],
+)
+def test_a_tile_in_a_wrong_place_is_found_without_the_source(doctored, name, words):
+    def change(examples):
+        number = next(n for n, i in enumerate(doctoring.ids(examples)) if i.startswith("0_r"))
+        numbers(examples[number], name)[0] += 1
+        return examples
+
+    assert any(words in fault for fault in found(doctored(change)))
+
+
+def test_tiles_of_one_image_in_two_splits_are_found(tiled, tmp_path):
+    folder = shutil.copytree(tiled.data_dir, tmp_path / "1.0.0")
+    copy = open_built(folder)
+    (train,), (test,) = (copy.info.splits[s].filepaths for s in ("train", "test"))
+    shutil.copy(pathlib.Path(train), pathlib.Path(test))
+    assert any("tiles of this image are in the split" in fault for fault in found(copy))
+
+
+def test_a_source_whose_image_is_gone_bad_is_told_at_its_tiles(tiled, tmp_path):
+    tree = write_tree(tmp_path / "tree")
+    image = tree / "JPEGImages" / "1.png"
+    Image.open(image).crop((0, 0, 5, 5)).save(image)
+    faults = found(tiled, tree)
+    assert len(faults) == 1
+    assert "1_r0_c0: its source cannot be used" in faults[0]

@@ -1,0 +1,66 @@
+import json
+import pickle
+
+import pytest
+
+from voc_seg_tfrecord.base import errors
+
+
+def test_a_message_names_file_found_expected_and_remedy():
+    error = errors.MaskError("m.png", found="value 21", expected="0 to 20", remedy="mend it")
+    assert str(error) == "m.png: value 21\n  expected: 0 to 20\n  what to do: mend it"
+
+
+def test_a_split_shows_the_first_problems_and_counts_all():
+    problems = [errors.MaskError(f"{n}.png", found="wrong") for n in range(8)]
+    text = str(errors.SplitError("train", problems, 20))
+    assert "8 of 20 examples" in text
+    assert "4.png" in text
+    assert "5.png" not in text
+    assert "and 3 more" in text
+
+
+def test_problems_of_one_sort_share_what_is_expected_and_what_to_do():
+    advice = {"expected": "0 to 20", "remedy": "mend it"}
+    problems = [
+        errors.MaskError("a.png", found="value 21", **advice),
+        errors.ImageError("b.jpg", found="cut"),
+        errors.MaskError("c.png", found="value 22", **advice),
+    ]
+    assert str(errors.SplitError("train", problems, 9)).splitlines()[1:] == [
+        "  a.png: value 21",
+        "  c.png: value 22",
+        "    expected: 0 to 20",
+        "    what to do: mend it",
+        "  b.jpg: cut",
+    ]
+
+
+def test_errors_survive_pickling():
+    problem = errors.MaskError("m.png", found="value 21", remedy="mend it")
+    for error in (problem, errors.SplitError("train", [problem], 3)):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+
+
+def all_types(base):
+    return [base, *(t for below in base.__subclasses__() for t in all_types(below))]
+
+
+@pytest.mark.parametrize("kind", all_types(errors.VocSegError))
+def test_every_error_comes_back_from_json(kind):
+    problem = errors.MaskError("m.png", found="value 21", expected="0 to 20", kind="unknown value")
+    if kind is errors.SplitError:
+        error = kind("train", [problem, problem], 3)
+    else:
+        error = kind("train", found="x", remedy="y")
+    again = errors.from_json(json.loads(json.dumps(error.to_json())))
+    assert type(again) is kind
+    assert vars(again).keys() == vars(error).keys()
+    assert (str(again), again.kind) == (str(error), error.kind)
+
+
+def test_plain_data_of_another_type_is_no_error_of_ours():
+    with pytest.raises(KeyError):
+        errors.from_json({"type": "SystemExit", "where": "x", "found": "y"})

@@ -1,0 +1,280 @@
+import contextlib
+import itertools
+import linecache
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+from etils import epath
+import pytest
+from support.paths import REPOSITORY
+
+from voc_seg_tfrecord.base import signals, staging
+from voc_seg_tfrecord.base.errors import ConfigError
+
+
+def make(folder, text, **options):
+    with staging.staged_folder(folder, **options) as temporary:
+        temporary.mkdir()
+        (temporary / "file").write_text(text)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_folder_appears_only_when_it_is_complete(tmp_path):
+    with staging.staged_folder(tmp_path / "made") as temporary:
+        temporary.mkdir()
+        assert "made" not in names(tmp_path)
+    assert names(tmp_path) == ["made"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, signals.Terminated])
+def test_nothing_stays_of_a_folder_that_was_not_completed(tmp_path, error):
+    def fail():
+        with staging.staged_folder(tmp_path / "made") as temporary:
+            (temporary / "deep").mkdir(parents=True)
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert names(tmp_path) == []
+
+
+def test_a_folder_that_is_replaced_stays_until_the_new_one_is_complete(tmp_path):
+    make(tmp_path / "made", "old")
+    with staging.staged_folder(tmp_path / "made", replace=True) as temporary:
+        temporary.mkdir()
+        assert (tmp_path / "made/file").read_text() == "old"
+        (temporary / "file").write_text("new")
+    assert (tmp_path / "made/file").read_text() == "new"
+    assert names(tmp_path) == ["made"]
+
+
+def test_a_folder_is_replaced_where_folders_cannot_be_exchanged_too(tmp_path, monkeypatch):
+    make(tmp_path / "made", "old")
+    monkeypatch.setattr(staging, "_exchange", lambda *_: False)
+    make(tmp_path / "made", "new", replace=True)
+    assert (tmp_path / "made/file").read_text() == "new"
+    assert names(tmp_path) == ["made"]
+
+
+def test_a_replacement_that_fails_leaves_the_old_folder(tmp_path):
+    make(tmp_path / "made", "old")
+    with (
+        pytest.raises(ValueError, match="damaged"),
+        staging.staged_folder(tmp_path / "made", replace=True),
+    ):
+        raise ValueError("damaged")
+    assert (tmp_path / "made/file").read_text() == "old"
+
+
+def test_the_slower_of_two_processes_is_told_and_overwrites_nothing(tmp_path):
+    slower = pytest.raises(ConfigError, match="another process has written meanwhile")
+    with slower, staging.staged_folder(tmp_path / "made") as slow:
+        slow.mkdir()
+        make(tmp_path / "made", "fast")
+    assert (tmp_path / "made/file").read_text() == "fast"
+    assert names(tmp_path) == ["made"]
+
+
+BESIDE = "incomplete.ABC123_incomplete.{}_made"  # the folder in which TFDS itself works
+
+
+def start(tmp_path):
+    """Returns a process that is making a folder, and the token in the names."""
+    script = f"""
+import pathlib, sys
+from voc_seg_tfrecord.base import staging
+with staging.staged_folder({str(tmp_path / "made")!r}) as temporary:
+    temporary.mkdir()
+    pathlib.Path(temporary.parent, "incomplete.ABC123_" + temporary.name).mkdir()
+    print(temporary.name.split(".")[1].split("_")[0], flush=True)
+    sys.stdin.read()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    return process, process.stdout.readline().strip()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_run(tmp_path):
+    process, token = start(tmp_path)
+    process.kill()
+    process.communicate()
+    left = {f"incomplete.{token}.lock", f"incomplete.{token}_made", BESIDE.format(token)}
+    assert set(names(tmp_path)) == left
+    make(tmp_path / "made", "new")
+    assert names(tmp_path) == ["made"]
+
+
+def test_what_a_running_process_is_making_stays(tmp_path):
+    process, token = start(tmp_path)
+    make(tmp_path / "other", "new")
+    assert f"incomplete.{token}_made" in names(tmp_path)
+    assert BESIDE.format(token) in names(tmp_path)
+    process.communicate("")
+    assert process.returncode == 0
+    assert names(tmp_path) == ["made", "other"]
+
+
+def test_sigterm_ends_a_process_as_ctrl_c_does(tmp_path):
+    process, _ = start(tmp_path)
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 143
+    assert names(tmp_path) == []
+
+
+def test_folders_of_other_programs_and_of_the_user_stay(tmp_path):
+    for name in ("incomplete.mine", "incomplete.ABC123_1.0.0", "incomplete.txt", "keep"):
+        (tmp_path / name).mkdir()
+    before = names(tmp_path)
+    make(tmp_path / "made", "new")
+    assert names(tmp_path) == sorted([*before, "made"])
+
+
+def test_an_unfinished_folder_whose_lock_is_gone_is_removed(tmp_path):
+    (tmp_path / "incomplete.0123456789ab_made").mkdir()
+    make(tmp_path / "made", "new")
+    assert names(tmp_path) == ["made"]
+
+
+class RefusedError(Exception):
+    pass
+
+
+def write(folder, replace, fails):
+    with staging.staged_folder(folder, replace=replace) as temporary:
+        temporary.mkdir()
+        (temporary / "file").write_text("new")
+        if fails:
+            raise RefusedError
+
+
+def replace_file(folder, *_):
+    folder.mkdir(exist_ok=True)
+    with staging.staged_file(folder / "file") as made:
+        made.write_text("new")
+
+
+def unpack(*_):
+    with staging.temporary_folder() as temporary:
+        (temporary / "file").write_text("new")
+
+
+def is_thrown_into(frame):
+    """Says whether a generator goes on with an exception: then no signal is handled first."""
+    line = linecache.getline(frame.f_back.f_code.co_filename, frame.f_back.f_lineno)
+    return "gen.throw(" in line
+
+
+def disturbed(call, number, step):
+    """Calls with a signal at the n-th moment at which Python handles signals in this room's code.
+
+    Python handles them when a function begins and when one of C has returned, which are the moments
+    that a profiler is told of.
+
+    Returns:
+      What was raised, and whether there was such a moment.
+    """
+    rooms = {module.__file__ for module in (staging, staging, signals, contextlib)}
+    steps = itertools.count()
+    raised, came = None, []
+
+    def profiler(frame, event, _):
+        ours = event in ("call", "c_return") and frame.f_code.co_filename in rooms
+        if ours and not is_thrown_into(frame) and next(steps) == step:
+            came.append(number)
+            signal.raise_signal(number)
+
+    try:
+        sys.setprofile(profiler)
+        call()
+    except (KeyboardInterrupt, SystemExit, RefusedError) as error:
+        raised = type(error)
+    finally:
+        sys.setprofile(None)
+    return raised, bool(came)
+
+
+@pytest.fixture
+def terminable():
+    """Lets SIGTERM raise an exception in this process, as it does in a command."""
+
+    def stop(*_):
+        raise signals.Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("terminable")
+@pytest.mark.parametrize("number", signals.NUMBERS)
+@pytest.mark.parametrize(
+    ("call", "replace", "fails"),
+    [
+        (write, False, False),
+        (write, True, False),
+        (write, True, True),
+        (replace_file, True, False),
+        (unpack, False, False),
+    ],
+)
+def test_whenever_a_signal_comes_it_is_raised_and_nothing_unfinished_is_left(
+    tmp_path, monkeypatch, number, call, replace, fails
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    handlers = [signal.getsignal(n) for n in signals.NUMBERS]
+    step, came = 0, True
+    while came:
+        shutil.rmtree(tmp_path / "made", ignore_errors=True)
+        if replace:
+            make(tmp_path / "made", "old")
+        raised, came = disturbed(lambda: call(tmp_path / "made", replace, fails), number, step)
+        step += 1
+        assert names(tmp_path) in ([["made"]] if replace else [["made"], []]), step
+        assert [signal.getsignal(n) for n in signals.NUMBERS] == handlers, step
+        if came:
+            assert raised is not None, step
+    assert step > 10
+
+
+def test_a_signal_that_comes_while_old_data_is_removed_waits_for_its_end(tmp_path, monkeypatch):
+    make(tmp_path / "made", "old")
+    remove = shutil.rmtree
+
+    def disturbed(path, **options):
+        signal.raise_signal(signal.SIGINT)
+        remove(path, **options)
+
+    monkeypatch.setattr(type(epath.Path()), "rmtree", disturbed)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path / "made", "new", replace=True)
+    assert (tmp_path / "made/file").read_text() == "new"
+    assert names(tmp_path) == ["made"]
+
+
+def test_a_thread_may_make_a_folder(tmp_path):
+    thread = threading.Thread(target=make, args=(tmp_path / "made", "new"))
+    thread.start()
+    thread.join()
+    assert names(tmp_path) == ["made"]
+
+
+def test_a_bucket_has_no_locks_and_nothing_is_removed_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(staging, "fcntl", None)
+    pathlib.Path(tmp_path, "incomplete.0123456789ab_made").mkdir()
+    make(tmp_path / "made", "new")
+    assert names(tmp_path) == ["incomplete.0123456789ab_made", "made"]

@@ -1,0 +1,206 @@
+import json
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from support.paths import REPOSITORY
+from support.tfds_build import COMMAND
+
+from voc_seg_tfrecord.base import threads
+
+
+class Clock:
+    """Stands for `time` in the pool; moves only when a test says so, on a busy machine too."""
+
+    def __init__(self):
+        self.now, self.lock = 0.0, threading.Lock()
+
+    def perf_counter(self):
+        return self.now
+
+    thread_time = perf_counter
+
+    def take(self, seconds):
+        with self.lock:
+            self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(threads, "time", clock)
+    return clock
+
+
+def test_results_come_in_the_order_of_the_items(clock):
+    second = threading.Event()
+
+    def first_after_second(n):
+        clock.take(1)  # so that each is taken alone
+        second.set() if n == 1 else second.wait(60)
+        return n * n
+
+    results = threads.ordered_map(first_after_second, range(50))
+    assert list(results) == [(n, n * n) for n in range(50)]
+
+
+def test_no_more_items_are_drawn_than_may_wait():
+    drawn = []
+    results = threads.ordered_map(str, (drawn.append(n) or n for n in range(1000)))
+    for _ in range(10):
+        next(results)
+    assert len(drawn) <= threads.AHEAD * threads.TOGETHER + 10
+
+
+def test_small_items_are_taken_together_and_long_ones_alone(monkeypatch, clock):
+    taken = groups_of(monkeypatch)
+    assert len(list(threads.ordered_map(str, range(400), ahead=1))) == 400
+    assert max(taken) == threads.TOGETHER
+    taken.clear()
+    list(threads.ordered_map(lambda _: clock.take(0.03), range(8)))
+    assert taken == [1] * 8
+
+
+def test_what_takes_long_to_draw_is_taken_alone(monkeypatch, clock):
+    taken = groups_of(monkeypatch)
+    list(threads.ordered_map(str, (clock.take(0.03) or n for n in range(8))))
+    assert taken == [1] * 8
+
+
+def groups_of(monkeypatch):
+    """Returns a list that is told how many items each thread takes at a time."""
+    taken = []
+    original = threads._map
+    monkeypatch.setattr(
+        threads,
+        "_map",
+        lambda f, group, drawn: taken.append(len(group)) or original(f, group, drawn),
+    )
+    return taken
+
+
+def test_threads_are_added_while_calls_wait_and_then_taken_back():
+    pace = threads._Pace(1)
+    waited = threads._Done([(0, 0)], seconds=0.02, worked=0.0001)
+    for _ in range(10):
+        pace.follow(waited)
+    assert pace.ahead == threads.THREADS
+    short = threads._Done([(0, 0)] * 16, seconds=0.003, worked=0.003)
+    for _ in range(10):
+        pace.follow(short)
+    assert pace.ahead == 1
+
+
+def test_calls_that_take_long_get_a_thread_for_each_core():
+    pace = threads._Pace(1)
+    for _ in range(10):
+        pace.follow(threads._Done([(0, 0)], seconds=0.004, worked=0.002))
+    assert pace.ahead == threads.CORES
+
+
+def test_there_are_never_fewer_groups_ahead_than_was_said():
+    pace = threads._Pace(threads.AHEAD)
+    for _ in range(10):
+        pace.follow(threads._Done([(0, 0)], seconds=0.0001, worked=0.0001))
+    assert pace.ahead == threads.AHEAD
+
+
+def test_items_that_wait_are_waited_for_side_by_side():
+    together = threading.Barrier(threads.THREADS)
+    few = 10 * threads.THREADS  # after so many that wait there is a thread for each
+
+    def wait(n):
+        return time.sleep(0.02) if n < few else together.wait(60)
+
+    list(threads.ordered_map(wait, range(few + threads.THREADS), ahead=1))
+    assert not together.broken
+
+
+def test_an_error_comes_at_its_items_turn():
+    def fail_at_three(n):
+        if n == 3:
+            raise RuntimeError("three")
+        return n
+
+    results = threads.ordered_map(fail_at_three, range(10))
+    assert [next(results)[0] for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="three"):
+        next(results)
+
+
+def test_an_error_amid_a_group_comes_after_the_results_before_it():
+    def fail_at_hundred(n):
+        if n == 100:
+            raise RuntimeError("hundred")
+        return n
+
+    results = threads.ordered_map(fail_at_hundred, range(1000))
+    assert [next(results)[0] for _ in range(100)] == list(range(100))
+    with pytest.raises(RuntimeError, match="hundred"):
+        next(results)
+
+
+def test_stopping_early_drops_what_has_not_begun():
+    begun = []
+    gate = threading.Event()
+
+    def wait(n):
+        begun.append(n)
+        if n:
+            gate.wait(5)
+        return n
+
+    results = threads.ordered_map(wait, range(1000))
+    next(results)
+    results.close()
+    gate.set()
+    assert len(begun) <= threads.THREADS + 1
+
+
+def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
+    ids = [f"2007_{number:06}" for number in range(2, 5000)]
+    for name in ("JPEGImages/2007_000001.jpg", "SegmentationClass/2007_000001.png"):
+        for image_id in ids:
+            (root / name.replace("2007_000001", image_id)).hardlink_to(root / name)
+    (root / "ImageSets/Segmentation/train.txt").write_text("\n".join(ids))
+    build = subprocess.Popen(
+        [
+            *COMMAND,
+            *("--data_dir", tmp_path / "data", "--manual_dir", root),
+            *("--config", json.dumps({"name": "own"})),
+        ],
+        cwd=REPOSITORY,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    with build:
+        told = b""
+        while b"Generating train examples" not in told:
+            told += (more := build.stderr.read1())
+            assert more, told.decode()
+        build.send_signal(signal.SIGINT)
+        _, rest = build.communicate(timeout=300)
+    assert build.returncode != 0
+    assert b"KeyboardInterrupt" in rest
+    assert not any((tmp_path / "data" / "voc_seg_tfrecord" / "own").iterdir())
+
+
+def test_calls_that_write_have_ended_when_an_error_comes_out():
+    begun, ended, failed = [], [], threading.Event()
+    all_write = threading.Barrier(threads.THREADS)
+
+    def write(item):
+        begun.append(item)
+        all_write.wait(60)
+        if item == 0:
+            failed.set()
+            raise ValueError("the first")
+        failed.wait(60)
+        time.sleep(0.2)  # is still at work when the error comes out, if nothing waits for it
+        ended.append(item)
+
+    with pytest.raises(ValueError, match="the first"):
+        list(threads.ordered_map(write, range(threads.THREADS), writes=True))
+    assert sorted(ended) == sorted(begun)[1:] == list(range(1, threads.THREADS))

@@ -1,0 +1,85 @@
+import io
+import shutil
+import struct
+import zlib
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import doctoring
+from support.building import build
+from support.png_writer import chunk
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import Builder, VocSegConfig
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import check_features, class_names, open_built
+from voc_seg_tfrecord.formats.file import File
+
+
+@pytest.fixture
+def copy(sample, tmp_path):
+    return open_built(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
+
+
+def ids(builder, split="train"):
+    return list(records.scan(builder, split, lambda record: record.id))
+
+
+def test_records_come_in_their_order_in_any_file_format(sample, tmp_path):
+    other = build(tmp_path, "sample", file_format="array_record")
+    assert ids(sample) == ids(other) == ["2007_000001", "2008_000002", "2009_000003"]
+
+
+def test_a_shard_that_is_missing_is_named(copy):
+    (path,) = copy.info.splits["train"].filepaths
+    path.unlink()
+    with pytest.raises(RecordError, match=r"00000-of-00001: no such file\n.*a complete shard of 3"):
+        ids(copy)
+
+
+def test_a_shard_that_is_cut_off_is_named(copy):
+    (path,) = copy.info.splits["train"].filepaths
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(RecordError, match=r"train\.tfrecord-00000-of-00001: .*truncated"):
+        ids(copy)
+
+
+def test_a_record_without_a_name_is_none_of_this_package(copy):
+    def change(examples):
+        del examples[0].features.feature["image/filename"]
+        return examples
+
+    doctoring.rewrite(copy, "train", change)
+    with pytest.raises(RecordError, match="no `image/filename`"):
+        ids(copy)
+
+
+def test_a_dataset_of_other_features_is_refused(tmp_path):
+    with tfds.testing.tmp_dir(tmp_path) as folder:
+        builder = tfds.testing.DummyDataset(data_dir=folder)
+        builder.download_and_prepare()
+        with pytest.raises(ConfigError, match="no feature image, segmentation_mask"):
+            check_features(builder)
+
+
+def test_a_stored_mask_with_bytes_behind_its_pixels_is_refused_although_pillow_reads_it():
+    header = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0))
+    packed = zlib.compress(b"\0\1\2\0\3\4") + b"junk"
+    data = header + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+    assert np.asarray(Image.open(io.BytesIO(data))).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(RecordError, match="behind their end") as caught:
+        records.pixels(File(data, "a mask"))
+    assert caught.value.kind == "damaged file"
+
+
+def test_a_stored_mask_that_is_no_png_is_refused():
+    with pytest.raises(RecordError, match="not a PNG"):
+        records.pixels(File(b"junk", "a mask"))
+
+
+def test_class_names_are_in_mask_order(tmp_path):
+    names = ["background", "crack", "a third"]
+    config = VocSegConfig(name="own", class_names=names)
+    assert class_names(Builder(data_dir=tmp_path, config=config)) == tuple(names)

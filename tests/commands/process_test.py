@@ -1,0 +1,77 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from support.paths import REPOSITORY
+
+SAID = "\nstopped by Ctrl-C; nothing unfinished is left\n"
+
+# Python imports it when it starts, before all else.
+CUSTOMIZE = """
+import atexit, os, signal, sys
+
+def disturb():
+    signal.raise_signal(signal.SIGINT)
+
+class Finder:
+    def find_spec(name, *_):
+        if name == os.environ["WHEN"]:
+            disturb()
+
+sys.meta_path.insert(0, Finder)
+if os.environ["WHEN"] == "end":
+    atexit.register(disturb)
+"""
+
+# As pip writes it.
+SCRIPT = "import sys\nfrom voc_seg_tfrecord.commands.cli import main\nsys.exit(main())\n"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts Python with Ctrl-C while it imports a module, or at its end."""
+
+    def starting(when, *words):
+        (tmp_path / "sitecustomize.py").write_text(CUSTOMIZE)
+        (tmp_path / "voc-seg-tfrecord").write_text(SCRIPT)
+        path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
+        return subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path, "WHEN": when},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return starting
+
+
+@pytest.mark.parametrize("words", [["-m", "voc_seg_tfrecord"], ["voc-seg-tfrecord"]])
+@pytest.mark.parametrize(
+    "when",
+    [
+        "voc_seg_tfrecord.base.errors",
+        "numpy",
+        "tensorflow_datasets",
+        "voc_seg_tfrecord.commands.list_",
+    ],
+)
+def test_ctrl_c_while_the_command_line_starts_is_one_line_and_status_130(start, words, when):
+    stopped = start(when, *words, "list")
+    assert (stopped.returncode, stopped.stderr, stopped.stdout) == (130, SAID, "")
+
+
+def test_ctrl_c_while_the_command_line_ends_is_one_line_and_status_130(start):
+    stopped = start("end", "-m", "voc_seg_tfrecord", "--version")
+    assert (stopped.returncode, stopped.stderr) == (130, SAID)
+
+
+@pytest.mark.parametrize("words", [["-c", "import voc_seg_tfrecord"], ["-m", "mine"]])
+def test_in_any_other_process_ctrl_c_stays_as_it_is(start, tmp_path, words):
+    (tmp_path / "mine.py").write_text("import voc_seg_tfrecord")
+    stopped = start("tensorflow_datasets", *words)
+    assert "Traceback" in stopped.stderr
+    assert stopped.returncode == -signal.SIGINT

@@ -1,0 +1,164 @@
+import numpy as np
+from PIL import Image
+import pytest
+from support import handwritten
+from support.building import build, examples
+from support.paths import DUMMY_DATA
+import tensorflow as tf
+
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, VocSegError, voc_palette
+from voc_seg_tfrecord.build_from import memory
+from voc_seg_tfrecord.build_from.run import build_source
+from voc_seg_tfrecord.build_from.tfrecords import import_records
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.examples.make import Source
+from voc_seg_tfrecord.exports.export import export
+from voc_seg_tfrecord.masks.rule import index_rule
+
+ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+RAW = ("image_raw", "label_raw", "name"), ("height", "width")
+DEEPLAB = (
+    ("image/encoded", "image/filename", "image/format", "image/segmentation/class/encoded"),
+    ("image/height", "image/width", "image/channels"),
+)
+
+
+def parse(record, texts, numbers):
+    """Parses scalar features as hand-written readers do; fails if one is not there."""
+    kinds = dict.fromkeys(texts, tf.string) | dict.fromkeys(numbers, tf.int64)
+    keys = {name: tf.io.FixedLenFeature([], kind) for name, kind in kinds.items()}
+    return tf.io.parse_single_example(record, keys)
+
+
+def test_a_tree_goes_round_with_bytes_and_pixels_equal(sample, tmp_path):
+    exported = export(sample, tmp_path / "tree", layout="voc")
+    assert exported.counts == {"train": 3, "validation": 2, "test": 1}
+    for path in (ROOT / "JPEGImages").iterdir():
+        assert (tmp_path / "tree" / "JPEGImages" / path.name).read_bytes() == path.read_bytes()
+    for folder in ("SegmentationClass", "SegmentationObject"):
+        for path in (ROOT / folder).iterdir():
+            again = Image.open(tmp_path / "tree" / folder / path.name)
+            assert again.mode == "P"
+            assert again.getpalette() == voc_palette().ravel().tolist()
+            assert (np.asarray(again) == np.asarray(Image.open(path))).all()
+    for path in (ROOT / "ImageSets" / "Segmentation").iterdir():
+        lists = tmp_path / "tree" / "ImageSets" / "Segmentation"
+        assert (lists / path.name).read_text() == path.read_text()
+    again = builder_from_tree(tmp_path / "tree", name="again", data_dir=tmp_path / "data")
+    own = build(tmp_path / "own", VocSegConfig(name="again"), ROOT)
+    for split in ("train", "validation", "test"):
+        first, second = examples(own, split), examples(again, split)
+        assert first.keys() == second.keys()
+        for name in first:
+            assert (first[name]["image"] == second[name]["image"]).all()
+            assert (first[name]["segmentation_mask"] == second[name]["segmentation_mask"]).all()
+
+
+def test_raw_records_are_read_the_tutorials_way(sample, tmp_path):
+    export(sample, tmp_path / "raw", layout="raw", num_shards=2)
+    files = sorted(str(path) for path in (tmp_path / "raw").glob("train-*"))
+    assert [path.rpartition("train-")[2] for path in files] == [
+        "00000-of-00002.tfrecord",
+        "00001-of-00002.tfrecord",
+    ]
+    source = examples(sample, "train")
+    equal = []
+    for record in tf.data.TFRecordDataset(files):
+        parsed = parse(record, *RAW)
+        shape = (parsed["height"], parsed["width"])
+        image = tf.reshape(tf.io.decode_raw(parsed["image_raw"], tf.uint8), (*shape, 3))
+        mask = tf.reshape(tf.io.decode_raw(parsed["label_raw"], tf.uint8), shape)
+        original = source[parsed["name"].numpy().decode()]
+        equal.append(np.allclose(image, original["image"]))
+        equal.append(np.allclose(mask, original["segmentation_mask"][..., 0]))
+    assert equal == [True] * 6
+
+
+def test_deeplab_records_hold_the_images_own_bytes(sample, tmp_path):
+    export(sample, tmp_path / "deeplab", layout="deeplab")
+    records = tf.data.TFRecordDataset(str(tmp_path / "deeplab/validation-00000-of-00001.tfrecord"))
+    for record in records:
+        parsed = parse(record, *DEEPLAB)
+        name = parsed["image/filename"].numpy().decode()
+        assert parsed["image/encoded"].numpy() == (ROOT / "JPEGImages" / name).read_bytes()
+        mask = tf.io.decode_png(parsed["image/segmentation/class/encoded"], channels=1)
+        path = (ROOT / "SegmentationClass" / name).with_suffix(".png")
+        assert (mask[..., 0].numpy() == np.asarray(Image.open(path))).all()
+
+
+@pytest.mark.parametrize("layout", ["raw", "deeplab"])
+def test_an_export_imported_again_has_the_same_pixels(sample, tmp_path, layout):
+    export(sample, tmp_path / "out", layout=layout)
+    names = sample.info.features["segmentation_mask"].names
+    again = import_records(
+        [tmp_path / "out"], name="again", class_names=names, data_dir=tmp_path / "data"
+    )
+    for split in ("train", "validation", "test"):
+        first, second = examples(sample, split), examples(again, split)
+        assert first.keys() == second.keys()
+        for name in first:
+            for feature in ("image", "segmentation_mask", "labels"):
+                assert (first[name][feature] == second[name][feature]).all()
+
+
+def test_a_folder_that_holds_something_is_left_alone(sample, tmp_path):
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(VocSegError, match="a folder that is not empty"):
+        export(sample, tmp_path, layout="voc")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_the_command_exports(sample, tmp_path, capsys):
+    words = ["export", str(sample.data_dir), "--layout", "deeplab", "--out", str(tmp_path / "x")]
+    assert cli.main(words) == 0
+    assert "train: 3 examples" in capsys.readouterr().out
+    assert len(list((tmp_path / "x").glob("*.tfrecord"))) == 3
+
+
+def with_names(tmp_path, *filenames):
+    """Builds a dataset of our own features whose records have these names, unchecked."""
+    ((image, mask),) = handwritten.pairs(1)
+    config = VocSegConfig(name="odd", class_names=VOC_CLASSES)
+    items = [
+        memory.ArrayItem(f"{n}", filename, image + np.uint8(n), mask, None)
+        for n, filename in enumerate(filenames)
+    ]
+    source = Source({"train": items}, config.example_spec(index_rule(21)))
+    return build_source(source, config, data_dir=tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x.png", "{tmp}/x.png", "a\0b", "n" * 300, ".", "a/../../x"]
+)
+def test_an_export_writes_nothing_outside_its_folder(tmp_path, name):
+    built = with_names(tmp_path, name.format(tmp=tmp_path))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(VocSegError, match="split train, record 0: the name "):
+        export(built, tmp_path / "deep" / "er", layout="voc")
+    (tmp_path / "deep").rmdir()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "names", [("a.png", "a.jpg"), ("same.png", "same.png"), ("a.png", "a.png/b.png")]
+)
+def test_an_export_puts_no_file_in_place_of_another(tmp_path, names):
+    with pytest.raises(VocSegError, match=r"another record was written|directory|File exists"):
+        export(with_names(tmp_path, *names), tmp_path / "out", layout="voc")
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_wrong_call(sample, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    words = ["export", str(sample.data_dir), "--layout", "raw", "--out", str(tmp_path / "file/x")]
+    assert cli.main(words) == 2
+    assert f"error: --out, {tmp_path}/file: it cannot be written" in capsys.readouterr().err
+
+
+def test_an_image_without_an_ending_gets_one(tmp_path):
+    built = with_names(tmp_path, "x.tfrecord-000000", "x.tfrecord-000001")
+    export(built, tmp_path / "out", layout="voc")
+    names = ["x.tfrecord-000000.png", "x.tfrecord-000001.png"]
+    assert sorted(path.name for path in (tmp_path / "out/JPEGImages").iterdir()) == names
+    assert sorted(path.name for path in (tmp_path / "out/SegmentationClass").iterdir()) == names

@@ -1,0 +1,315 @@
+import io
+
+import datasets
+import numpy as np
+from PIL import Image
+import pyarrow.parquet as pq
+import pytest
+from support import doctoring, exports, handwritten, hugging_face, tiled
+from support.painting import assert_same
+from support.published import ODD_NAMES
+from support.small_tree import SIZES, write_small_tree
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord import VOC_CLASSES, VocSegError
+from voc_seg_tfrecord.build_from.memory import from_arrays
+from voc_seg_tfrecord.build_from.tfrecords import import_records
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.exports import parquet
+from voc_seg_tfrecord.exports.export import export
+
+
+def assert_equal(builder, folder):
+    """Asserts that `datasets` loads what TFDS loads: each feature, in the same order."""
+    loaded = hugging_face.load(folder)
+    assert set(loaded) == set(builder.info.splits)
+    for split in loaded:
+        ours = list(hugging_face.as_tfds_decodes(builder, split))
+        assert len(ours) == len(loaded[split]) > 0
+        for one, row in zip(ours, loaded[split], strict=True):
+            assert_same(one, hugging_face.as_tfds(row, loaded[split].features))
+
+
+def exported(builder, folder, **more):
+    """Exports a dataset; returns the folder."""
+    export(builder, folder, layout="parquet", **more)
+    return folder
+
+
+def test_every_feature_of_the_sample_is_what_tfds_loads(sample, tmp_path):
+    folder = exported(sample, tmp_path / "out")
+    assert_equal(sample, folder)
+    assert sorted(path.name for path in (folder / "data").iterdir()) == [
+        "test-00000-of-00001.parquet",
+        "train-00000-of-00001.parquet",
+        "validation-00000-of-00001.parquet",
+    ]
+
+
+def test_images_and_masks_are_the_stored_bytes(sample, tmp_path):
+    folder = exported(sample, tmp_path / "out")
+    loaded = hugging_face.load(folder)["train"]
+    raw = loaded.cast_column("image", datasets.Image(decode=False))
+    raw = raw.cast_column("segmentation_mask", datasets.Image(decode=False))
+    skip = tfds.decode.SkipDecoding()
+    decoders = dict.fromkeys(("image", "segmentation_mask"), skip)
+    stored = sample.as_dataset(split="train", decoders=decoders).as_numpy_iterator()
+    for row, one in zip(raw, stored, strict=True):
+        assert row["image"]["bytes"] == one["image"]
+        assert row["image"]["path"] == one["image/filename"].decode()
+        assert row["segmentation_mask"]["bytes"] == one["segmentation_mask"]
+        assert row["segmentation_mask"]["path"] == row["image"]["path"].replace(".jpg", ".png")
+
+
+def test_the_names_of_classes_are_in_the_files_for_readers_of_parquet_alone(sample, tmp_path):
+    folder = exported(sample, tmp_path / "out")
+    files = {"train": str(folder / "data" / "train-*.parquet")}
+    features = hugging_face.load_files(files, tmp_path)["train"].features
+    names = sample.info.features["labels"].feature.names
+    assert features["labels"].feature.names == names
+    assert features["objects"].feature["label"].names == names
+    assert features["objects"].feature["pose"].names[0] == "frontal"
+    assert isinstance(features["image"], datasets.Image)
+    assert isinstance(features["segmentation_mask"], datasets.Image)
+
+
+def test_each_of_254_classes_keeps_its_number_whatever_its_name_is(tmp_path):
+    names = [*ODD_NAMES, *(f"class {number}" for number in range(254 - len(ODD_NAMES)))]
+    masks = [np.full((4, 4), number, np.uint8) for number in range(254)]
+    images = [np.full((4, 4, 3), number, np.uint8) for number in range(254)]
+    built = from_arrays(images, masks, name="x", class_names=names, data_dir=tmp_path / "data")
+    loaded = hugging_face.load(exported(built, tmp_path / "out"))["train"]
+    names = [name.strip() for name in names]  # TFDS reads them so
+    assert loaded.features["labels"].feature.names == names
+    of_tfds = built.info.features["labels"].feature
+    for row, number in zip(loaded, (e["image"][0, 0, 0] for e in numpy_of(built)), strict=True):
+        (label,) = row["labels"]
+        assert label == number == np.asarray(row["segmentation_mask"])[0, 0]
+        assert loaded.features["labels"].feature.int2str(label) == of_tfds.int2str(label)
+        assert names[label] == of_tfds.int2str(label)
+
+
+def numpy_of(builder, split="train"):
+    return builder.as_dataset(split=split).as_numpy_iterator()
+
+
+def test_images_with_one_label_each_go_too(tmp_path):
+    images = [np.full((5, 6, 3), 9 * n, np.uint8) for n in range(4)]
+    built = from_arrays(
+        images, labels=[2, 0, 1, 2], name="x", class_names=["a", "b", "no"], data_dir=tmp_path
+    )
+    folder = exported(built, tmp_path / "out")
+    assert_equal(built, folder)
+    assert hugging_face.load(folder)["train"].features["label"].names == ["a", "b", "no"]
+
+
+def test_tiles_and_instance_masks_go_too(tmp_path):
+    root = tiled.write_tree(tmp_path / "tree")
+    options = tiled.tree_options(tile=16, instance_mask=True, splits={"train": 0.5, "test": 0.5})
+    built = builder_from_tree(root, name="x", data_dir=tmp_path / "data", **options)
+    assert "tile/image_id" in built.info.features
+    assert_equal(built, exported(built, tmp_path / "out", num_shards=3))
+
+
+def test_an_image_without_objects_has_an_empty_list(tmp_path):
+    root = write_small_tree(tmp_path / "tree", 3)
+    names = {"000": "aeroplane", "002": "tvmonitor"}
+    for number, (height, width) in zip(("000", "001", "002"), SIZES[:3], strict=True):
+        box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox>"
+        objects = f"<object><name>{names[number]}</name>{box}</object>" if number in names else ""
+        said = f"<size><width>{width}</width><height>{height}</height></size>"
+        text = f"<annotation>{said}{objects}</annotation>"
+        exports.put(root, f"Annotations/{number}.xml", text)
+    built = builder_from_tree(
+        root, name="x", data_dir=tmp_path / "data", class_names=VOC_CLASSES, objects=True
+    )
+    folder = exported(built, tmp_path / "out")
+    assert_equal(built, folder)
+    lengths = sorted(len(row["objects"]) for row in hugging_face.load(folder)["train"])
+    assert lengths == [0, 1, 1]
+
+
+def jpeg(orientation, *, xmp=False):
+    """Returns a JPEG, half black and half white, that says how to rotate it."""
+    pixels = np.zeros((16, 24, 3), np.uint8)
+    pixels[:8] = 255
+    exif, texts = Image.Exif(), b""
+    if xmp:
+        texts = f'<x:xmpmeta><r tiff:Orientation="{orientation}"/></x:xmpmeta>'.encode()
+    else:
+        exif[0x0112] = orientation
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", exif=exif, xmp=texts, quality=95)
+    return buffer.getvalue()
+
+
+def png(orientation):
+    """Returns the same as a PNG."""
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    buffer = io.BytesIO()
+    Image.open(io.BytesIO(jpeg(1))).save(buffer, "PNG", exif=exif)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "image",
+    [jpeg(6), jpeg(8), jpeg(3), jpeg(2), jpeg(6, xmp=True), png(6)],
+    ids=["6", "8", "3", "2", "xmp", "png"],
+)
+def test_an_image_that_readers_would_rotate_stays_as_its_mask_was_drawn(tmp_path, image):
+    root = tmp_path / "tree"
+    exports.put(root, "JPEGImages/a.jpg", image)
+    mask = np.zeros((16, 24), np.uint8)
+    mask[:8] = 1
+    exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
+    built = builder_from_tree(
+        root,
+        name="x",
+        data_dir=tmp_path / "data",
+        class_names=["black", "white"],
+        exif="ignore",
+        splits={"train": 1.0},
+    )
+    done = export(built, tmp_path / "out", layout="parquet")
+    assert_equal(built, tmp_path / "out")
+    (row,) = hugging_face.load(tmp_path / "out")["train"]
+    assert (np.asarray(row["image"])[..., 0] // 128 == np.asarray(row["segmentation_mask"])).all()
+    (note,) = done.notes
+    assert note.startswith("train: 1 image was written without EXIF")
+
+
+def test_images_that_are_upright_keep_their_metadata(tmp_path):
+    image = jpeg(1)
+    exports.put(tmp_path / "tree", "JPEGImages/a.jpg", image)
+    mask = exports.write_png(np.zeros((16, 24), np.uint8), color=0)
+    exports.put(tmp_path / "tree", "SegmentationClass/a.png", mask)
+    built = builder_from_tree(
+        tmp_path / "tree",
+        name="x",
+        data_dir=tmp_path / "data",
+        class_names=["black", "white"],
+        splits={"train": 1.0},
+    )
+    assert export(built, tmp_path / "out", layout="parquet").notes == ()
+    table = pq.read_table(tmp_path / "out" / "data")
+    assert table["image"][0]["bytes"].as_py() == image
+
+
+def test_a_grey_jpeg_has_three_channels_as_in_tfds(tmp_path):
+    root = tmp_path / "tree"
+    buffer = io.BytesIO()
+    Image.fromarray(np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)).save(buffer, "JPEG")
+    exports.put(root, "JPEGImages/a.jpg", buffer.getvalue())
+    exports.put(root, "SegmentationClass/a.png", exports.write_png(exports.truth("a"), color=0))
+    built = builder_from_tree(
+        root,
+        name="x",
+        data_dir=tmp_path / "data",
+        class_names=list("abc"),
+        splits={"train": 1.0},
+    )
+    folder = exported(built, tmp_path / "out")
+    assert_equal(built, folder)
+    assert hugging_face.load(folder)["train"][0]["image"].mode == "RGB"
+
+
+@pytest.fixture
+def seven(tmp_path):
+    """A dataset of seven examples."""
+    root = write_small_tree(tmp_path / "tree", 7)
+    return builder_from_tree(root, name="x", data_dir=tmp_path / "data", class_names=VOC_CLASSES)
+
+
+def test_files_hold_consecutive_examples_in_their_order(seven, tmp_path):
+    folder = exported(seven, tmp_path / "out", num_shards=3)
+    assert_equal(seven, folder)
+    rows = [pq.ParquetFile(path).metadata.num_rows for path in sorted((folder / "data").iterdir())]
+    assert rows == [2, 2, 3]
+
+
+def test_there_are_no_more_files_than_examples_because_datasets_fails_on_empty_ones(
+    seven, tmp_path
+):
+    folder = exported(seven, tmp_path / "out", num_shards=9)
+    assert_equal(seven, folder)
+    assert len(list((folder / "data").iterdir())) == 7
+
+
+@pytest.mark.parametrize(("limit", "groups"), [("GROUP_ROWS", [3, 3, 1]), ("GROUP_BYTES", [1] * 7)])
+def test_row_groups_are_limited_in_rows_and_bytes(seven, tmp_path, monkeypatch, limit, groups):
+    monkeypatch.setattr(parquet, limit, 3)
+    folder = exported(seven, tmp_path / "out")
+    (path,) = (folder / "data").iterdir()
+    found = pq.ParquetFile(path).metadata
+    assert [found.row_group(n).num_rows for n in range(found.num_row_groups)] == groups
+    assert_equal(seven, folder)
+
+
+def test_files_have_about_500_megabytes():
+    assert parquet.shards_for(1, 10) == 1
+    assert parquet.shards_for(1_200_000_000, 10) == 3
+    assert parquet.shards_for(1_200_000_000, 2) == 2
+    assert parquet.shards_for(0, 0) == 1
+
+
+def test_two_exports_have_the_same_bytes(sample, tmp_path):
+    first, second = (exported(sample, tmp_path / name) for name in "ab")
+    for path in (first / "data").iterdir():
+        assert path.read_bytes() == (second / "data" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("split", ["my-split", "all", "a b", "..", "a/b"])
+def test_a_split_whose_name_datasets_refuses_is_refused_before_anything_is_written(split):
+    with pytest.raises(VocSegError, match="a name that Hugging Face's datasets does not take"):
+        parquet.check_split(split, "x")
+
+
+@pytest.mark.parametrize("split", ["extra", "fold_1", "test2"])
+def test_other_names_of_splits_are_found(tmp_path, split):
+    root = write_small_tree(tmp_path / "tree", 2)
+    lists = root / "ImageSets" / "Segmentation"
+    (lists / "train.txt").rename(lists / f"{split}.txt")
+    built = builder_from_tree(
+        root, name="y", data_dir=tmp_path / "data", class_names=VOC_CLASSES, splits={split: split}
+    )
+    assert_equal(built, exported(built, tmp_path / "out"))
+
+
+def test_a_mask_that_some_decoder_would_change_is_refused(seven, tmp_path):
+    doctoring.rewrite(seven, "train", palette_mask)
+    with pytest.raises(VocSegError, match="8-bit palette PNG"):
+        export(seven, tmp_path / "out", layout="parquet")
+    assert not (tmp_path / "out").exists()
+
+
+def palette_mask(examples):
+    """Gives the first record a palette PNG for a mask."""
+    stored = doctoring.values(examples[0], "segmentation_mask")
+    mask = Image.open(io.BytesIO(stored[0])).convert("P")
+    stored[0] = doctoring.encoded(mask, "PNG")
+    return examples
+
+
+def test_a_dataset_that_lost_records_is_not_exported_as_if_it_were_complete(seven, tmp_path):
+    doctoring.rewrite(seven, "train", lambda examples: examples[:-1])
+    with pytest.raises(VocSegError, match="6 records"):
+        export(seven, tmp_path / "out", layout="parquet")
+    assert not (tmp_path / "out").exists()
+
+
+def test_images_alone_go_too(tmp_path):
+
+    digits = [np.full((8, 8, 3), 20 * n, np.uint8) for n in range(3)]
+    records = [
+        {"data": d.tobytes(), "shape": [8, 8, 3], "name": b"%d" % n} for n, d in enumerate(digits)
+    ]
+    path = handwritten.write(tmp_path / "train.tfrecord", records)
+    built = import_records([path], name="x", data_dir=tmp_path / "data")
+    assert_equal(built, exported(built, tmp_path / "out"))
+
+
+def test_real_images_decode_alike_in_both_libraries(real_data, tmp_path):
+    root = real_data / "voc2012"
+    built = builder_from_tree(root, name="x", data_dir=tmp_path / "data", class_names=VOC_CLASSES)
+    assert_equal(built, exported(built, tmp_path / "out"))

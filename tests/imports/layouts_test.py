@@ -1,0 +1,152 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from support import handwritten
+import tensorflow as tf
+
+from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.imports import layouts
+from voc_seg_tfrecord.imports.layouts import RecordLayout
+
+RAW = layouts.KNOWN["raw with label_raw"]
+PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+
+
+@pytest.mark.parametrize("name", layouts.KNOWN)
+def test_every_known_layout_is_detected_by_its_own_features(name):
+    record = {key: [1] for key in layouts.KNOWN[name].keys.values()}
+    assert layouts.detect(record) == (name, layouts.KNOWN[name])
+
+
+def test_a_file_name_is_found_beside_a_layout_that_has_none():
+    keys = ("image_raw", "label_raw", "height", "width", "name", "other")
+    _, layout = layouts.detect({key: [b"x"] for key in keys})
+    assert layout == dataclasses.replace(RAW, filename="name")
+
+
+def test_other_features_are_no_known_layout():
+    assert layouts.detect({"image_raw": [b"x"], "height": [3]}) is None
+
+
+def test_a_label_of_bytes_is_a_mask():
+    assert layouts.detect({"image": [b"x"], "label": [b"x"]})[1] == RecordLayout("image", "label")
+    assert layouts.detect({"image": [b"x"], "label": [7]})[1].label == "label"
+
+
+def test_with_a_size_for_all_images_no_feature_needs_to_hold_one():
+    record = {"image_raw": [b"x"], "label_raw": [b"x"]}
+    assert layouts.detect(record) is None
+    assert layouts.detect(record, (32, 32, 3))[1] == RecordLayout(
+        "image_raw", "label_raw", size=(32, 32, 3)
+    )
+
+
+def test_height_and_width_beside_an_image_are_its_size():
+    record = {"image": [b"x"], "label": [1], "height": [2], "width": [3], "depth": [3]}
+    layout = layouts.detect(record)[1]
+    assert (layout.height, layout.width, layout.label) == ("height", "width", "label")
+
+
+@pytest.mark.parametrize("other", ["annotation", "seg", "image/object/bbox/xmin"])
+def test_an_image_beside_an_unknown_feature_is_not_taken_for_an_image_alone(other):
+    alone = {"data": [b"x"], "shape": [2, 2, 3], "name": [b"a.jpg"]}
+    assert layouts.detect(alone)[0] == "shape without a label"
+    assert layouts.detect(alone | {other: [b"x"]}) is None
+
+
+def raw(data, height=2, width=4, **more):
+    return {"image_raw": [data], "height": [height], "width": [width], **more}
+
+
+def test_raw_pixels_have_the_records_height_and_width():
+    found = layouts.read_pixels_or_file(raw(PIXELS.tobytes()), RAW, "image_raw", "")
+    assert (found == PIXELS).all()
+
+
+def test_one_byte_per_pixel_is_a_grey_image():
+    found = layouts.read_pixels_or_file(raw(PIXELS[..., 0].tobytes()), RAW, "image_raw", "")
+    assert (found == PIXELS[..., 0]).all()
+
+
+def test_an_encoded_file_stays_as_it_is():
+    data = handwritten.encode(PIXELS, "PNG")
+    assert layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "") == data
+
+
+@pytest.mark.parametrize("kind", [tf.uint8, tf.int32, tf.int64])
+def test_a_serialised_tensor_becomes_uint8(kind):
+    data = tf.io.serialize_tensor(tf.cast(PIXELS, kind)).numpy()
+    found = layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "")
+    assert found.dtype == np.uint8
+    assert (found == PIXELS).all()
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (raw(b"abc"), "3 bytes in feature 'image_raw'"),
+        (raw(b"abc", height=0), r"a size of \(0, 4\) in height, width"),
+        (raw(PIXELS.tobytes(), height=-2, width=-4), r"a size of \(-2, -4\)"),
+        (raw(b"abc", height=1 << 40, width=1 << 40), "3 bytes in feature 'image_raw'"),
+        (raw(7), "feature 'image_raw': 7"),
+        (raw(PIXELS.tobytes(), height=b"2"), "feature 'height': b'2'"),
+        ({"height": [2], "width": [4]}, "no feature 'image_raw'"),
+        ({"image_raw": [b"a", b"b"]}, "2 values in feature 'image_raw'"),
+    ],
+)
+def test_what_cannot_be_an_image_is_refused_with_what_was_found(record, words):
+    with pytest.raises(RecordError, match=words) as caught:
+        layouts.read_pixels_or_file(record, RAW, "image_raw", "a.tfrecord, record 0")
+    assert str(caught.value).startswith("a.tfrecord, record 0: ")
+
+
+def test_text_is_decoded_and_empty_without_a_feature():
+    assert layouts.read_text({"name": ["ä.jpg".encode()]}, "name", "") == "ä.jpg"
+    assert layouts.read_text({}, RecordLayout("image").filename, "") == ""
+    with pytest.raises(RecordError, match="feature 'name' that is not UTF-8"):
+        layouts.read_text({"name": [b"\xff"]}, "name", "")
+
+
+@pytest.mark.parametrize(
+    "shape", [[3], [], [b"a", b"b"], [2, 4, 3, 1], [0, 0, 3], [-1, -1, 3], [2.0, 4.0]]
+)
+def test_a_shape_that_is_none_is_refused(shape):
+    layout = layouts.KNOWN["shape with a label"]
+    with pytest.raises(RecordError, match=r"a size of .* in shape"):
+        layouts.read_pixels_or_file(
+            {"data": [PIXELS.tobytes()], "shape": shape}, layout, "data", ""
+        )
+
+
+@pytest.mark.parametrize("channels", [2, 5])
+def test_a_tensor_of_other_channels_is_refused(channels):
+    data = tf.io.serialize_tensor(np.zeros((2, 4, channels), np.uint8)).numpy()
+    with pytest.raises(RecordError, match=f"a tensor of 2 x 4 x {channels}"):
+        layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "")
+
+
+def test_a_mask_of_three_channels_is_refused():
+    record = {"label_raw": [PIXELS.tobytes()], "height": [2], "width": [4]}
+    with pytest.raises(RecordError, match=r"(?s)24 bytes in feature 'label_raw'.*2 x 4 x 1 bytes"):
+        layouts.read_pixels_or_file(record, RAW, "label_raw", "")
+
+
+def test_an_empty_tensor_and_one_that_claims_more_than_it_holds_are_no_images():
+    empty = tf.io.serialize_tensor(np.zeros((0, 4, 3), np.uint8)).numpy()
+    # dtype uint8, a shape of 2^40 x 2^40, and no values
+    claim = b"\x08\x04\x12\x12" + b"\x12\x07\x08\x80\x80\x80\x80\x80\x20" * 2
+    for data in (empty, claim):
+        with pytest.raises(RecordError, match=f"{len(data)} bytes in feature 'image_raw'"):
+            layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "")
+
+
+def test_pixels_that_no_feature_gives_a_size_have_that_of_the_layout():
+    for size in ((2, 4, 3), (2, 4)):
+        layout = RecordLayout("image", size=size)
+        found = layouts.read_pixels_or_file({"image": [PIXELS.tobytes()]}, layout, "image", "")
+        assert (found == PIXELS).all()
+    with pytest.raises(RecordError, match=r"(?s)24 bytes .*such as --shape 32x32x3"):
+        layouts.read_pixels_or_file(
+            {"image": [PIXELS.tobytes()]}, RecordLayout("image"), "image", ""
+        )

@@ -1,0 +1,96 @@
+import pytest
+from support import exports
+from support.own_tree import config, write_own_tree
+
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError
+from voc_seg_tfrecord.own_data import splits as own_data_splits
+from voc_seg_tfrecord.own_data.splits import split_ids
+
+LISTS = "ImageSets/Segmentation"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return write_own_tree(tmp_path)
+
+
+def test_a_tree_without_lists_is_all_train_and_says_so(tree):
+    splits, sources, notes = split_ids(tree(), config())
+    assert splits == {"train": ["a", "b", "c"]}
+    assert sources == {"train": "all images"}
+    assert notes == ["There are no lists, so all images are in train."]
+
+
+def test_an_empty_list_and_a_union_make_no_split_and_are_noted(tree):
+    for name, ids in (("train", "a"), ("val", "b"), ("trainval", "a\nb"), ("test", "")):
+        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    splits, _, notes = split_ids(tree(), config())
+    assert splits == {"train": ["a"], "validation": ["b"]}
+    assert [note.partition(" ")[0] for note in notes] == ["test.txt", "trainval.txt"]
+
+
+def test_a_list_that_the_config_names_must_exist(tree):
+    with pytest.raises(ConfigError, match=r"train=mine, but there is no such list"):
+        split_ids(tree(), config(splits={"train": "mine"}))
+
+
+def test_a_split_that_no_image_falls_into_is_refused(tree):
+    with pytest.raises(ListError, match="split 'rest'"):
+        split_ids(tree(), config(splits={"train": 0.999, "rest": 0.001}))
+
+
+def test_an_id_in_two_splits_is_refused_unless_allowed(tree):
+    for name in ("train", "val"):
+        exports.put(tree().root, f"{LISTS}/{name}.txt", "a")
+    with pytest.raises(
+        ListError, match=r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
+    ):
+        split_ids(tree(), config())
+    assert split_ids(tree(), config(overlap=True))[0] == {"train": ["a"], "validation": ["a"]}
+
+
+def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
+    for name, ids in (("train", "a"), ("val", "b"), ("every", "a\nb\nc"), ("test", "c")):
+        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    with pytest.raises(ListError) as caught:
+        split_ids(tree(), config())
+    text = str(caught.value)
+    assert "every.txt and train.txt have 1 of 3 and 1 ids in both, such as a" in text
+    assert "every.txt and val.txt have 1 of 3 and 1 ids" in text
+    assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
+    advised = {"test": "test", "train": "train", "validation": "val"}
+    assert split_ids(tree(), config(splits=advised))[0] == {
+        "test": ["c"],
+        "train": ["a"],
+        "validation": ["b"],
+    }
+
+
+@pytest.mark.parametrize(("train", "val"), [("a\nb", "b\nc"), ("a\nb", "b"), ("a", "a")])
+def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
+    for name, ids in (("train", train), ("val", val)):
+        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    with pytest.raises(ListError, match="remove these ids from one of the lists, or allow"):
+        split_ids(tree(), config())
+
+
+@pytest.mark.parametrize(
+    ("names", "splits"),
+    [
+        (["train", "trainval", "val"], {"train": "train", "validation": "val"}),
+        (["trainval"], {"trainval": "trainval"}),
+        (["default"], {"default": "default"}),
+        (
+            ["Train", "Trainval", "VAL", "night"],
+            {"train": "Train", "validation": "VAL", "night": "night"},
+        ),
+    ],
+)
+def test_lists_that_hold_train_too_make_no_split(names, splits):
+    assert own_data_splits.standard_lists(names, "tree") == splits
+
+
+@pytest.mark.parametrize("names", [["val", "valid"], ["Train", "train"]])
+def test_two_lists_never_become_one_split(names):
+    with pytest.raises(LayoutError, match="which would both be the split"):
+        own_data_splits.standard_lists(names, "tree")

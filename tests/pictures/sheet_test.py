@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+
+from voc_seg_tfrecord import VOC_CLASSES, voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.pictures.cell import PANEL, Look
+from voc_seg_tfrecord.pictures.lettering import CHIP
+from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.pictures.pick import Example
+from voc_seg_tfrecord.pictures.sheet import MAX_EXAMPLES, Group, sheet
+
+VOC = Look(VOC_CLASSES, class_colors(0), 0)
+
+
+def example(mask, name="a", shade=100):
+    return Example(name, np.full((*mask.shape, 3), shade, np.uint8), mask)
+
+
+def drawn(*masks, look=VOC, **options):
+    examples = [example(mask, str(n)) for n, mask in enumerate(masks)]
+    return np.asarray(sheet("title", [Group(examples)], look, **options))
+
+
+def count(pixels, color):
+    return int((pixels == np.asarray(color, np.uint8)).all(-1).sum())
+
+
+def stripes(*values):
+    return np.repeat(np.array(values, np.uint8)[None], 30, 0).repeat(30 // len(values), 1)
+
+
+def test_masks_and_legend_have_the_exact_colours_of_the_classes():
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        palette = rng.integers(0, 255, (256, 3), dtype=np.uint8)
+        look = Look(tuple(f"class {i}" for i in range(21)), palette, 0)
+        pixels = drawn(stripes(3, 11, 20), look=look)
+        panel = PANEL * PANEL // 3
+        for value in (3, 11, 20):
+            # Two fields: one in the legend, one below the example. And the name's box.
+            assert panel + 2 * CHIP**2 <= count(pixels, palette[value]) < 1.2 * panel
+        assert count(pixels, palette[4]) == 0
+
+
+def test_a_field_of_the_legend_stands_for_the_class_whose_number_follows():
+    one = drawn(stripes(1), look=VOC)
+    two = drawn(stripes(1, 2), look=VOC)
+    field = (slice(50, 75), slice(20, 120))  # the first entry: 1 aeroplane
+    assert (one[field] == two[field]).all()
+    assert count(one[field], voc_palette()[1]) == CHIP**2
+    other = drawn(stripes(2), look=VOC)
+    assert count(other[field], voc_palette()[2]) == CHIP**2
+    assert count(other, voc_palette()[1]) == 0
+
+
+def test_background_at_another_index_is_black_in_vocs_palette():
+    look = Look(("apple", "background"), class_colors(1), 1)
+    pixels = drawn(stripes(0, 1), look=look)
+    assert count(pixels, (0, 0, 0)) > PANEL * PANEL // 2
+    assert count(pixels, (128, 0, 0)) > PANEL * PANEL // 2
+    assert count(pixels, (100, 100, 100)) > 1.4 * PANEL * PANEL  # the image, and half the overlay
+
+
+def test_void_is_in_the_legend_only_where_there_is_void():
+    assert count(drawn(stripes(1)), voc_palette()[255]) == 0
+    assert count(drawn(stripes(1, 255)), voc_palette()[255]) > PANEL * PANEL // 4
+
+
+def test_the_rows_are_as_many_as_the_columns_demand():
+    masks = [stripes(1)] * 4
+    heights = {columns: drawn(*masks, columns=columns).shape[0] for columns in (1, 2, 3, 4)}
+    assert heights[1] > heights[2] == heights[3] > heights[4]
+
+
+def test_more_columns_than_examples_leave_no_empty_ones():
+    assert drawn(stripes(1), columns=5).shape == drawn(stripes(1), columns=1).shape
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2000), (2000, 3), (1, 5)])
+def test_an_odd_size_makes_a_sheet_of_the_usual_width(size):
+    pixels = drawn(np.ones(size, np.uint8))
+    assert pixels.shape[1] == drawn(stripes(1)).shape[1]
+    assert 90 < pixels.shape[0] < 500
+    assert count(pixels, voc_palette()[1]) > PANEL * 20  # a strip that is seen
+
+
+def test_classes_of_any_colour_are_seen_on_an_image_of_that_colour():
+    for shade in (0, 90, 128, 200, 255):
+        palette = class_colors(0).copy()
+        palette[1] = shade
+        mask = np.zeros((60, 60), np.uint8)
+        mask[20:40, 20:40] = 1
+        examples = [example(mask, shade=shade)]
+        pixels = np.asarray(sheet("t", [Group(examples)], Look(VOC_CLASSES, palette, 0)))
+        overlay = pixels[-PANEL - 40 : -40, -PANEL - 20 : -20]
+        far = abs(overlay.astype(int) - shade).max(-1) > 100
+        assert far.sum() > 4 * PANEL // 3  # the four sides
+
+
+def test_254_classes_and_names_in_any_script_are_drawn():
+    names = ("猫", "ёж", "קקטוס", "नमस्ते", "\u202eabc", "a" * 500, " ", "<b>&amp;")
+    names += tuple(f"class {i}" for i in range(len(names), 254))
+    mask = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    mask[mask == 254] = 255
+    mask = mask.repeat(8, 0).repeat(8, 1)
+    pixels = drawn(mask, look=Look(names, class_colors(None), None))
+    for value in (0, 100, 253):
+        assert count(pixels, class_colors(None)[value]) > 2 * CHIP**2
+
+
+def test_an_object_of_one_pixel_in_a_large_image_is_seen_and_named():
+    mask = np.zeros((1500, 2000), np.uint8)
+    mask[700, 901] = 1
+    without = drawn(np.zeros((1500, 2000), np.uint8))
+    pixels = drawn(mask)
+    found = count(pixels, voc_palette()[1]) - 2 * CHIP**2
+    assert found > 500  # the box with its name; without it there would be two pixels
+    assert count(without, voc_palette()[1]) == 0
+
+
+def test_colours_that_are_hard_to_tell_apart_are_said():
+    palette = class_colors(0).copy()
+    plain = drawn(stripes(1, 2), look=Look(VOC_CLASSES, palette, 0))
+    palette[2] = palette[1] + 5
+    noted = drawn(stripes(1, 2), look=Look(VOC_CLASSES, palette, 0))
+    assert (
+        noted.shape[0] > plain.shape[0] or (noted[50:75] != 255).sum() > (plain[50:75] != 255).sum()
+    )
+
+
+def test_images_without_masks_are_one_panel_wide_and_may_have_a_class():
+    image = np.full((30, 40, 3), 77, np.uint8)
+    look = Look(("cat", "dog"), class_colors(None), None)
+    only = np.asarray(sheet("t", [Group([Example("a", image)])], look))
+    labelled = np.asarray(sheet("t", [Group([Example("a", image, label=1)])], look))
+    assert only.shape[1] < 2 * PANEL
+    assert count(only, (77, 77, 77)) == PANEL * PANEL * 3 // 4
+    assert labelled.shape[0] > only.shape[0]
+
+
+def test_groups_stand_under_their_names_and_single_examples_share_a_row():
+    def of(sizes):
+        groups = [Group([example(stripes(v))] * n, v) for v, n in sizes.items()]
+        return np.asarray(sheet("t", groups, VOC, columns=2))
+
+    assert of({1: 1, 2: 1}).shape[0] < of({1: 2, 2: 1}).shape[0]
+    assert of({1: 1, 2: 1}).shape[1] == of({1: 2, 2: 1}).shape[1]
+
+
+@pytest.mark.parametrize("number", [0, MAX_EXAMPLES + 1])
+def test_no_examples_and_too_many_are_refused(number):
+    with pytest.raises(ConfigError, match="num: "):
+        sheet("t", [Group([example(stripes(1))] * number)], VOC)

@@ -1,0 +1,358 @@
+"""`read`, `training_batches` and `evaluation_batches` on a built dataset."""
+
+import numpy as np
+import pytest
+from support.building import build
+from support.painting import assert_same, assert_together, painted
+from support.runs import assert_goes_on, digest, digest_elsewhere
+from support.small_tree import write_small_tree
+import tensorflow as tf
+
+from voc_seg_tfrecord import VocSegConfig, pipeline
+from voc_seg_tfrecord.base.errors import ConfigError
+
+COUNT = 14
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    tree = write_small_tree(tmp_path_factory.mktemp("tree"), COUNT)
+    return build(tmp_path_factory.mktemp("data"), VocSegConfig(name="small"), tree)
+
+
+def batches(builder, **arguments):
+    return list(pipeline.training_batches(builder, **{**TRAINING, **arguments}))
+
+
+def filenames(dataset):
+    return [example["image/filename"] for example in dataset.as_numpy_iterator()]
+
+
+TRAINING = {"size": 24, "batch_size": 4, "seed": 3, "epochs": 2}
+
+
+def test_the_same_seed_gives_the_same_batches_in_another_process_with_one_thread(small):
+    here = digest(pipeline.training_batches(small, **TRAINING))
+    assert digest_elsewhere(small, TRAINING) == here
+
+
+def test_another_seed_gives_other_batches(small):
+    assert len({digest(pipeline.training_batches(small, **{**TRAINING, "seed": s}))
+                for s in range(4)}) == 4  # fmt: skip
+
+
+def test_a_run_that_starts_anew_at_an_epoch_goes_on_as_if_it_had_not_stopped(small):
+    whole = batches(small, epochs=3)
+    for one, other in zip(whole[3:], batches(small, epochs=2, first_epoch=1), strict=True):
+        assert_same(one, other)
+
+
+def test_a_run_goes_on_from_a_saved_iterator(small, tmp_path):
+    assert_goes_on(pipeline.training_batches(small, **TRAINING), tmp_path)
+
+
+def test_an_example_is_moved_the_same_way_whatever_comes_before_it(small):
+    shuffled, in_order = (
+        {
+            (b["image/filename"].numpy()[0], n // COUNT): b
+            for n, b in enumerate(batches(small, batch_size=1, shuffle=shuffle))
+        }
+        for shuffle in (100, 0)
+    )
+    assert shuffled.keys() == in_order.keys()
+    assert list(shuffled) != list(in_order)
+    for key in shuffled:
+        assert_same(shuffled[key], in_order[key])
+
+
+def test_every_epoch_has_each_example_once_in_another_order_moved_another_way(small):
+    names = filenames(pipeline.read(small, "train", shuffle=100, epochs=3))
+    epochs = [tuple(names[n : n + COUNT]) for n in range(0, 3 * COUNT, COUNT)]
+    assert len(set(epochs)) == 3
+    assert {frozenset(epoch) for epoch in epochs} == {frozenset(epochs[0])}
+    assert len(set(epochs[0])) == COUNT
+    seeds = {tuple(e["seed"].numpy()) for e in pipeline.read(small, "train", epochs=3)}
+    assert len(seeds) == 3 * COUNT
+
+
+def test_batches_are_full_and_keep_to_their_epoch(small):
+    found = batches(small, epochs=2)
+    assert [b["image"].shape for b in found] == [(4, 24, 24, 3)] * 6
+    for epoch in (found[:3], found[3:]):
+        names = [name for b in epoch for name in b["image/filename"].numpy()]
+        assert len(set(names)) == 12
+
+
+def test_training_never_ends_unless_told(small):
+    endless = pipeline.training_batches(small, size=24, batch_size=4)
+    assert endless.cardinality() == tf.data.INFINITE_CARDINALITY
+    assert len(list(endless.take(9))) == 9
+    assert pipeline.training_batches(small, **TRAINING).cardinality() == 6
+
+
+def test_of_a_split_smaller_than_a_batch_batches_reach_over_epochs(small):
+    (batch,) = pipeline.training_batches(small, size=24, batch_size=20, epochs=2)
+    assert batch["image"].shape == (20, 24, 24, 3)
+    names, times = np.unique(batch["image/filename"], return_counts=True)
+    assert len(names) == COUNT
+    assert max(times) == 2
+
+
+def test_too_few_examples_for_one_batch_are_an_error_and_not_silence(small):
+    with pytest.raises(ConfigError, match="batch_size: 20, of 14 examples in all"):
+        pipeline.training_batches(small, size=24, batch_size=20, epochs=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda b: pipeline.training_batches(b, "train[:0]", size=4, batch_size=1),
+        lambda b: pipeline.evaluation_batches(b, "train[:0]", batch_size=1),
+        lambda b: pipeline.read(b, "train[:0]"),
+    ],
+)
+def test_an_empty_split_is_an_error_and_not_an_endless_loop(small, call):
+    with pytest.raises(ConfigError, match=r"split 'train\[:0\]': no examples"):
+        call(small)
+
+
+def test_a_dataset_that_tf_data_cannot_read_is_refused_with_what_to_do(tmp_path):
+    builder = build(tmp_path, "sample", file_format="array_record")
+    with pytest.raises(ConfigError, match=r"(?s)format array_record.*tfds\.data_source"):
+        pipeline.read(builder, "train")
+
+
+def test_parts_and_sums_of_splits_are_those_of_tfds(tmp_path):
+    builder = build(tmp_path, "sample")
+    for split in ("train+validation+test", "train[1:]", "validation[:50%]+test"):
+        expected = filenames(builder.as_dataset(split=split))
+        assert filenames(pipeline.read(builder, split)) == expected
+
+
+def test_a_feature_that_is_not_there_is_named(small):
+    with pytest.raises(ConfigError, match="no feature instance_mask"):
+        pipeline.read(small, "train", features=["image", "instance_mask"])
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 31])
+def test_a_seed_out_of_range_is_refused(small, seed):
+    with pytest.raises(ConfigError, match="expected: 0 to 2147483647"):
+        pipeline.read(small, "train", seed=seed)
+
+
+def test_only_what_is_asked_for_is_read(small):
+    (example, *_) = pipeline.read(small, "train", features=["segmentation_mask"])
+    assert set(example) == {"segmentation_mask", "image/filename", "seed"}
+
+
+def test_reading_leaves_images_encoded_and_the_order_as_it_is(small):
+    dataset = pipeline.read(small, "train")
+    assert dataset.element_spec["image"].dtype == tf.string
+    assert dataset.cardinality() == COUNT
+    assert filenames(dataset) == filenames(small.as_dataset(split="train"))
+
+
+@pytest.mark.parametrize("size", [None, 24, (7, 50)])
+def test_evaluation_sees_every_example_once_in_the_records_order(small, size):
+    found = list(pipeline.evaluation_batches(small, "train", batch_size=4, size=size))
+    assert [len(b["image"]) for b in found] == [4, 4, 4, 2]
+    names = [name for b in found for name in b["image/filename"].numpy()]
+    assert names == filenames(small.as_dataset(split="train"))
+
+
+@pytest.mark.parametrize("size", [None, 24])
+def test_evaluation_batches_name_each_image_by_its_id(small, size):
+    for batch in pipeline.evaluation_batches(small, "train", batch_size=4, size=size):
+        names = [name.decode() for name in batch["image/filename"].numpy()]
+        assert [f"{i.decode()}.jpg" for i in batch["id"].numpy()] == names
+
+
+def test_whole_images_come_in_sizes_that_a_network_can_halve(small):
+    wide, plain = (
+        list(pipeline.evaluation_batches(small, "train", batch_size=4, multiple=multiple))
+        for multiple in (32, 1)
+    )
+    assert {side % 32 for b in wide for side in b["image"].shape[1:3]} == {0}
+    assert {side % 32 for b in plain for side in b["image"].shape[1:3]} != {0}
+    for batch, unpadded in zip(wide, plain, strict=True):
+        height, width = unpadded["image"].shape[1:3]
+        mask = batch["segmentation_mask"].numpy()
+        assert np.array_equal(mask[:, :height, :width], unpadded["segmentation_mask"])
+        assert (mask[:, height:] == 255).all()
+        assert (mask[:, :, width:] == 255).all()
+
+
+@pytest.mark.parametrize("arguments", [{"multiple": 0}, {"multiple": 16, "size": (32, 24)}])
+def test_a_multiple_that_the_batches_would_not_have_is_refused(small, arguments):
+    with pytest.raises(ConfigError, match="multiple: "):
+        pipeline.evaluation_batches(small, "train", batch_size=1, **arguments)
+
+
+def test_evaluation_in_native_size_keeps_all_pixels_and_pads_with_void(small):
+    decoded = iter(small.as_dataset(split="train"))
+    for batch in pipeline.evaluation_batches(small, "train", batch_size=4):
+        for n, (height, width) in enumerate(
+            zip(batch["image/height"], batch["image/width"], strict=True)
+        ):
+            example = next(decoded)
+            mask, image = batch["segmentation_mask"][n].numpy(), batch["image"][n].numpy()
+            assert np.array_equal(mask[:height, :width], example["segmentation_mask"])
+            assert np.array_equal(image[:height, :width], example["image"])
+            assert (mask[height:] == 255).all()
+            assert (mask[:, width:] == 255).all()
+            assert not image[height:].any()
+            assert not image[:, width:].any()
+
+
+def test_padding_never_becomes_background(small):
+    background = {
+        e["image/filename"].numpy(): int((e["segmentation_mask"].numpy() == 0).sum())
+        for e in small.as_dataset(split="train")
+    }
+    # Both larger than every image, so that nothing is cropped and every pixel is counted.
+    for batch in pipeline.evaluation_batches(small, "train", batch_size=5, size=(41, 60)):
+        for name, mask in zip(
+            batch["image/filename"].numpy(), batch["segmentation_mask"].numpy(), strict=True
+        ):
+            assert (mask == 0).sum() == background[name]
+
+
+def test_keras_layers_after_it_keep_image_and_mask_aligned():
+    import keras
+    from support.painting import assert_together, painted
+
+    example = {k: tf.constant(v) for k, v in painted(40, 60).items()}
+    batch = {
+        name: tf.stack([pipeline.center_crop_or_pad(example, 48)[name]] * 6)
+        for name in ("image", "segmentation_mask", "instance_mask")
+    }
+    layer = keras.layers.RandomFlip("horizontal_and_vertical", seed=1)
+    names = ("segmentation_mask", "instance_mask")
+    stacked = tf.concat([batch["image"], *(batch[name] for name in names)], axis=-1)
+    flipped = tf.cast(layer(stacked, training=True), tf.uint8)
+    assert not np.array_equal(flipped, stacked)
+    for image in flipped:
+        assert_together(
+            {
+                "image": image[..., :3],
+                "segmentation_mask": image[..., 3:4],
+                "instance_mask": image[..., 4:],
+            }
+        )
+
+
+def test_keras_layers_that_know_masks_can_be_given_them():
+    import keras
+    from support.painting import painted
+
+    example = {k: tf.constant(v) for k, v in painted(40, 60).items()}
+    padded = pipeline.center_crop_or_pad(example, 64)
+    layer = keras.layers.RandomCrop(32, 32, seed=1)
+    given = {
+        "images": padded["image"][None],
+        "segmentation_masks": padded["segmentation_mask"][None],
+    }
+    for _ in range(4):
+        cropped = layer(given, training=True)
+        image, mask = (np.asarray(cropped[k])[0] for k in ("images", "segmentation_masks"))
+        inside = image[..., 2] == 1
+        assert (mask[..., 0][inside] == image[..., 0][inside]).all()
+        assert (mask[..., 0][~inside] == 255).all()
+
+
+SIZES = [(1, 1), (1, 30), (70, 10), (33, 90), (64, 64)]
+
+
+def dataset(sizes):
+    def generate():
+        yield from (painted(*size) for size in sizes)
+
+    spec = {k: tf.TensorSpec(np.shape(v), np.asarray(v).dtype) for k, v in painted(1, 1).items()}
+    spec |= {
+        name: tf.TensorSpec([None, None, channels], tf.uint8)
+        for name, channels in (("image", 3), ("segmentation_mask", 1), ("instance_mask", 1))
+    }
+    spec |= {
+        "image/filename": tf.TensorSpec([], tf.string),
+        "labels": tf.TensorSpec([None], tf.int64),
+    }
+    return tf.data.Dataset.from_generator(generate, output_signature=spec)
+
+
+def singles(batch):
+    for n in range(len(batch["image"])):
+        yield {name: batch[name][n].numpy() for name in batch}
+
+
+@pytest.mark.parametrize("multiple", [1, 32])
+def test_images_of_any_size_batch_with_void_around_them_and_their_true_sizes(multiple):
+    (batch,) = pipeline.padded_batch(dataset(SIZES), 8, multiple=multiple)
+    assert batch["image"].shape == ((5, 70, 90, 3) if multiple == 1 else (5, 96, 96, 3))
+    for example, size in zip(singles(batch), SIZES, strict=True):
+        assert_together(example)
+        height, width = example["image/height"], example["image/width"]
+        assert (height, width) == size
+        for name in ("image", "segmentation_mask", "instance_mask"):
+            assert np.array_equal(example[name][:height, :width], painted(*size)[name])
+
+
+def test_labels_are_filled_up_with_what_is_no_class():
+    examples = dataset(SIZES[:2]).enumerate()
+    cut = examples.map(lambda n, e: {**e, "labels": e["labels"][: n + 1]})
+    (batch,) = pipeline.padded_batch(cut, 2)
+    assert batch["labels"].numpy().tolist() == [[1, -1], [1, 2]]
+
+
+@pytest.mark.parametrize(("drop", "expected"), [(False, [2, 2, 1]), (True, [2, 2])])
+def test_the_last_batch_is_smaller_or_left_out(drop, expected):
+    batches = pipeline.padded_batch(dataset(SIZES), 2, drop_remainder=drop)
+    assert [len(b["image"]) for b in batches] == expected
+
+
+def test_a_batch_larger_than_the_dataset_holds_all_of_it():
+    (batch,) = pipeline.padded_batch(dataset(SIZES), 100)
+    assert len(batch["image"]) == 5
+
+
+def test_nothing_makes_no_batch():
+    assert not list(pipeline.padded_batch(dataset([]), 2))
+    assert not list(pipeline.group_by_size(dataset([]), 2))
+
+
+def test_sizes_are_grouped_without_decoding_and_nothing_is_lost():
+    sizes = [(375, 500), (500, 375)] * 6 + [(333, 500)] * 3
+    encoded = tf.data.Dataset.from_tensor_slices(
+        {
+            "image": [b"not an image at all"] * len(sizes),
+            "image/height": np.int32([height for height, _ in sizes]),
+            "image/width": np.int32([width for _, width in sizes]),
+        }
+    )
+    grouped = pipeline.group_by_size(encoded, 3)
+    assert grouped.cardinality() == len(sizes)
+    found = [(int(e["image/height"]), int(e["image/width"])) for e in grouped]
+    assert sorted(found) == sorted(sizes)
+    assert all(len(set(found[n : n + 3])) == 1 for n in range(0, len(sizes), 3))
+
+
+def test_groups_need_less_padding():
+    sizes = [(30, 90), (90, 30)] * 8
+
+    def pixels(examples):
+        return sum(int(tf.size(b["image"])) for b in pipeline.padded_batch(examples, 4))
+
+    grouped = pipeline.group_by_size(dataset(sizes), 4)
+    assert pixels(dataset(sizes)) == 3 * pixels(grouped)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"image": "bytes"}, r"(?s)image not decoded.*pipeline\.decode"),
+        ({"objects": {"label": [1]}}, "(?s)objects.*drop"),
+    ],
+)
+def test_what_cannot_be_batched_is_named(changed, words):
+    examples = dataset(SIZES).map(lambda example: {**example, **changed})
+    with pytest.raises(ConfigError, match=words):
+        pipeline.padded_batch(examples, 2)

@@ -1,0 +1,140 @@
+"""The names that all rooms share: classes, void, the palette, and the features of a dataset.
+
+Every other module takes the names from here.
+"""
+
+from collections.abc import Sequence
+import functools
+import unicodedata
+
+import numpy as np
+import numpy.typing as npt
+
+VOID = 255
+"""Mask value of pixels that losses and metrics must ignore (VOC's object borders)."""
+
+VOC_CLASSES = (
+    "background",
+    "aeroplane",
+    "bicycle",
+    "bird",
+    "boat",
+    "bottle",
+    "bus",
+    "car",
+    "cat",
+    "chair",
+    "cow",
+    "diningtable",
+    "dog",
+    "horse",
+    "motorbike",
+    "person",
+    "pottedplant",
+    "sheep",
+    "sofa",
+    "train",
+    "tvmonitor",
+)
+"""The 21 names in mask order. Source: VOC2012 development kit, section 4.3."""
+
+VOC_POSES = ("frontal", "rear", "left", "right", "unspecified")
+"""Poses of annotated objects, in the order of TFDS's `voc`."""
+
+_BACKGROUND_NAMES = ("background", "_background_")  # VOC's and labelme's
+_BACKGROUND_WORDS = ("background", "bg")
+
+
+@functools.cache
+def voc_palette() -> npt.NDArray[np.uint8]:
+    """Returns VOC's palette, uint8 `[256, 3]` RGB; row 255 is void's (224, 224, 192).
+
+    Bit k of red, green and blue, from the top, is bit 3k, 3k + 1 and 3k + 2 of the index.
+
+    References:
+      VOC2012 development kit, VOCcode/VOClabelcolormap.m.
+    """
+    indices = np.arange(256)
+    palette = np.zeros((256, 3), np.uint8)
+    for bit in range(8):
+        for channel in range(3):
+            palette[:, channel] |= (((indices >> (3 * bit + channel)) & 1) << (7 - bit)).astype(
+                np.uint8
+            )
+    palette.setflags(write=False)
+    return palette
+
+
+def unprintable(name: str) -> str:
+    """Returns the first character of a name that no class and no id may have, or nothing.
+
+    These are control characters, line ends and halves of surrogate pairs. TFDS keeps class
+    names as the lines of a file and drops or splits lines that hold such characters, so that
+    all later numbers would shift. Half a surrogate pair cannot be written as UTF-8 at all.
+    """
+    if name.isprintable():  # by far the most, and a hundred times as fast
+        return ""
+    return next((c for c in name if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")), "")
+
+
+def background_index(class_names: Sequence[str], named: str = "") -> int | None:
+    """Returns the index of the class that means background.
+
+    Args:
+      class_names: names in mask order.
+      named: the name that the user gave; it decides alone if it is not empty.
+
+    Returns:
+      The index of the class that is named so; of VOC's or labelme's name; or of the one class
+      that is called background or bg in any spelling (`Background`, `__bg__`). None where
+      there is no such class, or more than one of the last kind.
+    """
+    if named:
+        return list(class_names).index(named) if named in class_names else None
+    for index, name in enumerate(class_names):
+        if name in _BACKGROUND_NAMES:
+            return index
+    loose = [i for i, name in enumerate(class_names) if plain(name) in _BACKGROUND_WORDS]
+    return loose[0] if len(loose) == 1 else None
+
+
+def plain(name: str) -> str:
+    """Returns a class name without what its spelling adds: capitals and marks at its ends."""
+    return name.casefold().strip("_- \t")
+
+
+IMAGE = "image"
+FILENAME = "image/filename"
+HEIGHT, WIDTH = "image/height", "image/width"
+MASK = "segmentation_mask"
+INSTANCES = "instance_mask"
+LABELS = "labels"
+OBJECTS = "objects"
+MASK_SOURCE = "mask_source"
+TILE_IMAGE_ID = "tile/image_id"
+TILE_Y, TILE_X = "tile/y", "tile/x"
+TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH = "tile/image_height", "tile/image_width"
+TILE = (TILE_IMAGE_ID, TILE_Y, TILE_X, TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH)
+"""Where a tile lies in its image; the other features are then those of the tile."""
+LABEL = "label"
+"""Class of the whole image, in place of a mask, where the task is classification."""
+
+SEGMENTATION = (IMAGE, MASK, FILENAME, HEIGHT, WIDTH)
+"""What is read by default: features of every segmentation dataset of this package, except
+`labels`, whose length differs from example to example."""
+
+IMAGE_AND_SIZE = (IMAGE, FILENAME, HEIGHT, WIDTH)
+"""The features of images alone, without masks or labels."""
+
+MASKS = (MASK, INSTANCES)
+
+FILL = {IMAGE: 0, **dict.fromkeys(MASKS, VOID)}
+"""Every feature that is an image or a mask, and the value that padding has in it."""
+
+CHANNELS = {IMAGE: 3, **dict.fromkeys(MASKS, 1)}
+
+OF_THE_LABELS = (*MASKS, LABELS, OBJECTS, MASK_SOURCE)
+"""Features that tell what is in an image."""
+
+OF_THE_WHOLE = (LABELS, OBJECTS)
+"""Features that are true of a complete image only, not of a part or a flipped one."""

@@ -1,0 +1,205 @@
+"""Folders and files that appear under their names only when they are complete.
+
+A folder is made beside its place, as `incomplete.TOKEN_NAME`, and renamed at the end. While it is
+being made, its process holds a lock on `incomplete.TOKEN.lock`. The operating system frees the lock
+when the process ends, however it ends, so the next run can tell what is dead and remove it. In a
+bucket there are no locks, and nothing is removed there.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import ctypes
+import errno
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import uuid
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.signals import Held
+from voc_seg_tfrecord.base.storage import is_bucket
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; nothing is removed there either
+    fcntl = None
+
+_LOCK = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
+# TFDS builds in a folder whose name is its own prefix and the name that it was given.
+_FOLDER = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_.+")
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # from Linux's fcntl.h and fs.h
+
+
+@contextlib.contextmanager
+def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[epath.Path]:
+    """Lets a folder be made beside its place, and moves it there when it is complete.
+
+    What dead processes left beside it is removed first.
+
+    Args:
+      folder: the folder's place; it may exist if it is empty.
+      replace: whether a folder that is there may be replaced. It stays until the new one is
+        complete.
+
+    Yields:
+      The path to make the folder at. If the block raises, also by Ctrl-C or SIGTERM, whatever
+      is there is removed.
+
+    Raises:
+      ConfigError: if another process has put something there meanwhile.
+    """
+    folder = epath.Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Held() as held, _token(folder.parent) as token:
+        made = folder.parent / f"incomplete.{token}_{folder.name}"
+        try:
+            held.let_through()
+            yield made
+            held.waiting = True
+            _move(made, folder, replace)
+        finally:
+            held.waiting = True
+            for left in folder.parent.glob(f"incomplete.*{token}_*"):
+                left.rmtree()
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[epath.Path]:
+    """Yields a new folder of this machine's temporary ones, and removes it at the end.
+
+    It is removed as a whole, also after an error, Ctrl-C or SIGTERM.
+    """
+    with Held() as held:
+        folder = tempfile.TemporaryDirectory(prefix="voc_seg_tfrecord_")
+        try:
+            held.let_through()
+            yield epath.Path(folder.name)
+        finally:
+            held.waiting = True
+            folder.cleanup()
+
+
+def remove_dead(parent: epath.PathLike) -> None:
+    """Removes the unfinished folders of processes that have ended, and their locks."""
+    parent = pathlib.Path(parent)
+    names = sorted(path.name for path in parent.iterdir())
+    folders = [(match[1], name) for name in names if (match := _FOLDER.fullmatch(name))]
+    locks = [match[1] for name in names if (match := _LOCK.fullmatch(name))]
+    for token in {*locks, *(token for token, _ in folders)}:
+        lock = parent / f"incomplete.{token}.lock"
+        with contextlib.ExitStack() as stack:
+            # The lock file is there before the folder is, and goes after it.
+            if lock.exists() and not stack.enter_context(_locked(lock)):
+                continue
+            for owner, name in folders:
+                if owner == token:
+                    shutil.rmtree(parent / name, ignore_errors=True)
+            lock.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _token(parent: epath.Path) -> Iterator[str]:
+    """Yields a new token, whose lock is held in a local folder."""
+    token = uuid.uuid4().hex[:12]
+    if fcntl is None or is_bucket(parent):
+        yield token
+        return
+    remove_dead(parent)
+    lock = pathlib.Path(parent, f"incomplete.{token}.lock")
+    lock.touch()
+    with _locked(lock) as held:
+        if not held or not lock.exists():  # another run took the lock before it was held
+            with _token(parent) as other:
+                yield other
+            return
+        try:
+            yield token
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(lock: pathlib.Path) -> Iterator[bool]:
+    """Tries to take the lock of a file; yields whether it is held."""
+    try:
+        descriptor = os.open(lock, os.O_RDONLY)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = True
+    except OSError:  # held by another process, or a file system without locks
+        held = False
+    try:
+        yield held
+    finally:
+        os.close(descriptor)
+
+
+def _move(made: epath.Path, folder: epath.Path, replace: bool) -> None:
+    """Puts a complete folder in its place; a folder that is replaced goes where it was."""
+    if replace and folder.exists():
+        if not _exchange(made, folder):
+            old = made.with_name(f"{made.name}.old")
+            folder.rename(old)
+            made.rename(folder)
+        return
+    try:
+        if not is_bucket(folder):
+            os.rename(made, folder)  # noqa: PTH104 - epath does not rename to an empty folder
+        else:
+            made.rename(folder)
+    except OSError as error:
+        if not isinstance(error, FileExistsError) and error.errno != errno.ENOTEMPTY:
+            raise
+        raise ConfigError(
+            folder,
+            found="a folder that another process has written meanwhile",
+            expected="one process at a time for each folder",
+            remedy="use what the other process has written, or run this again with another name",
+        ) from None
+
+
+def _exchange(first: epath.Path, second: epath.Path) -> bool:
+    """Exchanges two folders in one step, so that a reader always finds one; only on Linux."""
+    if sys.platform != "linux":
+        return False
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    names = os.fsencode(os.fspath(first)), os.fsencode(os.fspath(second))
+    return rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0
+
+
+@contextlib.contextmanager
+def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
+    """Lets a file be written beside its place, and moves it there when it is complete.
+
+    Args:
+      file: its place, in a folder that exists. A file that is there stays until then.
+
+    Yields:
+      The path to write it at. If the block raises, also by Ctrl-C or SIGTERM, it is removed.
+      In an object store it is the place itself.
+    """
+    file = epath.Path(file)
+    if is_bucket(file):  # where a file never appears before it is complete
+        yield file
+        return
+    made = file.parent / f"incomplete.{os.getpid()}.{file.name}"
+    with Held() as held:
+        try:
+            held.let_through()
+            yield made
+            held.waiting = True
+            made.replace(file)
+        finally:
+            held.waiting = True
+            made.unlink(missing_ok=True)

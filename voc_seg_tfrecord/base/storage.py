@@ -1,0 +1,186 @@
+"""What the disk holds and says: storage errors as errors of this package, and the file SHA256SUMS.
+
+SHA256SUMS has the digests of a dataset's small files. Each record of a shard has a checksum of its
+own. What says which records there are, and what they mean, has none: one wrong bit in
+`features.json` may change a class name. `sha256sum -c SHA256SUMS` in the dataset's folder checks
+the same.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import sys
+from typing import TypeAlias
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import RecordError, StorageError, VocSegError
+
+PathLike: TypeAlias = str | os.PathLike[str]
+"""A path on this machine, or an `epath.Path` or address of an object store."""
+
+_SPACE = "free space on the disk, or name a folder on another one"
+_FILES = "raise the limit of open files (ulimit -n)"
+_RIGHTS = "change the rights of the file or folder, or name another one"
+
+_ADVICE = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: "name a folder on a disk that can be written",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EPROTONOSUPPORT: "build into a folder on a disk, and copy the dataset: voc-seg-tfrecord "
+    "copy DATASET s3://BUCKET/datasets",
+    errno.ENOENT: "see that the path is right, and that nothing removes files meanwhile",
+}
+
+# What TensorFlow raises for records with wrong checksums, too few records, and broken images.
+_DAMAGE = ("DataLossError", "FailedPreconditionError", "InvalidArgumentError")
+
+# Names of nodes and operations in TensorFlow's messages, which say nothing to a user.
+_INTERNALS = re.compile(r"\{\{.*?\}\} ?|\[\[.*?\]\]|\s*\[Op:.*|\s*\n.*", re.S)
+
+# TensorFlow's errors have no number: what they say in its place.
+_WORDS = {
+    "No space left": errno.ENOSPC,
+    "quota exceeded": errno.EDQUOT,
+    "File too large": errno.EFBIG,
+    "Too many open files": errno.EMFILE,
+    "Permission denied": errno.EACCES,
+    "Read-only file system": errno.EROFS,
+    "No such file": errno.ENOENT,
+    # TFDS writes shards by TensorFlow's own file system, which has no s3://.
+    "File system scheme 's3' not implemented": errno.EPROTONOSUPPORT,
+}
+
+
+def is_bucket(path: PathLike) -> bool:
+    """Says whether a path is an address of an object store, such as `gs://BUCKET/datasets`."""
+    return "://" in os.fspath(path)
+
+
+@contextlib.contextmanager
+def as_storage_error(where: object) -> Iterator[None]:
+    """Turns what the operating system or TensorFlow says about files into a `StorageError`.
+
+    Args:
+      where: what is being written or read, for errors that name no file.
+
+    Raises:
+      StorageError: in place of an OSError or an error of TensorFlow's.
+    """
+    try:
+        yield
+    except Exception as error:
+        found = _root(error)
+        if found is None:
+            raise
+        raise storage_error(found, where) from None
+
+
+def _root(error: BaseException | None) -> BaseException | None:
+    """Returns the error about files that another was raised for; TFDS wraps what it meets."""
+    framework = sys.modules.get("tensorflow")  # not loaded: then no error is one of its own
+    kinds = (OSError, framework.errors.OpError) if framework else (OSError,)
+    found = None
+    while error is not None and not isinstance(error, VocSegError):
+        if isinstance(error, kinds):
+            found = error
+        error = error.__cause__
+    return found
+
+
+def storage_error(error: BaseException, where: object) -> StorageError:
+    """Returns the error about a file that could not be written or read.
+
+    Args:
+      error: an OSError, or an error of TensorFlow's.
+      where: what was being written or read, if the error names no file.
+    """
+    if type(error).__name__ in _DAMAGE:
+        return StorageError(
+            where,
+            found=f"damaged: {_INTERNALS.sub('', str(error.message)).strip()}",
+            expected="complete files whose checksums match",
+            remedy="copy the files again, or build the dataset again",
+        )
+    text = " ".join((getattr(error, "strerror", None) or str(error)).split())
+    number = getattr(error, "errno", None)
+    for words, code in _WORDS.items():
+        if words in text:
+            number = code
+    return StorageError(
+        getattr(error, "filename", None) or where,
+        found=text or type(error).__name__,
+        expected="a disk that can be written and files that can be read",
+        remedy=_ADVICE.get(number, "see that the path is right and the disk in order"),
+    )
+
+
+SUMS = "SHA256SUMS"
+"""The name of the file."""
+
+_PIECE = 1 << 20  # bytes of a large file that are read at once
+_ENDINGS = (".json", ".txt")  # info, features, metadata and class names
+_INFO = "dataset_info.json"
+# `tfds convert_format` adds files in another format, and says so here.
+_OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\]]*\],\n')
+_WRITTEN_LATER = ("croissant.json",)  # by `report --card`, again and again
+
+
+def write_sums(folder: epath.Path) -> None:
+    """Writes the digests of a dataset's small files."""
+    paths = (
+        path
+        for path in folder.iterdir()
+        if path.name.endswith(_ENDINGS) and path.name not in _WRITTEN_LATER
+    )
+    lines = [f"{digest_of(path)[0]}  {path.name}\n" for path in sorted(paths)]
+    (folder / SUMS).write_text("".join(lines))
+
+
+def check_sums(folder: epath.Path) -> None:
+    """Compares a dataset's small files with their digests, if it has any.
+
+    Raises:
+      RecordError: naming the first file that is missing or was changed.
+    """
+    sums = folder / SUMS
+    if not sums.exists():
+        return
+    for line in sums.read_bytes().splitlines():
+        digest, _, name = line.decode("utf-8", "replace").partition("  ")
+        path = folder / name
+        found = digest_of(path)[0] if name and "/" not in name and path.exists() else ""
+        if found != digest and not (name == _INFO and _without_formats(path) == digest):
+            raise RecordError(
+                path,
+                found=f"a file with the sha256 {found}" if found else "no such file",
+                expected=f"the sha256 {digest}, as {SUMS} says",
+                remedy="copy the dataset again, or build it again; if you changed the file "
+                f"yourself, remove {sums}",
+                kind="damaged dataset",
+            )
+
+
+def _without_formats(path: epath.Path) -> str:
+    """Returns the digest that the dataset's info had before other formats were added."""
+    data = path.read_bytes() if path.exists() else b""
+    return hashlib.sha256(_OTHER_FORMATS.sub(b"", data, count=1)).hexdigest()
+
+
+def digest_of(path: epath.Path) -> tuple[str, int]:
+    """Returns the sha256 of a file and its size in bytes, read in pieces."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+            size += len(piece)
+    return digest.hexdigest(), size

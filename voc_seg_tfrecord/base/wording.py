@@ -1,0 +1,127 @@
+"""How the package speaks: objects in short, the closest match for a name, versions."""
+
+from collections.abc import Iterable, Sequence
+import difflib
+import html
+from importlib import metadata
+import pathlib
+import platform
+
+_LONGEST_LINE = 150
+
+
+def brief_line(kind: object, *parts: str) -> str:
+    """Returns `<Stats: 3 images, 21 classes>`: the type of an object and what it holds."""
+    text = ", ".join(part for part in parts if part)
+    text = text.encode("unicode_escape" if not text.isprintable() else "utf-8").decode()
+    text = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
+    return f"<{type(kind).__name__}: {text}>"
+
+
+def counted(number: int, name: str) -> str:
+    """Returns `1 image` or `2 images`, with commas in long numbers."""
+    ending = "es" if name.endswith("s") else "s"
+    return f"{number:,} {name}{'' if number == 1 else ending}"
+
+
+def several(names: Iterable[str], shown: int = 3) -> str:
+    """Returns the first names and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return (
+        ", ".join(name if len(name) <= 40 else f"{name[:40]}..." for name in names[:shown]) + more
+    )
+
+
+def brief_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Returns a table for a notebook. All that is not a number is escaped, and nothing is a tag."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return (
+        f"<table><caption>{html.escape(title)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        text = "-" if value != value else f"{value:.4g}"  # NaN is not equal to itself
+    else:
+        text = f"{value:,}" if isinstance(value, int) else str(value)
+    align = "right" if isinstance(value, int | float) else "left"
+    return f'<td style="text-align: {align}">{html.escape(text)}</td>'
+
+
+_LIKENESS = 0.6  # difflib's own
+_NEXT = 0.1
+_SHOWN = 3
+_LONGEST_NAME = 100  # comparing takes time that grows with the square of the length
+
+
+def near_names(word: str, names: Iterable[str]) -> list[str]:
+    """Returns the names that are most like a word, the likest first; at most 3.
+
+    Capitals do not count. A name that begins with the word is like it (`val`, `validation`), and
+    so is one that differs from it in a few letters (`trian`, `train`).
+    """
+    wanted = word.casefold()
+    if not wanted or len(wanted) > _LONGEST_NAME:
+        return []
+    by_folded = {name.casefold(): name for name in names}
+    begun = [name for name in by_folded if len(wanted) > 1 and name.startswith(wanted)]
+    alike = difflib.get_close_matches(wanted, by_folded, n=_SHOWN, cutoff=_LIKENESS)
+    if alike:  # what is much less like it than the best would only confuse
+        least = _likeness(wanted, alike[0]) - _NEXT
+        alike = [name for name in alike if _likeness(wanted, name) >= least]
+    return [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near."""
+    found = near_names(word, names)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+PACKAGE = "voc_seg_tfrecord"
+
+_OTHERS = ("tensorflow-datasets", "tensorflow", "numpy", "pillow")
+_CHECKOUT = pathlib.Path(__file__).parents[2]
+
+
+def package_version() -> str:
+    """Returns this package's version.
+
+    A checkout says its own, because another version may be installed beside it: `tfds build` in
+    the root of a checkout takes the builder from there. What is installed says what pip knows.
+    """
+    return _of_checkout() or _installed(PACKAGE) or "unknown"
+
+
+def all_versions() -> dict[str, str]:
+    """Returns the versions of this package, of what it stands on, and of Python, by name.
+
+    Nothing is imported to ask it. What is not installed says so.
+    """
+    others = {name: _installed(name) or "not installed" for name in _OTHERS}
+    return {PACKAGE: package_version(), **others, "python": platform.python_version()}
+
+
+def _of_checkout() -> str:
+    import tomllib  # for those who ask, and not for every start
+
+    try:
+        project = tomllib.loads((_CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
+    except (OSError, ValueError, KeyError):  # installed, so that another folder lies here
+        return ""
+    return project["version"] if project.get("name") == PACKAGE else ""
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""

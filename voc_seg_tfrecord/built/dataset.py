@@ -1,0 +1,259 @@
+"""Opens built datasets, says what is known of them, and lists those in a folder of datasets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+import datetime
+import re
+
+from etils import epath
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
+from voc_seg_tfrecord.base.names import (
+    LABEL,
+    LABELS,
+    MASK,
+    SEGMENTATION,
+    TILE_IMAGE_ID,
+    background_index,
+    voc_palette,
+)
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.built.find import DATASET, INFO, config_names, find_dataset
+from voc_seg_tfrecord.examples.tiles import Tiling
+
+
+def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.DatasetBuilder:
+    """Opens a built dataset. Its config and its source are not needed.
+
+    Args:
+      name: such as `voc_seg_tfrecord/2012` or `2012`, with or without a version, or the path of
+        a version folder; see `find`.
+      data_dir: the folder of all datasets; TFDS's default if not given.
+
+    Returns:
+      A builder that can only read.
+
+    Raises:
+      ConfigError: if there is no such dataset, or if the name stands for two.
+      RecordError: if the files that describe it are damaged.
+    """
+    folder = find_dataset(name, data_dir)
+    storage.check_sums(folder)
+    try:
+        builder = tfds.builder_from_directory(folder)
+        if not builder.info.splits:
+            raise ValueError("no splits")
+    except Exception as error:  # TFDS lets out whatever its parsers raise
+        raise RecordError(
+            folder,
+            found=f"a damaged {INFO}, features.json or metadata.json: {_brief(error)}",
+            expected="the files of a dataset that was built completely",
+            remedy="copy the dataset again, or build it again",
+            kind="damaged dataset",
+        ) from None
+    return builder
+
+
+def _brief(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> list[str]:
+    """Returns the wanted splits; all splits if none is named.
+
+    Raises:
+      ConfigError: naming the first split that the dataset does not have.
+    """
+    for split in wanted:
+        if split not in builder.info.splits:
+            raise ConfigError(
+                f"{builder.info.full_name}@{split}",
+                found=f"no such split{did_you_mean(split, builder.info.splits)}",
+                expected=f"one of {', '.join(builder.info.splits)}",
+            )
+    return list(wanted or builder.info.splits)
+
+
+def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:
+    """Checks that a dataset has this package's features.
+
+    Raises:
+      ConfigError: naming the missing features.
+    """
+    lacking = [name for name in needed if name not in builder.info.features]
+    if lacking:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no feature {', '.join(lacking)}",
+            expected="a dataset with images and masks that voc_seg_tfrecord built; the images of "
+            "a test have no masks",
+        )
+
+
+def has_only_images(builder: tfds.core.DatasetBuilder) -> bool:
+    """Says whether a dataset has images with neither masks nor labels."""
+    return not {MASK, LABEL} & set(builder.info.features)
+
+
+def background(builder: tfds.core.DatasetBuilder) -> int | None:
+    """Returns the index of a built dataset's background class, None where none is known."""
+    if has_only_images(builder):
+        return None
+    metadata = builder.info.metadata or {}
+    said = metadata.get("class_map") or metadata.get("config") or {}
+    return background_index(builder.info.features[MASK].names, said.get("background", ""))
+
+
+def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
+    """Returns the colours of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
+    said = (builder.info.metadata or {}).get("palette")
+    return voc_palette() if said is None else np.array(said, np.uint8)
+
+
+def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the class that each class of the source became at build; empty if none did."""
+    said = (builder.info.metadata or {}).get("class_map") or {}
+    return dict(said.get("to", {}))
+
+
+def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
+    """Returns how a built dataset's images were cut, None if it holds complete images.
+
+    Raises:
+      ConfigError: if it holds tiles, and its metadata does not say how they were cut.
+    """
+    if TILE_IMAGE_ID not in builder.info.features:
+        return None
+    config = (builder.info.metadata or {}).get("config") or {}
+    if "tile" not in config:
+        raise ConfigError(
+            builder.info.full_name,
+            found="tiles, and no config in the metadata that says how they were cut",
+            expected="a dataset that this version of voc_seg_tfrecord built",
+            remedy="build it again",
+        )
+    return Tiling(config["tile"], config.get("tile_overlap", 0))
+
+
+def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
+    """Returns a built dataset's class names, of masks or of images; none for images alone."""
+    if has_only_images(builder):
+        return ()
+    if LABEL in builder.info.features:
+        return tuple(builder.info.features[LABEL].names)
+    return tuple(builder.info.features[LABELS].feature.names)
+
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+_UNFINISHED = re.compile(r"(?:incomplete\.\w+_)+(\d+\.\d+\.\d+)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """One version of one config.
+
+    Attributes:
+      name: such as `voc_seg_tfrecord/cv3`.
+      version: such as `1.0.0`.
+      folder: its version folder.
+      splits: the number of examples by split; empty if that cannot be read.
+      file_format: such as `tfrecord`; empty likewise.
+      bytes: size of all files in the folder.
+      built: when it was built, in UTC; None if that cannot be read.
+      problem: why it cannot be used; empty if every file that it needs is there. The records
+        themselves are not read, which `audit.verify` does.
+    """
+
+    name: str
+    version: str
+    folder: str
+    splits: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    file_format: str = ""
+    bytes: int = 0
+    built: datetime.datetime | None = None
+    problem: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every file that it needs is there."""
+        return not self.problem
+
+
+def list_datasets(data_dir: PathLike) -> list[Listed]:
+    """Returns what is built in a folder of datasets, by name and version.
+
+    Other datasets are passed over. What is broken, or not finished, is listed with its problem.
+
+    Raises:
+      ConfigError: if the folder is none, or cannot be read.
+    """
+    folder = epath.Path(data_dir).expanduser()
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError
+        there = [path.name for path in folder.iterdir()] if folder.exists() else []
+        if DATASET in there:
+            list((folder / DATASET).iterdir())
+    except Exception as error:  # a bucket's library raises errors of its own
+        raise ConfigError(
+            f"--data_dir {data_dir}",
+            found=f"a folder that cannot be read: {_words(error)}",
+            expected="a folder of datasets",
+            remedy="name another folder with --data_dir",
+        ) from None
+    return [
+        found
+        for config in config_names(folder)
+        for found in _versions(f"{DATASET}/{config}", folder / DATASET / config)
+    ]
+
+
+def _versions(name: str, folder: epath.Path) -> Iterator[Listed]:
+    try:
+        paths = [path for path in folder.iterdir() if path.is_dir()]
+    except OSError as error:
+        yield Listed(name, "", str(folder), problem=f"cannot be read: {_words(error)}")
+        return
+    finished = [path for path in paths if _VERSION.fullmatch(path.name)]
+    for path in sorted(finished, key=lambda path: [int(part) for part in path.name.split(".")]):
+        yield _version(name, path)
+    unfinished = {found[1] for path in paths if (found := _UNFINISHED.fullmatch(path.name))}
+    for version in sorted(unfinished):
+        problem = "not finished: a build is running, or was killed"
+        yield Listed(name, version, str(folder), problem=problem)
+
+
+def _version(name: str, folder: epath.Path) -> Listed:
+    known = Listed(name, folder.name, str(folder))
+    try:
+        with storage.as_storage_error(folder):
+            sizes = {path.name: path.stat().length for path in folder.iterdir()}
+            known = dataclasses.replace(known, bytes=sum(sizes.values()))
+            if INFO not in sizes:
+                return dataclasses.replace(known, problem=f"no {INFO}")
+            seconds = (folder / INFO).stat().mtime
+            built = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+            known = dataclasses.replace(known, built=built)
+            info = open_built(folder).info
+    except VocSegError as error:
+        return dataclasses.replace(known, problem=f"{error.kind}: {error.found}")
+    shards = [path.name for split in info.splits.values() for path in split.filepaths]
+    lost = [shard for shard in shards if not sizes.get(shard)]
+    return dataclasses.replace(
+        known,
+        splits={split: found.num_examples for split, found in info.splits.items()},
+        file_format=info.file_format.value,
+        problem=f"{len(lost)} of {len(shards)} files of records missing or empty: {lost[0]}"
+        if lost
+        else "",
+    )
+
+
+def _words(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(text).split())[:200]

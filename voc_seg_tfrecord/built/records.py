@@ -1,0 +1,241 @@
+"""Reads the records of a built dataset once, and decodes only what is needed.
+
+TFRecord and ArrayRecord files are read without TensorFlow, which takes seconds to import and some
+600 MB. Files of other formats that TFDS writes are read by TFDS itself.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+import itertools
+import os
+from typing import Any, TypeVar
+
+from etils import epath
+import numpy as np
+import tensorflow_datasets as tfds
+from tqdm import tqdm
+
+from voc_seg_tfrecord.base.errors import MaskError, RecordError
+from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, WIDTH
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.built import frames
+from voc_seg_tfrecord.formats import images, png, png_pixels
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import image_id
+
+Result = TypeVar("Result")
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """One record's features, still encoded.
+
+    Attributes:
+      id: the image id, which is the file's name without the suffix.
+      features: one `tf.train.Feature` per name.
+    """
+
+    id: str
+    features: Mapping[str, Any]
+
+    def bytes(self, name: str) -> bytes:
+        """Returns a feature of one string; empty if the record has none."""
+        values = self.features[name].bytes_list.value if name in self.features else ()
+        return values[0] if values else b""
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        """Returns a feature of integers; empty if the record has none."""
+        return tuple(self.features[name].int64_list.value) if name in self.features else ()
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """`image/height` and `image/width`, in pixels."""
+        return self.ints(HEIGHT) + self.ints(WIDTH)
+
+
+def parse(serialized: bytes) -> Record:
+    """Returns the record of a serialized `tf.train.Example`.
+
+    Raises:
+      RecordError: if it is not a `tf.train.Example`, or has no file name.
+    """
+    from google.protobuf import message
+    from tensorflow_datasets.proto import tf_example_pb2
+
+    try:
+        example = tf_example_pb2.Example.FromString(serialized)
+        record = Record("", example.features.feature)
+        filename = record.bytes(FILENAME).decode()
+    except (message.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
+    if not filename:
+        raise RecordError(
+            "a record",
+            found=f"no `{FILENAME}`",
+            expected="a record that voc_seg_tfrecord built",
+            remedy="build the dataset again",
+        )
+    return dataclasses.replace(record, id=image_id(filename))
+
+
+def scan(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    function: Callable[[Record], Result],
+    *,
+    progress: bool = False,
+    complete: bool = True,
+) -> Iterator[Result]:
+    """Calls a function with each record of a split, in as many threads as there are cores.
+
+    Args:
+      builder: of a built dataset.
+      split: a split's name.
+      function: called once per record, in any thread.
+      progress: whether to show a bar on standard error.
+      complete: whether there must be as many records as the dataset's info says.
+
+    Yields:
+      What the function returns, in the order of the records.
+
+    Raises:
+      RecordError: if a shard or a record cannot be read, or if records are lost; see
+        `shards.read`.
+    """
+    total = builder.info.splits[split].num_examples
+    serialized = read_shards(builder, split, complete=complete)
+    read = ordered_map(lambda record: function(parse(record)), serialized)
+    bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
+    for _, result in bar:
+        yield result
+
+
+def pixels(file: File) -> np.ndarray:
+    """Decodes a stored mask as TensorFlow does, uint8 `[H, W]`.
+
+    Raises:
+      RecordError: if it is not an 8-bit greyscale PNG, the only kind that all decoders read
+        to the same values, or is damaged.
+    """
+    try:
+        header = png.read_header(file)
+        if header.color is png.ColorType.GREY and png_pixels.holds_values(header):
+            return png_pixels.read_values(file, header, png.read_chunks(file, header)).pixels()
+    except MaskError as error:
+        raise RecordError(
+            error.where,
+            found=error.found,
+            expected=error.expected,
+            remedy="build the dataset again, or copy it again from where it is complete",
+            kind=error.kind,
+        ) from None
+    raise RecordError(
+        file.where,
+        found=header.describe(),
+        expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
+        remedy="build the dataset again with this package",
+    )
+
+
+def image_size(file: File) -> tuple[int, int]:
+    """Returns a stored image's height and width, from its header alone."""
+    image = images.read_image(file, decoding="none")
+    return image.height, image.width
+
+
+_BATCH = 64  # records that are read at once
+
+_Piece = tuple[epath.Path, int, int | None, int]
+"""A shard, how many of its records to leave out and to read (None: all), how many it has."""
+
+
+def read_shards(
+    builder: tfds.core.DatasetBuilder, split: str, *, complete: bool = True
+) -> Iterator[bytes]:
+    """Yields a split's serialized examples, shard after shard.
+
+    Args:
+      builder: of a built dataset.
+      split: a split's name, or a slice such as `train[:10]`.
+      complete: whether there must be as many records as the dataset's info says.
+
+    Raises:
+      RecordError: naming a shard that is missing, truncated or damaged; or, at the end, if
+        records are lost, as when a shard was cut at the end of a record.
+    """
+    count = 0
+    for path, skip, take, length in _pieces(builder, split):
+        if not path.exists():
+            raise _unreadable(path, "no such file", length)
+        records = _shard(builder.info.file_format, path, length)
+        stop = None if take is None else skip + take
+        for record in itertools.islice(records, skip, stop):
+            count += 1
+            yield record
+    expected = builder.info.splits[split].num_examples
+    if complete and count != expected:
+        raise RecordError(
+            f"{builder.info.full_name}@{split}",
+            found=f"{count} records",
+            expected=f"{expected} records, as the dataset's info says",
+            remedy="copy the dataset again, or build it again",
+        )
+
+
+def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
+    """Yields what to read of each shard; nothing of shards that hold no record."""
+    info = builder.info.splits[split]
+    if split in builder.info.splits:
+        for path, length in zip(info.filepaths, info.shard_lengths, strict=True):
+            if length:
+                yield path, 0, None, length
+        return
+    for one in info.file_instructions:
+        take = None if one.takes_all else one.take
+        yield epath.Path(one.filename), one.skip, take, one.examples_in_shard
+
+
+def _shard(file_format: tfds.core.FileFormat, path: epath.Path, length: int) -> Iterator[bytes]:
+    """Yields the records of one shard."""
+    formats = tfds.core.FileFormat
+    readers = {formats.TFRECORD: _tfrecord, formats.ARRAY_RECORD: _array_record}
+    try:
+        if file_format in readers:
+            yield from readers[file_format](path)
+        else:
+            yield from _by_tfds(file_format, path)
+    except (OSError, RuntimeError, ValueError, IndexError) as error:
+        raise _unreadable(path, " ".join(str(error).split()), length) from None
+
+
+def _tfrecord(path: epath.Path) -> Iterator[bytes]:
+    for _, record in frames.read(path):
+        yield record
+
+
+def _array_record(path: epath.Path) -> Iterator[bytes]:
+    from array_record.python import array_record_data_source
+
+    source = array_record_data_source.ArrayRecordDataSource([os.fspath(path)])
+    for start in range(0, len(source), _BATCH):
+        yield from source.__getitems__(range(start, min(start + _BATCH, len(source))))
+
+
+def _by_tfds(file_format: tfds.core.FileFormat, path: epath.Path) -> Iterator[bytes]:
+    import tensorflow as tf
+    from tensorflow_datasets.core import file_adapters
+
+    adapter = file_adapters.ADAPTER_FOR_FORMAT[file_format]
+    try:
+        yield from adapter.make_tf_data(os.fspath(path)).as_numpy_iterator()
+    except tf.errors.OpError as error:
+        raise OSError(str(error)) from None
+
+
+def _unreadable(path: epath.Path, found: str, length: int) -> RecordError:
+    return RecordError(
+        path,
+        found=found,
+        expected=f"a complete shard of {length} records",
+        remedy="copy the shard again, or build the dataset again",
+    )

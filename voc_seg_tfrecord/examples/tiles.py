@@ -1,0 +1,258 @@
+"""Tiles of images: which ones an image has, their names, and one example cut into them."""
+
+from collections.abc import Iterator, Mapping
+import dataclasses
+import posixpath
+import re
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError
+from voc_seg_tfrecord.base.names import (
+    FILENAME,
+    HEIGHT,
+    IMAGE,
+    LABELS,
+    MASK,
+    MASKS,
+    TILE_IMAGE_HEIGHT,
+    TILE_IMAGE_ID,
+    TILE_IMAGE_WIDTH,
+    TILE_X,
+    TILE_Y,
+    VOID,
+    WIDTH,
+)
+from voc_seg_tfrecord.formats import pillow, png_pixels
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.formats.images import StoredImage, as_stored
+from voc_seg_tfrecord.formats.png_pixels import count_values
+
+TileFormat = Literal["png", "jpeg"]
+"""How the pixels of tiles are stored; masks are PNGs in any case."""
+
+QUALITY = 95
+"""Quality of JPEG tiles, if no other one is given."""
+
+_NAME = re.compile(r"(.+)_r(\d+)_c(\d+)", re.DOTALL)
+
+
+_Span = tuple[int, int, int]
+"""Of one side of a tile: start in the image, first pixel of its own, and length."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tile:
+    """One tile of an image. Lengths and places are pixels; rows and columns of tiles count from 0.
+
+    Attributes:
+      row: the number of its row of tiles.
+      column: the number of its column of tiles.
+      top: the image's row at which it begins.
+      left: the image's column at which it begins.
+      height: its height.
+      width: its width.
+      owned: top, left, height and width, within the tile, of the pixels that no earlier tile
+        has, row by row. These parts of all tiles cover the image, each pixel once.
+    """
+
+    row: int
+    column: int
+    top: int
+    left: int
+    height: int
+    width: int
+    owned: tuple[int, int, int, int]
+
+    def name(self, image_id: str) -> str:
+        """Returns the tile's id, such as `wall_1_r0_c2`."""
+        return f"{image_id}_r{self.row}_c{self.column}"
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """The tile's part of an array `[H, W, ...]` of its image."""
+        return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
+
+    @property
+    def own(self) -> tuple[slice, slice]:
+        """The part of an array `[h, w, ...]` of the tile that no earlier tile has."""
+        top, left, height, width = self.owned
+        return slice(top, top + height), slice(left, left + width)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tiling:
+    """How images are cut into tiles.
+
+    Attributes:
+      size: height and width of a tile; of a smaller image the tile has the image's.
+      overlap: how many pixels neighbours share; those at the lower and right border of an
+        image share more, because they are moved inside.
+      format: how the pixels are stored: `png` loses none, `jpeg` is smaller.
+      quality: of JPEG, 1 to 100.
+
+    Raises:
+      ConfigError: if a number is out of range.
+    """
+
+    size: int
+    overlap: int = 0
+    format: TileFormat = "png"
+    quality: int = QUALITY
+
+    def __post_init__(self) -> None:
+        _check_number("tile", self.size, 1, None, "a number of pixels, 1 or more")
+        expected = f"0 to {self.size - 1}, less than the tile's {self.size} pixels"
+        _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)
+        _check_number("tile_quality", self.quality, 1, 100, "1 to 100")
+        if self.format not in get_args(TileFormat):
+            expected = f"one of {', '.join(get_args(TileFormat))}"
+            raise _wrong("tile_format", self.format, expected)
+
+    def starts(self, length: int) -> list[int]:
+        """Returns where tiles begin along a side of an image, in ascending order.
+
+        The last one is moved inside, so that none reaches over the border. A side that is not
+        longer than a tile has one tile, as long as the side.
+        """
+        last = max(length - self.size, 0)
+        return [*range(0, last, self.size - self.overlap), last]
+
+    def tiles(self, height: int, width: int) -> Iterator[Tile]:
+        """Yields the tiles of an image, row by row."""
+        columns = self._spans(width)
+        for row, vertical in enumerate(self._spans(height)):
+            for column, horizontal in enumerate(columns):
+                yield _tile(row, column, vertical, horizontal)
+
+    def tile_at(self, height: int, width: int, top: int, left: int) -> Tile | None:
+        """Returns the tile of an image that begins at a place, None if none does."""
+        rows, columns = self.starts(height), self.starts(width)
+        if top not in rows or left not in columns:
+            return None
+        row, column = rows.index(top), columns.index(left)
+        return _tile(row, column, self._spans(height)[row], self._spans(width)[column])
+
+    def _spans(self, length: int) -> list[_Span]:
+        spans, end = [], 0
+        side = min(self.size, length)
+        for start in self.starts(length):
+            spans.append((start, end - start, side))
+            end = start + side
+        return spans
+
+
+def image_of(tile_id: str) -> str | None:
+    """Returns the id of the image that a tile is of, None if this is no tile's id."""
+    found = _NAME.fullmatch(tile_id)
+    return found[1] if found else None
+
+
+def _tile(row: int, column: int, vertical: _Span, horizontal: _Span) -> Tile:
+    top, own_top, height = vertical
+    left, own_left, width = horizontal
+    owned = (own_top, own_left, height - own_top, width - own_left)
+    return Tile(row, column, top, left, height, width, owned)
+
+
+def _check_number(
+    option: str, number: object, lowest: int, highest: int | None, expected: str
+) -> None:
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    if not whole or number < lowest or (highest is not None and number > highest):
+        raise _wrong(option, number, expected)
+
+
+def _wrong(option: str, found: object, expected: str) -> ConfigError:
+    return ConfigError(
+        f"option {option}", found=repr(found), expected=expected, remedy=f"change {option}"
+    )
+
+
+def cut(
+    key: str,
+    image: StoredImage | pillow.Still,
+    others: Mapping[str, Any],
+    tiling: Tiling,
+    *,
+    where: str,
+    background: int | None,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Cuts an example into tiles. Image and masks are decoded once for all of them.
+
+    An image that is one tile is stored as if it were not cut. A JPEG is decoded accurately, as
+    NumPy's readers decode it; TensorFlow's own decoder is faster, and its values differ from
+    these by a few.
+
+    Args:
+      key: the example's key.
+      image: the complete image, as `images.open_image` returns it.
+      others: the other features of the complete image, as `make.make_example` returns them.
+      tiling: how to cut.
+      where: the image's file, for errors.
+      background: the class that `labels` leave out, None if there is none.
+
+    Yields:
+      Key and features of each tile, row by row.
+
+    Raises:
+      ImageError: if the image's pixels cannot be decoded.
+    """
+    tiles = list(tiling.tiles(image.height, image.width))
+    if len(tiles) == 1:
+        ending = posixpath.splitext(others[FILENAME])[1]
+        alone = {**others, IMAGE: as_stored(image).data, **_place(others, tiles[0], ending)}
+        yield tiles[0].name(key), alone
+        return
+    pixels = _pixels(image, where)
+    masks = {
+        name: png_pixels.decode_values(File(others[name], f"{where}, {name}"))
+        for name in MASKS
+        if name in others
+    }
+    ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
+    for tile in tiles:
+        parts = {name: np.ascontiguousarray(mask[tile.window]) for name, mask in masks.items()}
+        yield (
+            tile.name(key),
+            {
+                **_place(others, tile, ending),
+                IMAGE: _encoded(np.ascontiguousarray(pixels[tile.window]), tiling),
+                HEIGHT: tile.height,
+                WIDTH: tile.width,
+                LABELS: _labels(parts[MASK], background),
+                **{name: pillow.encode_png(part) for name, part in parts.items()},
+            },
+        )
+
+
+def _pixels(image: StoredImage | pillow.Still, where: str) -> np.ndarray:
+    """Returns uint8 `[H, W]` or `[H, W, 3]`."""
+    if isinstance(image, pillow.Still):
+        return image.rgb()
+    return pillow.decode(File(image.data, where), ImageError).values()
+
+
+def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
+    own_id = image_id(others[FILENAME])
+    return {
+        FILENAME: tile.name(own_id) + ending,
+        TILE_IMAGE_ID: own_id,
+        TILE_Y: tile.top,
+        TILE_X: tile.left,
+        TILE_IMAGE_HEIGHT: others[HEIGHT],
+        TILE_IMAGE_WIDTH: others[WIDTH],
+    }
+
+
+def _encoded(pixels: np.ndarray, tiling: Tiling) -> bytes:
+    if tiling.format == "jpeg":
+        return pillow.encode_jpeg(pixels, tiling.quality)
+    return pillow.encode_png(pixels, photo=True)
+
+
+def _labels(mask: np.ndarray, background: int | None) -> list[int]:
+    present = np.flatnonzero(count_values(mask)[:VOID])
+    return [int(value) for value in present if value != background]

@@ -1,0 +1,327 @@
+"""The dataset card: a README.md that says what the data are, where they are from, how to load them.
+
+It says of own data only what its owner said. What belongs to a release of VOC stands only on the
+card of that release.
+
+References:
+  https://github.com/huggingface/hub-docs/blob/main/datasetcard.md
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+import json
+import pathlib
+import re
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.audit import fingerprint
+from voc_seg_tfrecord.audit.record import digests_of
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
+from voc_seg_tfrecord.built import dataset, records
+from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.facts.releases import RELEASES, Release
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.sources import description
+
+_SIZES = {
+    1_000: "n<1K",
+    10_000: "1K<n<10K",
+    100_000: "10K<n<100K",
+    1_000_000: "100K<n<1M",
+    10_000_000: "1M<n<10M",
+}
+_MORE = "10M<n<100M"
+
+# The licences of data among those that Hugging Face knows.
+_LICENSES = frozenset(
+    {
+        *("apache-2.0", "mit", "unlicense", "wtfpl", "mpl-2.0", "bsd-2-clause", "bsd-3-clause"),
+        *("gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "agpl-3.0", "cc0-1.0", "pddl", "odbl"),
+        *("odc-by", "etalab-2.0", "cdla-sharing-1.0", "cdla-permissive-1.0"),
+        *("cdla-permissive-2.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0"),
+        *("cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0"),
+        *("cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0"),
+        *("cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
+    }
+)
+_LONGEST_NAME = 80  # of a licence; a longer text is the licence itself
+
+# What JSON leaves as it is, and YAML does not read, or reads as the end of a line.
+_NOT_IN_YAML = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def size_category(examples: int) -> str:
+    """Returns the category of a number of examples."""
+    return next((name for limit, name in _SIZES.items() if examples < limit), _MORE)
+
+
+def license_fields(text: str | None) -> dict[str, str]:
+    """Returns the fields that tell a licence; none if nobody told one."""
+    if not text:
+        return {}
+    known = "-".join(text.casefold().split())
+    if known in _LICENSES:
+        return {"license": known}
+    named = {"license_name": text} if len(text) <= _LONGEST_NAME and "\n" not in text else {}
+    return {"license": "other", **named}
+
+
+def front_matter(fields: Mapping[str, Any]) -> str:
+    """Returns YAML between two lines of `---`.
+
+    Every text is in quotes, so that `no` stays a word and `---` no line. Values are JSON, which is
+    YAML too; lists of dictionaries are written one per line, for people who read it.
+    """
+    return "\n".join(["---", *_lines(fields, ""), "---"]) + "\n"
+
+
+def _lines(fields: Mapping[str, Any], indent: str) -> list[str]:
+    lines = []
+    for key, value in fields.items():
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            lines.append(f"{indent}{key}:")
+            for one in value:
+                if isinstance(one, Mapping):
+                    first, *rest = _lines(one, f"{indent}  ")
+                    lines += [f"{indent}- {first.strip()}", *rest]
+                else:
+                    lines.append(f"{indent}- {_scalar(one)}")
+        else:
+            lines.append(f"{indent}{key}: {_scalar(value)}")
+    return lines
+
+
+def _scalar(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!^=])")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_ADDRESS = re.compile(r"(https?://[\w./%#?=&~+:-]*\w)")
+
+
+def markdown_word(text: object) -> str:
+    """Returns Markdown that shows a text in one line, also in a cell of a table."""
+    line = " ".join(str(text).split())
+    escaped = _SPECIAL.sub(r"\\\1", re.sub(r"[&<>]", lambda found: _HTML[found[0]], line))
+    # At its beginning these would make a list, a line across, or the end of the front matter.
+    return re.sub(r"^(\d*)([-+.])", r"\1\\\2", escaped)
+
+
+def markdown_prose(text: str) -> str:
+    """Returns Markdown that shows paragraphs as they are, and addresses as links."""
+    return "\n".join(_linked(line) for line in text.strip().splitlines())
+
+
+def markdown_block(text: str, language: str = "text") -> str:
+    """Returns a text with its lines and blanks untouched, in a fence longer than any within."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.strip()}\n{fence}"
+
+
+def _linked(line: str) -> str:
+    parts = _ADDRESS.split(line)
+    return "".join(
+        f" <{part}> " if n % 2 else markdown_word(part) for n, part in enumerate(parts)
+    ).strip()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SplitSummary:
+    """One split.
+
+    Attributes:
+      examples: how many there are.
+      images: how many images have each mask value, or each label, int64 `[256]`.
+      pixels: how many pixels have each mask value, int64 `[256]`; zeros without masks.
+      fingerprint: of the split.
+    """
+
+    examples: int
+    images: np.ndarray
+    pixels: np.ndarray
+    fingerprint: fingerprint.Fingerprint
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Summary:
+    """A dataset: its splits by name, the names of its classes, its fingerprint."""
+
+    splits: dict[str, SplitSummary]
+    class_names: tuple[str, ...]
+    fingerprint: str
+
+    @property
+    def examples(self) -> int:
+        """Examples of all splits."""
+        return sum(split.examples for split in self.splits.values())
+
+
+def summarize(builder: tfds.core.DatasetBuilder, *, progress: bool = False) -> Summary:
+    """Reads each record of a built dataset once.
+
+    Raises:
+      RecordError: if a record cannot be read.
+    """
+    splits = {
+        split: _add_up(records.scan(builder, split, _count, progress=progress))
+        for split in builder.info.splits
+    }
+    return Summary(
+        splits,
+        dataset.class_names(builder),
+        fingerprint.of_dataset({name: split.fingerprint for name, split in splits.items()}),
+    )
+
+
+_Counted = tuple[str, np.ndarray, np.ndarray, fingerprint.Digests]
+
+
+def _count(record: Record) -> _Counted:
+    """Returns the id of a record, the mask values or labels it has, pixels, and digests."""
+    named = ((n, File(record.bytes(n), f"{record.id}, {n}")) for n in MASKS)
+    masks = {name: records.pixels(file) for name, file in named if file.data}
+    pixels = np.zeros(256, np.int64)
+    if MASK in masks:
+        pixels = count_values(masks[MASK])
+    labels = np.bincount(record.ints(LABEL), minlength=256)
+    return record.id, (pixels > 0) + labels, pixels, digests_of(record, masks)
+
+
+def _add_up(counted: Iterable[_Counted]) -> SplitSummary:
+    examples = 0
+    images, pixels = np.zeros((2, 256), np.int64)
+    digests = {}
+    for image_id, of_image, of_mask, of_record in counted:
+        examples += 1
+        images += of_image
+        pixels += of_mask
+        digests[image_id] = of_record
+    return SplitSummary(examples, images, pixels, fingerprint.of_split(digests))
+
+
+NAME = "README.md"
+"""The name of the file, by which Hugging Face and others find it."""
+
+_SAID_ABOVE = ("description", "citation", "homepage", "license")  # fields of a config
+_TEMPLATES = pathlib.Path(__file__).parent / "templates"
+
+
+def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> str:
+    """Returns the card of a dataset, which is the same whenever and wherever it is written.
+
+    Args:
+      builder: of the built dataset.
+      summary: of the same.
+      layout: the layout that it was exported in; `tfds` for the dataset as it was built.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "word": markdown_word,
+        "prose": markdown_prose,
+        "block": markdown_block,
+    }
+    body = environment.get_template("card.md.jinja").render(
+        title=title(builder),
+        said=description.description_of_built(builder.info),
+        name=_tfds_name(builder),
+        version=builder.info.version,
+        config=_config(builder),
+        features=sorted(builder.info.features),
+        splits=summary.splits,
+        examples=summary.examples,
+        classes=_class_rows(summary),
+        void_share=_void_share(summary),
+        has_masks=MASK in builder.info.features,
+        has_instances=INSTANCES in builder.info.features,
+        has_labels=LABEL in builder.info.features,
+        layout=layout,
+        fingerprint=summary.fingerprint,
+        writer=wording.package_version(),
+        void=VOID,
+    )
+    return f"{front_matter(_fields(builder, summary, layout))}\n{body.strip()}\n"
+
+
+def title(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns the name of a dataset for people."""
+    name = getattr(builder.builder_config, "name", None) or builder.name
+    release = release_of(builder)
+    return name if release is None else f"Pascal VOC segmentation, {name}"
+
+
+def release_of(builder: tfds.core.DatasetBuilder) -> Release | None:
+    """Returns the release that a dataset was built from; None for own data."""
+    said = (builder.info.metadata or {}).get("config") or {}
+    return RELEASES.get(said.get("release", ""))
+
+
+def _tfds_name(builder: tfds.core.DatasetBuilder) -> str:
+    config = getattr(builder.builder_config, "name", None)
+    return f"{builder.name}/{config}" if config else builder.name
+
+
+def _config(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns how a dataset was built, as JSON; empty if the dataset does not hold it."""
+    said = (builder.info.metadata or {}).get("config") or {}
+    fields = {name: value for name, value in said.items() if name not in _SAID_ABOVE}
+    return json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else ""
+
+
+def _class_rows(summary: Summary) -> list[Mapping[str, Any]]:
+    """Returns index, name, share of pixels without void, and images, of each class."""
+    pixels = sum(split.pixels for split in summary.splits.values())
+    images = sum(split.images for split in summary.splits.values())
+    classes = int(pixels[:VOID].sum()) or 1
+    return [
+        {"index": n, "name": name, "share": pixels[n] / classes, "images": int(images[n])}
+        for n, name in enumerate(summary.class_names)
+    ]
+
+
+def _void_share(summary: Summary) -> float:
+    """Returns the share of void among all pixels."""
+    pixels = sum(split.pixels for split in summary.splits.values())
+    return float(pixels[VOID] / max(1, pixels.sum()))
+
+
+def _fields(
+    builder: tfds.core.DatasetBuilder, summary: Summary, layout: str
+) -> dict[str, str | Sequence[Any]]:
+    """Returns the front matter's fields."""
+    tasks, kinds = _tasks(builder)
+    fields: dict[str, str | Sequence[Any]] = {"pretty_name": title(builder)}
+    fields |= license_fields(description.description_of_built(builder.info).license)
+    fields |= {"task_categories": tasks} if tasks else {}
+    fields |= {"task_ids": kinds} if kinds else {}
+    fields |= {"size_categories": [size_category(summary.examples)]}
+    if layout == "parquet":
+        files = [{"split": split, "path": f"data/{split}-*"} for split in summary.splits]
+        fields |= {"configs": [{"config_name": "default", "data_files": files}]}
+    return fields
+
+
+def _tasks(builder: tfds.core.DatasetBuilder) -> tuple[list[str], list[str]]:
+    """Returns Hugging Face's names of what the data are for: categories, and kinds of these."""
+    features = builder.info.features
+    tasks = {LABEL: "image-classification", MASK: "image-segmentation", OBJECTS: "object-detection"}
+    kinds = {MASK: "semantic-segmentation", INSTANCES: "instance-segmentation"}
+    return (
+        [name for feature, name in tasks.items() if feature in features],
+        [name for feature, name in kinds.items() if feature in features],
+    )

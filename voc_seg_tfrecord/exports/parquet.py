@@ -1,0 +1,190 @@
+"""Writes examples as Parquet files that Hugging Face's `datasets` loads.
+
+The files are named as the `datasets` library names them, so that it finds the splits by itself.
+An example is read only with its complete row group, so row groups are small enough for streaming.
+"""
+
+import collections
+from collections.abc import Iterable, Iterator, Sequence
+import itertools
+import re
+from typing import TYPE_CHECKING, Any
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import IMAGE
+from voc_seg_tfrecord.exports import columns
+from voc_seg_tfrecord.exports.columns import Column
+from voc_seg_tfrecord.imports.files import Record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FOLDER = "data"
+"""The folder of the files, below that of the export."""
+
+SHARD_BYTES = 500_000_000
+"""Bytes of one file, about: what `datasets` makes of a split that it writes."""
+
+GROUP_BYTES, GROUP_ROWS = 100_000_000, 1000
+"""How much a row group may hold at most, unless one example is larger."""
+
+_PIECE_BYTES = 2_000_000  # of rows that are Python objects
+
+_SPLIT = re.compile(r"\w+(\.\w+)*")
+
+
+def shards_for(num_bytes: int, num_examples: int, wanted: int | None = None) -> int:
+    """Returns how many files a split gets, of so many bytes and examples.
+
+    There are no more files than examples, because `datasets` fails on a file without rows.
+
+    Args:
+      num_bytes: of the split's records.
+      num_examples: of the split.
+      wanted: how many files the user asked for.
+    """
+    return max(1, min(wanted or -(-num_bytes // SHARD_BYTES), num_examples))
+
+
+def check_split(split: str, where: str) -> None:
+    """Checks that `datasets` takes the name of a split.
+
+    Raises:
+      ConfigError: if it does not.
+    """
+    if not _SPLIT.fullmatch(split) or split == "all":
+        raise ConfigError(
+            f"{where}, split {split}",
+            found="a name that Hugging Face's datasets does not take",
+            expected="letters, digits and underscores, and not `all`",
+            remedy="build it with another name of the split, such as --splits my_split=my-list",
+        )
+
+
+def write(
+    records: Iterable[tuple[str, Record]],
+    folder: epath.Path,
+    split: str,
+    described: Sequence[Column],
+    *,
+    examples: int,
+    num_shards: int,
+) -> int:
+    """Writes a split.
+
+    Args:
+      records: each record's name for errors, and its features.
+      folder: the folder of the export.
+      split: the split's name.
+      described: the columns.
+      examples: how many records there are.
+      num_shards: how many files to write. Each has as many examples, in their order.
+
+    Returns:
+      How many images lost metadata by which readers would have turned them.
+    """
+    (folder / FOLDER).mkdir(exist_ok=True)
+    records = iter(records)
+    turned = 0
+    for number in range(num_shards):
+        start, stop = (examples * n // num_shards for n in (number, number + 1))
+        path = folder / FOLDER / f"{split}-{number:05}-of-{num_shards:05}.parquet"
+        turned += _write_file(itertools.islice(records, stop - start), path, described)
+    collections.deque(records, maxlen=0)  # reading raises if there are more records, or fewer
+    return turned
+
+
+def _write_file(
+    records: Iterator[tuple[str, Record]], path: epath.Path, described: Sequence[Column]
+) -> int:
+    import pyarrow.parquet as pq
+
+    schema = columns.schema(described)
+    turned = 0
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(file, schema, write_page_index=True, **_options(described)) as writer,
+    ):
+        for table, count in _row_groups(records, described, schema):
+            writer.write_table(table)
+            turned += count
+            del table  # while the next one is made
+    return turned
+
+
+def _row_groups(
+    records: Iterator[tuple[str, Record]], described: Sequence[Column], schema: "pa.Schema"
+) -> Iterator[tuple["pa.Table", int]]:
+    """Yields each row group, and how many of its images lost metadata."""
+    group = _Group(schema)
+    images = [column.name for column in described if column.is_image]
+    for where, record in records:
+        row = {column.name: column.value(record, where) for column in described}
+        length = sum(len(row[name][columns.BYTES]) for name in images)
+        if group.rows and (group.size + length > GROUP_BYTES or group.rows == GROUP_ROWS):
+            yield group.table(), group.turned
+            group = _Group(schema)
+        group.add(row, length, turned=row[IMAGE][columns.BYTES] is not record[IMAGE][0])
+    if group.rows:
+        yield group.table(), group.turned
+
+
+class _Group:
+    """A row group that is being filled. Rows become Arrow arrays early, which saves memory."""
+
+    def __init__(self, schema: "pa.Schema"):
+        self.size = self.rows = self.turned = 0
+        self._schema = schema
+        self._batches: list[pa.RecordBatch] = []
+        self._waiting: list[dict[str, Any]] = []
+        self._length = 0
+
+    def add(self, row: dict[str, Any], length: int, *, turned: bool) -> None:
+        """Adds a row with images and masks of so many bytes."""
+        self.rows += 1
+        self.size += length
+        self.turned += turned
+        self._waiting.append(row)
+        self._length += length
+        if self._length > _PIECE_BYTES:
+            self._convert()
+
+    def table(self) -> "pa.Table":
+        """Returns all rows."""
+        import pyarrow as pa
+
+        self._convert()
+        return pa.Table.from_batches(self._batches, self._schema)
+
+    def _convert(self) -> None:
+        import pyarrow as pa
+
+        if self._waiting:
+            self._batches.append(pa.RecordBatch.from_pylist(self._waiting, self._schema))
+            self._waiting, self._length = [], 0
+
+
+def _options(described: Sequence[Column]) -> dict[str, Any]:
+    """Returns how columns are stored, as `datasets` does: encoded images are not compressed."""
+    leaves = {leaf: c.is_image for c in described for leaf in _leaves(c.name, c.type)}
+    others = [leaf for leaf, is_image in leaves.items() if not is_image]
+    return {
+        "compression": {leaf: "none" if image else "snappy" for leaf, image in leaves.items()},
+        "use_dictionary": others,
+        "write_statistics": others,
+    }
+
+
+def _leaves(path: str, kind: "pa.DataType") -> Iterator[str]:
+    """Yields the paths by which Parquet names the parts of a column."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        for field in kind:
+            yield from _leaves(f"{path}.{field.name}", field.type)
+    elif pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        yield from _leaves(f"{path}.list.element", kind.value_type)
+    else:
+        yield path

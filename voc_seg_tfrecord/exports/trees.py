@@ -1,0 +1,206 @@
+"""Writes examples as a tree in VOC's layout, or in COCO's panoptic format.
+
+COCO's panoptic format holds classes and objects to the pixel. A segment is what has one class and
+one object number. Its id is 1 + 256 x class + number, so that both masks can be made of the ids
+alone. Void is 0, which the format calls unlabelled.
+
+References:
+  https://cocodataset.org/#format-data, part 4.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+import json
+from typing import Any
+
+from etils import epath
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.base.names import (
+    FILENAME,
+    HEIGHT,
+    IMAGE,
+    INSTANCES,
+    MASK,
+    VOID,
+    WIDTH,
+    background_index,
+    voc_palette,
+)
+from voc_seg_tfrecord.formats import id_lists, jpeg, pillow, png
+from voc_seg_tfrecord.formats.file import File, Kind, kind_of
+from voc_seg_tfrecord.formats.id_lists import show_name
+from voc_seg_tfrecord.trees.layout import LISTS, VOC
+
+_SPLITS = {"validation": "val"}
+
+
+def write_voc(examples: Iterable[dict[str, Any]], root: epath.Path, split: str) -> None:
+    """Writes a split: JPEGImages, SegmentationClass, SegmentationObject and its list.
+
+    Args:
+      examples: features with one value each, images and masks still encoded.
+      root: the folder of the tree.
+      split: the split's name.
+
+    Raises:
+      RecordError: if a name cannot be that of a file below the folder, or two files have it.
+    """
+    palette = voc_palette().tobytes()
+    ids: dict[str, None] = {}
+    for number, example in enumerate(examples):
+        where = f"split {split}, record {number}"
+        filename = example[FILENAME].decode()
+        id_lists.check_name(filename, where)
+        image_id = id_lists.image_id(filename)
+        if image_id == filename:  # without an ending, readers do not take it for an image
+            filename += ".jpg" if kind_of(example[IMAGE]) is Kind.JPEG else ".png"
+        files = {f"{VOC.images}/{filename}": example[IMAGE]}
+        for feature, place in ((MASK, VOC.masks), (INSTANCES, VOC.instances)):
+            if feature in example:
+                mask = png.palette_png(File(example[feature], filename), palette)
+                files[f"{place}/{image_id}.png"] = mask
+        if image_id in ids or _other_files(root, files):
+            raise RecordError(
+                where,
+                found=f"the name {show_name(filename)}, under which another record was written",
+                expected="names that differ without their endings",
+                remedy="export it as raw or deeplab, or build it again with other names",
+            )
+        for name, data in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        ids[image_id] = None
+    path = root / LISTS / f"{_SPLITS.get(split, split)}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{image_id}\n" for image_id in sorted(ids)))
+
+
+def _other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
+    """Says whether another split has other files under the same names.
+
+    The same image may be in two splits. Then all of its files are there, and the same.
+    """
+    there = [(root / name).exists() for name in files]
+    return any(there) and not all((root / name).read_bytes() == files[name] for name in files)
+
+
+IMAGES, ANNOTATIONS = "images", "annotations"
+"""The folders of an export."""
+
+
+def write_coco(
+    examples: Iterable[dict[str, Any]],
+    folder: epath.Path,
+    split: str,
+    categories: Sequence[dict[str, Any]],
+) -> int:
+    """Writes a split: its images, one PNG of segment ids for each, and a JSON file.
+
+    Args:
+      examples: features with one value each, images and masks still encoded.
+      folder: the folder of the export.
+      split: the split's name.
+      categories: the classes, see `categories`.
+
+    Returns:
+      How many images lost metadata by which readers would have turned them.
+
+    Raises:
+      RecordError: if a name cannot be that of a file below the folder, two files have it, or the
+        format cannot hold the masks.
+    """
+    images, annotations, turned = [], [], 0
+    known: set[str] = set()
+    for number, example in enumerate(examples, start=1):
+        where = f"split {split}, record {number - 1}"
+        filename = example[FILENAME].decode()
+        id_lists.check_name(filename, where)
+        image_id = id_lists.image_id(filename)
+        if image_id in known:
+            raise RecordError(
+                where,
+                found=f"the name {show_name(filename)}, under which another record was written",
+                expected="names that differ without their endings",
+                remedy="export it as parquet, or build it again with other names",
+            )
+        known.add(image_id)
+        data = jpeg.unturned(File(example[IMAGE], where))
+        turned += data is not example[IMAGE]
+        _put(folder / IMAGES / split / filename, data)
+        ids = segment_ids(example, where)
+        channels = [ids & 255, ids >> 8, np.zeros_like(ids)]
+        png = pillow.encode_png(np.stack(channels, axis=-1).astype(np.uint8))
+        _put(folder / ANNOTATIONS / f"panoptic_{split}" / f"{image_id}.png", png)
+        size = {"height": int(example[HEIGHT]), "width": int(example[WIDTH])}
+        images.append({"id": number, "file_name": filename, **size})
+        mask_name = f"{image_id}.png"
+        found = {"image_id": number, "file_name": mask_name, "segments_info": segments(ids)}
+        annotations.append(found)
+    text = {"images": images, "annotations": annotations, "categories": list(categories)}
+    _put(folder / ANNOTATIONS / f"panoptic_{split}.json", json.dumps(text).encode())
+    return turned
+
+
+def categories(builder: tfds.core.DatasetBuilder) -> list[dict[str, Any]]:
+    """Returns a built dataset's classes as the format describes them; ids are those of the masks.
+
+    With instance masks all but background are things, whose objects are told apart.
+    """
+    names = builder.info.features[MASK].names
+    told = builder.info.metadata or {}
+    said = told.get("class_map") or told.get("config") or {}
+    background = background_index(names, said.get("background", ""))
+    things = INSTANCES in builder.info.features
+    return [
+        {"id": n, "name": name, "supercategory": name, "isthing": int(things and n != background)}
+        for n, name in enumerate(names)
+    ]
+
+
+def segment_ids(example: dict[str, Any], where: str) -> np.ndarray:
+    """Returns the segment of each pixel of an example, int64 `[H, W]`; 0 is void.
+
+    Raises:
+      RecordError: if an object's number stands where the class is void: a segment needs a class.
+    """
+    mask = pillow.decode(File(example[MASK], where), RecordError).values().astype(np.int64)
+    ids = np.where(mask == VOID, 0, 1 + 256 * mask)
+    if INSTANCES not in example:
+        return ids
+    numbers = pillow.decode(File(example[INSTANCES], where), RecordError).values().astype(np.int64)
+    lost = int(((mask == VOID) & (numbers != VOID)).sum())
+    if lost:
+        raise RecordError(
+            f"{where}, {example[FILENAME].decode()}",
+            found=f"{lost} pixels that are void in {MASK} and not in {INSTANCES}",
+            expected="void at the same places: COCO's panoptic format has no object without class",
+            remedy="export it as parquet or voc, which hold both masks",
+        )
+    return np.where(ids > 0, ids + numbers, 0)
+
+
+def segments(ids: np.ndarray) -> list[dict[str, Any]]:
+    """Returns what the format says of each segment: class, area, and box as x, y, width, height."""
+    found = []
+    for segment in np.unique(ids[ids > 0]).tolist():
+        rows, columns = np.nonzero(ids == segment)
+        top, left = int(rows.min()), int(columns.min())
+        box = [left, top, int(columns.max()) - left + 1, int(rows.max()) - top + 1]
+        found.append(
+            {
+                "id": segment,
+                "category_id": (segment - 1) // 256,
+                "area": len(rows),
+                "bbox": box,
+                "iscrowd": 0,
+            }
+        )
+    return found
+
+
+def _put(path: epath.Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)

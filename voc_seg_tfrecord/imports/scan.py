@@ -1,0 +1,177 @@
+"""The first look at hand-written records: their layout, where each lies, what is wrong with it."""
+
+from collections.abc import Mapping, Sequence
+import contextlib
+import dataclasses
+from typing import Any
+
+from etils import epath
+import numpy as np
+from tqdm import tqdm
+
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
+from voc_seg_tfrecord.formats import id_lists
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import show_name
+from voc_seg_tfrecord.imports import layouts
+from voc_seg_tfrecord.imports.files import find_files, parse, read_records, unpacked
+from voc_seg_tfrecord.imports.layouts import RecordLayout
+from voc_seg_tfrecord.masks import stored
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """One record of a scan that can be used.
+
+    Attributes:
+      file: the file that the user gave.
+      number: of the record in it, from 0.
+      path: the uncompressed file.
+      offset: where the record's data starts, in bytes.
+      length: length of the data, in bytes.
+      name: the image's name, empty if the record has none.
+    """
+
+    file: epath.Path
+    number: int
+    path: epath.Path
+    offset: int
+    length: int
+    name: str
+
+    @property
+    def where(self) -> str:
+        """File and number of the record, for errors."""
+        return f"{self.file}, record {self.number}"
+
+
+@dataclasses.dataclass
+class Scan:
+    """What reading all records once has found.
+
+    Attributes:
+      name: the layout's name for people.
+      layout: which feature holds what.
+      unused: features of the first record that are not read.
+      records: the records that can be used, in the order of the files.
+      values: mask values that occur in all of them.
+      problems: the errors about records that cannot be used.
+    """
+
+    name: str
+    layout: RecordLayout
+    unused: list[str]
+    records: list[Found] = dataclasses.field(default_factory=list)
+    values: set[int] = dataclasses.field(default_factory=set)
+    problems: list[VocSegError] = dataclasses.field(default_factory=list)
+
+
+def scan_records(
+    files: Sequence[epath.PathLike],
+    folder: epath.Path,
+    keys: Mapping[str, str] | None = None,
+    size: Sequence[int] = (),
+) -> Scan:
+    """Reads all records once and checks the name, the sizes and the label of each.
+
+    Args:
+      files: files, folders or patterns.
+      folder: the folder for copies of compressed files; it has to exist as long as the items.
+      keys: which feature holds what, for a layout that is not known.
+      size: height and width, or height, width and channels, of all images, if no feature
+        holds them.
+
+    Returns:
+      The scan. Its problems include the records that cannot be used.
+
+    Raises:
+      RecordError: if a file is damaged, or its layout is not known.
+      ConfigError: if `keys` names no feature for the image, or if `size` is given though the
+        records hold sizes.
+    """
+    scan = None
+    for path in tqdm(find_files(files), desc="Reading records...", unit=" files", leave=False):
+        plain = unpacked(path, folder)
+        for number, (offset, data) in enumerate(read_records(plain, path)):
+            where = f"{path}, record {number}"
+            record = parse(data, where)
+            if scan is None:
+                name, layout = _layout(record, keys, tuple(size), where)
+                scan = Scan(name, layout, layouts.unused(layout, record))
+            try:
+                name = _check(record, scan, where)
+                scan.records.append(Found(path, number, plain, offset, len(data), name))
+            except VocSegError as error:
+                scan.problems.append(error)
+    if scan is None:
+        raise RecordError(
+            ", ".join(map(str, files)),
+            found="no record",
+            expected="at least one record",
+            remedy="check that the files were written completely",
+        )
+    return scan
+
+
+def _layout(
+    record: Mapping[str, Any], keys: Mapping[str, str] | None, size: tuple[int, ...], where: str
+) -> tuple[str, RecordLayout]:
+    held = layouts.sizes_in(record)
+    if keys:
+        known = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
+        if "image" not in keys or set(keys) - known:
+            raise ConfigError(
+                "keys",
+                found=", ".join(f"{k}={v}" for k, v in keys.items()),
+                expected=f"image=KEY and others of {', '.join(sorted(known))}",
+                remedy="name the features",
+            )
+        held = [keys[what] for what in ("height", "width", "shape") if what in keys]
+    if size and held:
+        raise ConfigError(
+            "--shape",
+            found=f"a size, though the records hold theirs in {', '.join(held)}",
+            expected="a size only for records that hold none",
+            remedy="leave --shape out, or say with --keys which features hold what",
+        )
+    if keys:
+        return "as given", RecordLayout(**keys, size=size)
+    detected = layouts.detect(record, size)
+    if detected is None:
+        raise RecordError(
+            where,
+            found=f"features {', '.join(sorted(record))}, which match no known layout",
+            expected="the features of one of these layouts:" + _known_layouts(),
+            remedy="say which feature holds what, such as --keys image=img,mask=seg",
+        )
+    return detected
+
+
+def _known_layouts() -> str:
+    """Returns the known layouts and their features, one per line, each after a line break."""
+    needed = {name: ", ".join(layout.keys.values()) for name, layout in layouts.KNOWN.items()}
+    return "".join(f"\n    {name}: {keys}" for name, keys in needed.items())
+
+
+def _check(record: Mapping[str, Any], scan: Scan, where: str) -> str:
+    """Checks one record and gathers its mask's values; returns its image's name."""
+    layout = scan.layout
+    name = layouts.read_text(record, layout.filename, where)
+    if name and (fault := id_lists.name_fault(name)):
+        raise RecordError(
+            where,
+            found=f"the name {show_name(name)}, which {fault}",
+            expected="the name of a file below a folder, such as a.jpg or folder/a.jpg",
+            remedy="import without names, so that records are named by file and number: "
+            + id_lists.keys_without_name(layout.keys),
+        )
+    layouts.read_pixels_or_file(record, layout, layout.image, where)
+    if layout.label:
+        layouts.read_integer(record, layout.label, where)
+    if layout.mask:
+        mask = layouts.read_pixels_or_file(record, layout, layout.mask, where)
+        if isinstance(mask, bytes):
+            mask = stored.read_samples(File(mask, f"{where}, mask")).values
+        with contextlib.suppress(ValueError):
+            scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
+    return name

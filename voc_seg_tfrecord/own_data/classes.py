@@ -1,0 +1,190 @@
+"""The order of a tree's classes, background first, and what its masks hold."""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
+from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void, is_void_name
+from voc_seg_tfrecord.formats.class_parsers import Color
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks.lookup import counts_by_color, counts_by_value
+from voc_seg_tfrecord.masks.question import entries
+from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
+from voc_seg_tfrecord.masks.stored import Samples, read_samples
+from voc_seg_tfrecord.masks.survey import Seen
+from voc_seg_tfrecord.own_data.class_file import find_class_file
+from voc_seg_tfrecord.own_data.plan import make_plan
+from voc_seg_tfrecord.trees.tree import VocTree
+
+
+def background_to_front(
+    tree: VocTree, config: VocSegConfig, *, own_names: bool = True
+) -> VocSegConfig:
+    """Makes background class 0, so that no pixel changes the name of its class.
+
+    Args:
+      tree: the tree.
+      config: the config, its names in the order in which masks are read.
+      own_names: whether the user gave the names. Names of the tree's class file find their
+        masks by name, in any order.
+
+    Returns:
+      The config with the names in the new order, and the class of each value where the new
+      order alone would give values to other classes.
+
+    Raises:
+      ConfigError: if no class is known to be background, or colours give classes by their
+        place in a list of names.
+      VocSegError: if what the masks mean cannot be decided.
+    """
+    names = list(config.named_classes)
+    background = background_index(names, config.background)
+    if background is None:
+        raise ConfigError(
+            "--background_first",
+            found=f"no class that is known to be background among {', '.join(names[:8])}",
+            expected="a class called background or bg, in any spelling",
+            remedy="name the class with --background NAME",
+        )
+    if background == 0:
+        return config
+    order = iter([names.pop(background), *names])
+    # Names that mean void keep their places, because void may have their numbers too.
+    moved = dataclasses.replace(
+        config,
+        class_names=[n if n in config.void_names else next(order) for n in config.class_names],
+    )
+    if own_names:
+        return _with_meaning(tree, config, moved)
+    if config.values is not None:
+        raise ConfigError(
+            "--background_first",
+            found="--values, and names from the class file, whose order would change",
+            expected="names in the order that --values counts",
+            remedy="give the names with --class_names too",
+        )
+    return moved
+
+
+def with_void_named(config: VocSegConfig, class_file: ClassFile | None) -> VocSegConfig:
+    """Adds to void the user's names of the classes whose values or colours are void.
+
+    Args:
+      config: the config, with names that the user gave.
+      class_file: the tree's class file, which says what is numbered if there is one.
+
+    Returns:
+      The config, in which the names say all that is void.
+    """
+    if config.values is not None or tuple(config.void) == VocSegConfig.void:
+        return config
+    listed, names = entries(config.class_names, class_file), config.class_names
+    words = [e.name for e in listed if is_void(e, config.void)]
+    # Other names than the file's take their places, if they are as many.
+    if len(listed) == len(names) and not {e.name for e in listed} & set(names):
+        words = [n for e, n in zip(listed, names, strict=True) if is_void(e, config.void)]
+    new = [w for w in words if w in names and not is_void_name(w, config.void)]
+    return dataclasses.replace(config, void=[*config.void, *new])
+
+
+def names_from_file(class_file: ClassFile, config: VocSegConfig) -> tuple[str, ...]:
+    """Returns the class names of a file, in the order that `values` counts if it is said.
+
+    Raises:
+      ConfigError: if `values` may count the file's names with those that mean void, or without.
+    """
+    if config.values is None:
+        return class_file.class_names(config.void)
+    void = [v for v in config.void if not isinstance(v, int)]  # values have their own meaning
+    names = class_file.class_names(void)
+    if names != tuple(entry.name for entry in class_file.entries)[: len(names)]:
+        raise ConfigError(
+            "option values",
+            found=f"class indices, and a name that means void before others in {class_file.source}",
+            expected="names of which the order is clear",
+            remedy=f"give the names with --class_names, such as {','.join(names)}",
+        )
+    return names
+
+
+def _with_meaning(tree: VocTree, config: VocSegConfig, moved: VocSegConfig) -> VocSegConfig:
+    """Returns the moved config with `values` where it would otherwise rename classes."""
+    plan = make_plan(tree, config)
+    rule = make_rule(
+        moved.class_names,
+        find_class_file(tree, moved)[0],
+        plan.decision,
+        values=moved.values,
+        void=moved.void,
+    )
+    if _meaning(rule, moved.class_names) == _meaning(plan.rule, config.class_names):
+        return moved
+    if plan.decision.by == "color":
+        raise ConfigError(
+            "--background_first",
+            found="masks that are read by colour, and class names that are not their names",
+            expected="names whose order can be changed without changing what a colour means",
+            remedy="leave --background_first out; background keeps its place, and labels are "
+            "right in any order",
+        )
+    new = {name: index for index, name in enumerate(moved.class_names)}
+    values = {
+        value: VOID if index == VOID else new[config.class_names[index]]
+        for value, index in plan.rule.values.items()
+        if value >= 0  # -1 is void in any case
+    }
+    return dataclasses.replace(moved, values=values)
+
+
+def _meaning(rule: MaskRule, names: Sequence[str]) -> dict:
+    """Returns the class name of each value and colour; None is void."""
+    known = {**rule.values, **(rule.colors or {})}
+    return {key: None if index == VOID else names[index] for key, index in known.items()}
+
+
+_SHOWN = 12
+
+
+def seen_values(tree: VocTree) -> tuple[str, dict[Color, Seen]]:
+    """Returns what all masks of a tree hold: nothing if none can be read.
+
+    Returns:
+      The values, most images first, such as `0 in 5 masks, 814 pixels`; for palettes with the
+      value's colour. And the colours of RGB masks.
+    """
+    where = tree.root / tree.layout.masks
+    seen: dict[str | Color, Seen] = {}
+    for path, counts in ordered_map(_counts, [where / name for name in tree.masks.values()]):
+        for value, count in counts:
+            seen.setdefault(value, Seen()).add(str(path), count)
+    colors = {key: found for key, found in seen.items() if isinstance(key, tuple)}
+    values = {key: found for key, found in seen.items() if isinstance(key, str)}
+    order = sorted(values, key=lambda key: (-values[key].masks, -values[key].pixels, key))
+    lines = [f"{key} in {values[key].masks} masks, {values[key].pixels} pixels" for key in order]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "\n    ".join([*lines[:_SHOWN], *more]), colors
+
+
+def _counts(path: epath.Path) -> list[tuple[str | Color, int]]:
+    try:
+        samples = read_samples(File.read(path, MaskError))
+    except VocSegError:  # the build names it
+        return []
+    return list(_named(samples))
+
+
+def _named(samples: Samples) -> Iterable[tuple[str | Color, int]]:
+    if samples.kind == "rgb":
+        colors, counts = counts_by_color(samples.values)
+        for packed, count in zip(colors.tolist(), counts.tolist(), strict=True):
+            yield (packed >> 16, packed >> 8 & 255, packed & 255), count
+        return
+    palette = [] if samples.palette is None else samples.palette.tolist()
+    for value, count in counts_by_value(samples.values).items():
+        color = ",".join(map(str, palette[value])) if value < len(palette) else ""
+        yield f"value {value}" + (f" (colour {color})" if color else ""), count

@@ -1,0 +1,5 @@
+"""Contact sheets: a few examples of a dataset, drawn for people to look at.
+
+Enter at `preview`. `pick` chooses and decodes the examples, `sheet` puts them in rows, `cell` draws
+one of them with its `overlay`, and `lettering` writes. May import: up to `stats`.
+"""

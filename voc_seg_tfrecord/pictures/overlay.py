@@ -1,0 +1,172 @@
+"""The colours of classes, and a mask laid over its image: regions, outlines, void."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from voc_seg_tfrecord.base.names import VOID, voc_palette
+from voc_seg_tfrecord.formats.png_pixels import count_values
+
+_VOID_LINE = (96, 96, 96)
+_HATCH, _LINE = 6, 2  # pixels from one line over void to the next, and a line's width
+
+
+def class_colors(
+    background: int | None, colors: Sequence[Sequence[int]] | np.ndarray | None = None
+) -> np.ndarray:
+    """Returns the colours to draw the 256 mask values in, uint8 `[256, 3]`.
+
+    Args:
+      background: index of the background class, None if there is none.
+      colors: the dataset's own, as `built.dataset.palette` gives them; VOC's by default.
+
+    Returns:
+      The given colours. If these are VOC's, background is black, whichever index it has.
+    """
+    palette = voc_palette().copy()
+    own = np.array(palette if colors is None else colors, np.uint8)
+    if (own != palette).any():
+        return own
+    if background:
+        palette[[0, background]] = palette[[background, 0]]
+    return palette
+
+
+def common_first(mask: np.ndarray) -> list[int]:
+    """Returns the values of a mask, uint8 `[H, W]`, the most common first."""
+    counts = count_values(mask)
+    return [v for v in np.argsort(-counts, kind="stable").tolist() if counts[v]]
+
+
+def shrink(mask: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Returns a mask in another size, so that no class of it disappears.
+
+    The nearest pixel decides. Where an object would be lost between two of them, one pixel of
+    the result has its class all the same.
+
+    Args:
+      mask: uint8 `[H, W]`, class indices and 255 for void.
+      height: of the result, 1 or more.
+      width: of the result, 1 or more.
+
+    Returns:
+      uint8 `[height, width]`.
+    """
+    rows, columns = (
+        ((np.arange(new) + 0.5) * old / new).astype(int)
+        for new, old in zip((height, width), mask.shape, strict=True)
+    )
+    small = mask[rows[:, None], columns]
+    if height >= mask.shape[0] and width >= mask.shape[1]:
+        return small
+    for value in common_first(mask)[1:]:  # the rarest is painted last
+        if value != VOID:
+            lost = _anywhere(mask == value, height, width) & ~_grown(small == value)
+            small[lost] = value
+    return small
+
+
+def _anywhere(region: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Returns the pixels of a smaller mask in whose area a region has any pixel."""
+    for axis, new in enumerate((height, width)):
+        old = region.shape[axis]
+        if new < old:
+            region = np.logical_or.reduceat(region, np.arange(new) * old // new, axis)
+        else:
+            region = region.take(np.arange(new) * old // new, axis)
+    return region
+
+
+def _grown(region: np.ndarray) -> np.ndarray:
+    """Returns a region with all pixels that touch it."""
+    padded = np.pad(region, 1)
+    wide = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
+    return wide[:-2] | wide[1:-1] | wide[2:]
+
+
+def _shrunk(region: np.ndarray) -> np.ndarray:
+    """Returns a region without its pixels that touch others, or the border."""
+    padded = np.pad(region, 1)
+    inner = padded[1:-1, :-2] & padded[1:-1, 2:] & padded[:-2, 1:-1] & padded[2:, 1:-1]
+    return region & inner
+
+
+def painted(mask: np.ndarray, palette: np.ndarray) -> np.ndarray:
+    """Returns a mask in its colours, with lines over void.
+
+    Args:
+      mask: uint8 `[H, W]`, class indices and 255 for void.
+      palette: uint8 `[256, 3]`, as `class_colors` gives it.
+
+    Returns:
+      uint8 `[H, W, 3]`.
+    """
+    colored = palette[mask]
+    colored[(mask == VOID) & _lines(*mask.shape)] = _VOID_LINE
+    return colored
+
+
+def _lines(height: int, width: int) -> np.ndarray:
+    rows, columns = np.ogrid[:height, :width]
+    return (rows + columns) % _HATCH < _LINE
+
+
+def overlay(
+    image: np.ndarray, mask: np.ndarray, palette: np.ndarray, background: int | None
+) -> np.ndarray:
+    """Lays a mask half transparently over its image, with an outline around each class.
+
+    The outline is a line in the class's colour, and a black or white one around it, whichever
+    differs more, so that it is seen on any image. Background is not laid over the image. Void
+    has lines.
+
+    Args:
+      image: uint8 `[H, W, 3]`.
+      mask: uint8 `[H, W]`, class indices and 255 for void.
+      palette: uint8 `[256, 3]`, as `class_colors` gives it.
+      background: index of the background class, None if there is none.
+
+    Returns:
+      uint8 `[H, W, 3]`.
+    """
+    both = np.where(mask[..., None] == background, image, image // 2 + palette[mask] // 2)
+    both[(mask == VOID) & _lines(*mask.shape)] = _VOID_LINE
+    outlined = np.zeros(mask.shape, bool)
+    for value in reversed(common_first(mask)):
+        if value not in (VOID, background):
+            # The rarest class first, and no line over it, or an object of one pixel would be lost.
+            region = mask == value
+            border = region & ~_shrunk(region) & ~outlined
+            around = _grown(region) & ~region & ~outlined
+            both[border] = palette[value]
+            both[around] = contrast(palette[value])
+            outlined |= region | around
+    return both
+
+
+def contrast(color: Sequence[int] | np.ndarray) -> tuple[int, int, int]:
+    """Returns black or white, whichever differs more from a colour."""
+    red, green, blue = ((int(c) / 255) ** 2.2 for c in color)
+    bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18
+    return (0, 0, 0) if bright else (255, 255, 255)
+
+
+def deepest(region: np.ndarray) -> tuple[int, int, int]:
+    """Finds the place in a region that is farthest from its border, for its name.
+
+    Args:
+      region: bool `[H, W]` with at least one True.
+
+    Returns:
+      Row and column of the place, and how many pixels it is away from the border, 1 or more.
+    """
+    depth = 0
+    while True:
+        depth += 1
+        inner = _shrunk(region)
+        if not inner.any():
+            break
+        region = inner
+    rows, columns = np.nonzero(region)
+    nearest = np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2)
+    return int(rows[nearest]), int(columns[nearest]), depth

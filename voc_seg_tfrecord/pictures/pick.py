@@ -1,0 +1,234 @@
+"""Picks the examples of a built dataset that people are to look at, and decodes them."""
+
+from collections.abc import Collection, Iterator, Sequence
+import dataclasses
+import itertools
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError
+from voc_seg_tfrecord.base.names import IMAGE, LABEL, LABELS, MASK
+from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import class_names
+from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.png_pixels import count_values
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """One example, decoded.
+
+    Attributes:
+      id: the image id.
+      image: uint8 `[H, W, 3]`.
+      mask: uint8 `[H, W]`, class indices and 255 for void; None if the dataset has no masks.
+      label: class of the whole image, if the dataset has one in place of a mask.
+    """
+
+    id: str
+    image: np.ndarray
+    mask: np.ndarray | None = None
+    label: int | None = None
+
+
+def decoded(record: Record) -> Example:
+    """Returns the example of a record.
+
+    Raises:
+      RecordError: if its image or its mask cannot be decoded.
+    """
+    file = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
+    label = next(iter(record.ints(LABEL)), None)
+    return Example(record.id, pillow.decode(file, RecordError).rgb(), mask_of(record), label)
+
+
+def mask_of(record: Record) -> np.ndarray | None:
+    """Returns the mask of a record, uint8 `[H, W]`; None if it has none.
+
+    Raises:
+      RecordError: if it cannot be decoded.
+    """
+    data = record.bytes(MASK)
+    return records.pixels(File(data, f"{record.id}, {MASK}")) if data else None
+
+
+def read_at(
+    builder: tfds.core.DatasetBuilder, split: str, places: Collection[int]
+) -> Iterator[tuple[int, Record]]:
+    """Yields the records at these places of a split, counted from 0, in the split's order.
+
+    Raises:
+      RecordError: if they cannot be read.
+    """
+    wanted = set(places)
+    serialized = itertools.islice(records.read_shards(builder, split), max(wanted, default=-1) + 1)
+    for place, one in enumerate(serialized):
+        if place in wanted:
+            yield place, records.parse(one)
+
+
+def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
+    """Returns how many examples a split or a slice of one has.
+
+    Raises:
+      ConfigError: if the dataset has no such split.
+    """
+    try:
+        return builder.info.splits[split].num_examples
+    except (ValueError, KeyError):
+        raise ConfigError(
+            f"split {split!r}",
+            found=f"no such split{did_you_mean(split, builder.info.splits)}",
+            expected=f"one of {', '.join(builder.info.splits)}, or a slice such as train[20:26]",
+        ) from None
+
+
+_LOOKED_AT = 8  # examples of a class that are decoded for each one that is taken
+
+
+def default_split(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns `train`, or the first split of a dataset that has no such split."""
+    return "train" if "train" in builder.info.splits else next(iter(builder.info.splits))
+
+
+def some(
+    builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None = None
+) -> list[Example]:
+    """Reads the first examples of a split, or with a seed some that are drawn at random.
+
+    Args:
+      builder: of a built dataset.
+      split: a split's name, or a slice such as `train[20:26]`.
+      num: how many examples; fewer, if the split has no more.
+      seed: 0 or more; None takes the first examples.
+
+    Raises:
+      ConfigError: if the dataset has no such split.
+      RecordError: if they cannot be read.
+    """
+    total = count_examples(builder, split)
+    if seed is None:
+        places = range(min(num, total))
+    else:
+        places = np.random.default_rng(seed).permutation(total)[:num].tolist()
+    return [decoded(record) for _, record in read_at(builder, split, places)]
+
+
+def named(
+    builder: tfds.core.DatasetBuilder, splits: Sequence[str], ids: Sequence[str]
+) -> tuple[list[Example], list[str]]:
+    """Reads the examples of these ids, in this order.
+
+    Args:
+      builder: of a built dataset.
+      splits: where to look, the first split first.
+      ids: image ids.
+
+    Returns:
+      The examples, and the splits that they are in.
+
+    Raises:
+      ConfigError: naming an id that is in none of the splits, and ids that are spelled alike.
+      RecordError: if they cannot be read.
+    """
+    known: set[str] = set()
+    of_splits: list[str] = []
+    found: dict[str, Example] = {}
+    for split in splits:
+        count_examples(builder, split)
+        for record in map(records.parse, records.read_shards(builder, split)):
+            known.add(record.id)
+            if record.id in ids and record.id not in found:
+                found[record.id] = decoded(record)
+                of_splits += [] if split in of_splits else [split]
+        if len(found) == len(set(ids)):
+            break
+    for wanted in ids:
+        if wanted not in found:
+            raise ConfigError(
+                f"id {wanted!r}",
+                found=f"no such example in {', '.join(splits)}"
+                f"{did_you_mean(wanted, sorted(known))}",
+                expected="an image id, which is the name of its file without the ending",
+            )
+    return [found[wanted] for wanted in ids], of_splits
+
+
+def by_class(
+    builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None = None
+) -> dict[int, list[Example]]:
+    """Reads examples of each class.
+
+    Of the first examples with a class, those are taken in which it covers the largest share,
+    and where possible each example for one class only.
+
+    Args:
+      builder: of a built dataset.
+      split: a split's name or a slice.
+      num: how many examples of each class; fewer, if the split has no more.
+      seed: 0 or more, for another choice; None looks at the first examples.
+
+    Returns:
+      The examples by class index, without background. A class that the split does not have
+      has none.
+
+    Raises:
+      ConfigError: if the dataset has no such split or no classes.
+      RecordError: if they cannot be read.
+    """
+    if not class_names(builder):
+        raise ConfigError(
+            builder.info.full_name,
+            found="images without masks or labels",
+            expected="a dataset with classes, if examples of each class are wanted",
+            remedy="leave out by_class",
+        )
+    count_examples(builder, split)
+    of_class: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
+    for place, serialized in enumerate(records.read_shards(builder, split)):
+        for value in _classes(records.parse(serialized)):
+            of_class[value].append(place)
+    if seed is not None:
+        rng = np.random.default_rng(seed)
+        of_class = {c: rng.permutation(places).tolist() for c, places in of_class.items()}
+    looked_at = {c: places[: num * _LOOKED_AT] for c, places in of_class.items()}
+    shares = _shares(builder, split, {p for places in looked_at.values() for p in places})
+    taken = _take(looked_at, shares, num)
+    wanted = sorted({place for places in taken.values() for place in places})
+    read = {p: decoded(record) for p, record in read_at(builder, split, wanted)}
+    return {c: [read[place] for place in taken[c]] for c in of_class}
+
+
+def _take(
+    looked_at: dict[int, list[int]], shares: dict[int, np.ndarray], num: int
+) -> dict[int, list[int]]:
+    """Returns the places that are taken for each class. Rare classes choose first."""
+    taken: dict[int, list[int]] = {}
+    used: set[int] = set()
+    for value in sorted(looked_at, key=lambda c: len(looked_at[c])):
+        order = sorted(looked_at[value], key=lambda p: (p in used, -shares[p][value]))
+        taken[value] = order[:num]
+        used.update(taken[value])
+    return taken
+
+
+def _shares(
+    builder: tfds.core.DatasetBuilder, split: str, places: Collection[int]
+) -> dict[int, np.ndarray]:
+    """Returns the share of each mask value in examples."""
+    found = {}
+    for place, record in read_at(builder, split, places):
+        mask = mask_of(record)
+        if mask is None:
+            found[place] = np.ones(256)
+        else:
+            found[place] = count_values(mask) / mask.size
+    return found
+
+
+def _classes(record: Record) -> tuple[int, ...]:
+    return record.ints(LABEL) or record.ints(LABELS)

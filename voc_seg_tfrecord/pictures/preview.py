@@ -1,0 +1,261 @@
+"""Examples of a built dataset on one sheet: drawn, shown in notebooks, saved to a file."""
+
+from collections.abc import Sequence
+import dataclasses
+import io
+import os
+
+from etils import epath
+from matplotlib.figure import Figure
+import numpy as np
+from PIL import Image
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built.dataset import background, class_names, open_built, palette
+from voc_seg_tfrecord.pictures import pick
+from voc_seg_tfrecord.pictures.cell import Look
+from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.pictures.pick import count_examples
+from voc_seg_tfrecord.pictures.sheet import Group, check_number, sheet
+
+_NUM, _NUM_OF_CLASS = 9, 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """Which examples a sheet shows, and how.
+
+    Attributes:
+      num: how many; of each class with `by_class`. 9 or 1 if None.
+      split: a split or a slice; `train`, or the first split, if None.
+      ids: image ids; these are shown in this order, and looked for in all splits if `split` is
+        None.
+      by_class: whether to show examples of each class under its name.
+      columns: examples side by side; None leaves it to the sheet.
+      seed: for a choice at random; None takes the first examples.
+
+    Raises:
+      ConfigError: if two of these contradict each other.
+    """
+
+    num: int | None = None
+    split: str | None = None
+    ids: Sequence[str] | None = None
+    by_class: bool = False
+    columns: int | None = None
+    seed: int | None = None
+
+    def __post_init__(self):
+        if isinstance(self.ids, str) or (self.ids is not None and not len(self.ids)):
+            raise ConfigError("ids", found=repr(self.ids), expected="a list of image ids")
+        if self.ids is not None and (
+            self.by_class or self.num is not None or self.seed is not None
+        ):
+            raise ConfigError(
+                "ids",
+                found="ids together with num, by_class or seed",
+                expected="either ids, which are all shown, or a choice",
+                remedy="leave one out",
+            )
+        for name in ("num", "columns"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(name, found=str(value), expected="1 or more")
+        if self.seed is not None and self.seed < 0:
+            raise ConfigError("seed", found=str(self.seed), expected="0 or more")
+
+
+@dataclasses.dataclass(frozen=True)
+class Preview:
+    """A drawn sheet, and what is on it.
+
+    Attributes:
+      image: the sheet, RGB.
+      content: what it shows, such as `9 examples of train`.
+      split: where the examples are from.
+      absent: names of the classes that `by_class` found in no example of the split.
+    """
+
+    image: Image.Image
+    content: str
+    split: str
+    absent: tuple[str, ...]
+
+
+def draw(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> Preview:
+    """Picks, reads and draws examples of a built dataset.
+
+    Raises:
+      ConfigError: if there is no such split, id or class.
+      RecordError: if the examples cannot be read.
+    """
+    names = class_names(builder)
+    groups, splits = _chosen(builder, wanted)
+    split = ", ".join(splits)
+    if not groups:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no example of any class in {split}" if wanted.by_class else f"{split} is empty",
+            expected="at least one example",
+            remedy="choose another split",
+        )
+    absent: tuple[str, ...] = ()
+    if wanted.by_class:
+        shown = {background(builder), *(group.value for group in groups)}
+        absent = tuple(name for value, name in enumerate(names) if value not in shown)
+        content = f"examples of {_number(len(groups), 'class', 'classes')} of {split}"
+    else:
+        content = f"{_number(len(groups[0].examples), 'example', 'examples')} of {split}"
+    drawn = sheet(
+        f"{builder.info.full_name}: {content}",
+        groups,
+        Look(names, class_colors(background(builder), palette(builder)), background(builder)),
+        columns=wanted.columns,
+        note=f"In no example of {split}: {', '.join(absent)}." if absent else "",
+    )
+    return Preview(drawn, content, split, absent)
+
+
+def _chosen(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> tuple[list[Group], list[str]]:
+    """Reads the examples, in groups that are not empty, and names the splits they are from."""
+    if wanted.ids is not None:
+        check_number(len(wanted.ids))
+        splits = [wanted.split] if wanted.split else builder.info.splits
+        examples, found = pick.named(
+            builder, sorted(splits, key=lambda split: split != "train"), wanted.ids
+        )
+        return [Group(examples)], found
+    split = wanted.split or pick.default_split(builder)
+    if wanted.by_class:
+        num = wanted.num or _NUM_OF_CLASS
+        check_number(num * max(1, len(class_names(builder))))
+        of_class = pick.by_class(builder, split, num, wanted.seed)
+        groups = [Group(examples, value) for value, examples in of_class.items()]
+    else:
+        num = wanted.num or _NUM
+        check_number(min(num, max(1, count_examples(builder, split))))
+        groups = [Group(pick.some(builder, split, num, wanted.seed))]
+    return [group for group in groups if group.examples], [split]
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+_DPI = 100
+
+
+class SheetFigure(Figure):
+    """A figure that a notebook shows once, whether or not pyplot is in use.
+
+    pyplot does not know of it, so nothing has to be closed.
+    """
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format="png", dpi="figure")
+        return file.getvalue()
+
+
+def preview(
+    dataset: tfds.core.DatasetBuilder | PathLike,
+    num: int | None = None,
+    *,
+    split: str | None = None,
+    ids: Sequence[str] | None = None,
+    by_class: bool = False,
+    columns: int | None = None,
+    seed: int | None = None,
+    data_dir: PathLike | None = None,
+) -> Figure:
+    """Shows examples of a built dataset: images, masks, overlays and a legend.
+
+    In a notebook the figure is shown if it is the last value of a cell. In a script, save it
+    with `savefig`. TensorFlow is not loaded.
+
+    Args:
+      dataset: a builder, as `tfds.builder` returns it, or a name as in TFDS,
+        `voc_seg_tfrecord/2012`, or the path of a version folder.
+      num: how many examples (9); with `by_class`, of each class (1).
+      split: a split, or a slice such as `train[20:26]`; `train` by default, or the first split
+        of a dataset without it.
+      ids: the image ids to show, in this order, in place of a choice. Without `split` they are
+        looked for in all splits.
+      by_class: whether to show examples of each class, under its name. Of the first examples
+        with a class, those are taken in which it covers the largest share.
+      columns: examples side by side; by default 1 for up to three examples, 2 for more, and 3
+        if there are no masks.
+      seed: 0 or more, for a choice at random; by default the first examples are shown.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
+
+    Returns:
+      A figure of the sheet's size at 100 dots per inch. Its only axes hold the sheet, uint8
+      `[H, W, 3]`. Masks and legend have the colours of `info.metadata['palette']`; if these are
+      VOC's, background is black.
+
+    Raises:
+      ConfigError: if there is no such dataset, split or id, or an argument is out of range.
+      RecordError: if the examples cannot be read.
+    """
+    by_name = isinstance(dataset, str | os.PathLike)
+    builder = open_built(os.fspath(dataset), data_dir) if by_name else dataset
+    wanted = Wanted(num, split, ids, by_class, columns, seed)
+    pixels = np.asarray(draw(builder, wanted).image)
+    height, width = pixels.shape[:2]
+    figure = SheetFigure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.imshow(pixels, interpolation="nearest", aspect="auto")
+    axes.set_axis_off()
+    return figure
+
+
+_FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
+
+
+def check_ending(out: epath.Path) -> None:
+    """Checks, before anything is drawn, that a sheet can be saved under this name.
+
+    Raises:
+      ConfigError: if the name's ending is neither PNG's nor JPEG's.
+    """
+    if out.suffix.lower() not in _FORMATS:
+        raise ConfigError(
+            f"--out {out}",
+            found=f"the ending {out.suffix!r}" if out.suffix else "no ending",
+            expected=f"an ending of {', '.join(_FORMATS)}",
+            remedy=f"name a file such as '{out.stem if out.suffix else out.name}.png'",
+        )
+
+
+def save(drawn: Image.Image, out: epath.Path) -> None:
+    """Saves a sheet as PNG, with the exact colours, or as JPEG, which is smaller.
+
+    Raises:
+      ConfigError: if the file cannot be written, or the sheet is too large for JPEG.
+    """
+    file = io.BytesIO()
+    try:
+        if _FORMATS[out.suffix.lower()] == "PNG":
+            drawn.save(file, "PNG")
+        else:  # without subsampling, which turns thin lines of colour grey
+            drawn.save(file, "JPEG", quality=92, subsampling=0)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"--out {out}",
+            found=f"a sheet of {drawn.width} x {drawn.height} pixels: {error}",
+            expected="at most 65500 pixels in height and width, for JPEG",
+            remedy="save it as .png, or draw fewer examples",
+        ) from None
+    try:
+        with staging.staged_file(out) as incomplete:
+            incomplete.write_bytes(file.getvalue())
+    except OSError as error:
+        raise ConfigError(
+            f"--out {out}",
+            found=f"it cannot be written: {error.strerror or error}",
+            expected="a file in a folder that exists and can be written",
+            remedy="name another file",
+        ) from None

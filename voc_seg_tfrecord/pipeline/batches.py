@@ -1,0 +1,309 @@
+"""Batches to train on and batches to evaluate on, of images and masks of different sizes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import FILENAME, FILL, LABELS, OBJECTS, SEGMENTATION, TILE
+from voc_seg_tfrecord.facts.lists import Wanted
+from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
+from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
+from voc_seg_tfrecord.pipeline.geometry import Size
+from voc_seg_tfrecord.pipeline.reading import By, balanced
+from voc_seg_tfrecord.pipeline.records import select
+from voc_seg_tfrecord.pipeline.window import (
+    Example,
+    Examples,
+    decode,
+    image_names,
+    image_size,
+    is_encoded,
+)
+
+AHEAD = 2
+"""How many batches are prepared before they are requested."""
+
+ID = "id"
+"""Name under which `evaluation_batches` puts the images' ids beside their features."""
+
+
+def training_batches(
+    builder: tfds.core.DatasetBuilder,
+    split: Wanted = "train",
+    *,
+    size: Size,
+    batch_size: int,
+    seed: int = 0,
+    scales: tuple[float, float] = crops.DEEPLAB_SCALES,
+    step: float = 0.25,
+    flip: bool = True,
+    shuffle: int = 1024,
+    epochs: int | None = None,
+    first_epoch: int = 0,
+    features: Sequence[str] = SEGMENTATION,
+    partial: bool = False,
+    balance: By | None = None,
+    balance_threshold: float = 1,
+    class_crop: float = 0,
+    cat_max_ratio: float = 1,
+) -> Examples:
+    """Shuffles, scales, crops and flips at random, and gives full batches only.
+
+    An epoch is `num_examples // batch_size` batches, which is what Keras's `steps_per_epoch`
+    has to be. Examples that do not fill a batch are dropped, in every epoch other ones. If a
+    split is smaller than one batch, a batch takes examples of more than one epoch.
+
+    Args:
+      builder: of the built dataset, from `tfds.builder`.
+      split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
+      size: size of the crops, one number for a square, or height and width.
+      batch_size: examples per batch.
+      seed: 0 to 2**31 - 1 (0). The same seed gives the same batches, whatever the number of
+        threads and in whatever process.
+      scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
+      step: difference between neighbouring scales (0.25); 0 allows any number between.
+      flip: whether to swap left and right with probability 0.5 (True).
+      shuffle: how many examples the shuffle buffer holds (1024); 0 does not shuffle.
+      epochs: number of epochs; None, the default, never ends, which Keras needs to see
+        other batches in each epoch.
+      first_epoch: number of the first epoch (0); see `read`.
+      features: which features a batch has; `instance_mask` is decoded only if it is one of
+        them.
+      partial: whether the dataset may lack ids of a list (False).
+      balance: `classes` draws images with rare classes more often, by repeat factor sampling
+        (Gupta et al., LVIS, CVPR 2019): an image's number of copies in an epoch is in
+        proportion to the largest max(1, sqrt(balance_threshold / f)) of its `labels`, f being
+        the share of the images that have the class. Each copy is cropped in its own way, and
+        epochs keep their length. All records are read once more for it. None, the default, has
+        each image once per epoch.
+      balance_threshold: above 0, up to 1; only classes in a smaller share of the images are
+        drawn more often (1).
+      class_crop: probability with which a crop is placed on a pixel of one of the image's
+        `labels` (0). With `balance`, rare classes are preferred by the same factors.
+      cat_max_ratio: the share of a crop that every class should stay below, as in
+        MMSegmentation, which has 0.75; see `random_scaled_crop` (1: any share).
+
+    Returns:
+      A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8
+      `[B, height, width, 1]`, the other features as they are in the record.
+
+    Raises:
+      ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
+        or the call would give no batch.
+    """
+    selection = select(builder, split, partial=partial)
+    total = selection.count
+    if epochs is not None and epochs * total < batch_size:
+        raise ConfigError(
+            "batch_size",
+            found=f"{batch_size}, of {epochs * total} examples in all",
+            expected="at least one full batch",
+            remedy="use smaller batches or more epochs",
+        )
+    drawn = balance and balanced(builder, selection, balance, balance_threshold)
+    stream = reading.epoch_stream(
+        selection,
+        seed=seed,
+        shuffle=shuffle,
+        epochs=epochs,
+        first_epoch=first_epoch,
+        take=total // batch_size * batch_size or None,
+        balance=drawn,
+    )
+    return cropped_batches(
+        builder,
+        stream,
+        batch_size=batch_size,
+        features=features,
+        seed=seed,
+        size=size,
+        scales=scales,
+        step=step,
+        flip=flip,
+        class_crop=class_crop,
+        class_weights=drawn.factors if drawn else None,
+        cat_max_ratio=cat_max_ratio,
+    ).prefetch(AHEAD)
+
+
+def cropped_batches(
+    builder: tfds.core.DatasetBuilder,
+    stream: tf.data.Dataset,
+    *,
+    batch_size: int,
+    features: Sequence[str],
+    seed: int,
+    **crop: Any,
+) -> Examples:
+    """Makes full batches of random crops of a stream of records.
+
+    Args:
+      builder: of the built dataset, which knows the records' features.
+      stream: as `reading.epoch_stream` returns it.
+      batch_size: examples per batch.
+      features: which features a batch has.
+      seed: the run's seed.
+      **crop: the other arguments of `crops.random_scaled_crop`.
+    """
+    # Crops do not have `labels`, but are placed by them.
+    parse = records.parser(builder, [*features, *([LABELS] if crop.get("class_crop") else [])])
+
+    def prepare(epoch: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
+        copy, record = drawn
+        example = parse(record)
+        own_seed = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
+        return crops.random_scaled_crop(example, seed=own_seed, **crop)
+
+    return _mapped(stream, prepare).batch(batch_size, drop_remainder=True)
+
+
+def evaluation_batches(
+    builder: tfds.core.DatasetBuilder,
+    split: Wanted = "validation",
+    *,
+    batch_size: int,
+    size: Size | None = None,
+    multiple: int = 1,
+    features: Sequence[str] | None = None,
+    partial: bool = False,
+) -> Examples:
+    """Batches every example once, in the records' order, with nothing random.
+
+    Args:
+      builder: of the built dataset, from `tfds.builder`.
+      split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
+      batch_size: examples per batch; the last batch may be smaller.
+      size: images and masks are center-cropped or padded to it; None, the default, keeps
+        complete images and pads to the largest in the batch.
+      multiple: height and width of a batch of complete images are rounded up to a multiple
+        of this (1), with padding. A network that halves its input five times needs 32.
+      features: which features a batch has; by default those of `base.names.SEGMENTATION` that
+        the dataset has, as the images of a test have no masks.
+      partial: whether the dataset may lack ids of a list (False).
+
+    Returns:
+      A dataset of batches, as of `training_batches`, or of `padded_batch` if `size` is None;
+      with `id`, string `[B]`, the images' ids, by which predictions are named; and with the
+      features `tile/...` of tiles, by which `stitch` puts predictions together.
+
+    Raises:
+      ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
+        or `size` is no multiple of `multiple`.
+    """
+    if multiple < 1 or any(side % multiple for side in geometry.pair("size", size or multiple)):
+        raise ConfigError(
+            "multiple",
+            found=f"{multiple}, with size {size}",
+            expected="1 or more, and a height and a width that are multiples of it",
+        )
+    stream = reading.epoch_stream(select(builder, split, partial=partial))
+    if features is None:
+        features = [name for name in SEGMENTATION if name in builder.info.features]
+    places = [name for name in TILE if name in builder.info.features]
+    parse = records.parser(builder, [*features, *places])
+
+    def prepare(_: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
+        _, record = drawn
+        example = parse(record)
+        example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
+        return decode(example) if size is None else geometry.center_crop_or_pad(example, size)
+
+    examples = _mapped(stream, prepare)
+    if size is None:
+        return padded_batch(examples, batch_size, multiple=multiple).prefetch(AHEAD)
+    return examples.batch(batch_size).prefetch(AHEAD)
+
+
+def _mapped(stream: tf.data.Dataset, prepare: Callable[..., Example]) -> Examples:
+    # Not converted, so that an error about an argument stays what it is.
+    prepare = tf.autograph.experimental.do_not_convert(prepare)
+    return stream.map(prepare, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+
+
+ABSENT_LABEL = -1
+"""Pads `labels` in a batch."""
+
+
+def padded_batch(
+    dataset: Examples,
+    batch_size: int,
+    *,
+    multiple: int = 1,
+    drop_remainder: bool = False,
+) -> Examples:
+    """Batches decoded images and masks of any size, padded at the bottom and the right.
+
+    Args:
+      dataset: of decoded examples, without `objects`.
+      batch_size: examples per batch.
+      multiple: height and width of a batch are those of its largest image, rounded up to
+        a multiple of this (1). Many networks need 16 or 32, and it gives compilers fewer
+        shapes.
+      drop_remainder: whether to drop a last batch that is not full.
+
+    Returns:
+      A dataset of batches: image uint8 `[B, H, W, 3]`, 0 in padding; masks uint8
+      `[B, H, W, 1]`, 255 in padding; `labels`, if there, int64 `[B, N]`, -1 in padding.
+      If images were not cropped, resized or padded, `image/height` and `image/width`, int32
+      `[B]`, say which part of each is the image.
+
+    Raises:
+      ConfigError: if images or masks are not decoded, or there are `objects`.
+    """
+    spec = dataset.element_spec
+    encoded = [n for n in image_names(spec) if is_encoded(spec[n])]
+    if encoded or OBJECTS in spec:
+        raise ConfigError(
+            "padded_batch",
+            found=f"{' and '.join(encoded)} not decoded" if encoded else OBJECTS,
+            expected="decoded images and masks, and no feature that is a table",
+            remedy="map `pipeline.decode` before" if encoded else "drop `objects` before",
+        )
+    fills = {**FILL, LABELS: ABSENT_LABEL}
+    values = {n: tf.constant(fills[n], t.dtype) if n in fills else None for n, t in spec.items()}
+    batches = dataset.padded_batch(batch_size, padding_values=values, drop_remainder=drop_remainder)
+    if multiple == 1:
+        return batches
+    return batches.map(lambda batch: _rounded_up(batch, multiple))
+
+
+def group_by_size(dataset: Examples, batch_size: int, *, step: int = 64) -> Examples:
+    """Groups examples of about the same size, so that batches need little padding.
+
+    Uses only `image/height` and `image/width`. Call it before decoding, while examples are
+    small, and `padded_batch` with the same batch size after it.
+
+    Args:
+      dataset: of examples, decoded or not.
+      batch_size: how many of about the same size follow each other.
+      step: in pixels; sizes are the same if they fall between the same two multiples of it.
+
+    Returns:
+      The same examples in another order. Those that are left over in the end, fewer than
+      a batch of each size, follow at the end.
+    """
+
+    def size_class(example: Mapping[str, Any]) -> tf.Tensor:
+        height, width = tf.unstack(tf.cast(image_size(example), tf.int64))
+        return (height // step) * (1 << 32) + width // step
+
+    grouped = dataset.group_by_window(size_class, lambda _, window: window, window_size=batch_size)
+    total = dataset.cardinality()
+    if total == tf.data.UNKNOWN_CARDINALITY:
+        return grouped
+    return grouped.apply(tf.data.experimental.assert_cardinality(total))
+
+
+def _rounded_up(batch: Example, multiple: int) -> Example:
+    rounded = dict(batch)
+    for name, fill in FILL.items():
+        if name in batch:
+            size = tf.shape(batch[name])[1:3]
+            more = -size % multiple
+            paddings = [[0, 0], [0, more[0]], [0, more[1]], [0, 0]]
+            value = tf.cast(fill, batch[name].dtype)
+            rounded[name] = tf.pad(batch[name], paddings, constant_values=value)
+    return rounded

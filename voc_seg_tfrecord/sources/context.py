@@ -1,0 +1,207 @@
+"""Pascal Context: VOC2010's images with labels of its own, which have to be at hand.
+
+Its labels come as PNGs or as the original MATLAB files. What leaves this module has the values of
+mmsegmentation's PNGs in both cases: 0 is none of the 59 classes, and 1 to 59 are the classes in
+their order.
+
+References:
+  Mottaghi et al., The Role of Context for Object Detection and Semantic Segmentation in the
+    Wild, CVPR 2014.
+"""
+
+from collections.abc import Collection, Mapping
+import dataclasses
+import functools
+import re
+
+from etils import epath
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.facts import official_splits, pascal_context
+from voc_seg_tfrecord.facts.releases import Release
+from voc_seg_tfrecord.formats import mat_files, pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.sources import devkit
+from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.trees.layout import Layout, find_release
+from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.pair import Pair, Parts
+from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.tree import VocTree
+
+PNGS = "SegmentationClassContext"
+MATS = ("trainval", "GroundTruth_trainval_mat")
+"""Names of the folder of MATLAB files: the archive's own, and that of public copies."""
+
+NAMES = "labels.txt"
+"""The names of the 459 classes by number, which lies beside the folder of MATLAB files."""
+
+_LISTS = ("ImageSets/SegmentationContext", "ImageSets/Main")
+
+
+@dataclasses.dataclass(frozen=True)
+class ContextPair(Pair):
+    """One id's files; its mask may be a MATLAB file. See `pair.Pair`."""
+
+    def read(self) -> RawExample:
+        """Reads each file once, and the mask as a PNG."""
+        raw = super().read()
+        return dataclasses.replace(raw, mask=raw.mask and _as_png(raw.mask))
+
+
+class ContextTree(VocTree):
+    """VOC2010's tree with the labels of Pascal Context.
+
+    Its lists are mmsegmentation's where they are there, and VOC2010's own for all its tasks
+    where not.
+
+    Args:
+      root: the folder `VOC2010`.
+      labels: the folder of labels, which may lie elsewhere.
+    """
+
+    def __init__(self, root: epath.PathLike, labels: epath.Path):
+        root = epath.Path(root)
+        own = any((root / _LISTS[0] / f"{name}.txt").exists() for name in ("train", "val"))
+        super().__init__(root, Layout(lists=_LISTS[0] if own else _LISTS[1]))
+        self.labels = labels
+
+    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
+        """Returns where each part of an id has to lie; see `VocTree.places`."""
+        return super().places(image_id, parts) | {"mask": Place(self.labels, self.masks)}
+
+    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> ContextPair:
+        """Returns the pair of an id; see `VocTree.make_pair`."""
+        return ContextPair(**vars(super().make_pair(image_id, places, parts)))
+
+    @functools.cached_property
+    def masks(self) -> Names:
+        """The labels' names below their folder, by id."""
+        return index_files(self.labels, (".png",) if self.labels.name == PNGS else (".mat",))
+
+
+def find_labels(folders: list[epath.Path]) -> epath.Path | None:
+    """Returns the folder of labels in the first of some folders that has one, else None."""
+    places = [folder / PNGS for folder in folders]
+    places += [folder / name for folder in folders for name in MATS]
+    return next((place for place in places if place.is_dir()), None)
+
+
+def check_names(labels: epath.Path) -> None:
+    """Checks the numbers of the 59 classes by the names that lie beside MATLAB files, if any do.
+
+    Args:
+      labels: the folder of labels.
+
+    Raises:
+      SourceError: if `labels.txt` gives a number another name.
+    """
+    if labels.name == PNGS:
+        return
+    path = next((p for p in (labels.parent / NAMES, labels / NAMES) if p.exists()), None)
+    if path is None:
+        return
+    text = File.read(path, SourceError).data.decode("utf-8", "replace")
+    lines = re.findall(r"^\s*(\d+)\s*:\s*(.*?)\s*$", text, re.M)
+    found = {int(number): name for number, name in lines}
+    for name, number in pascal_context.NUMBERS.items():
+        if found.get(number) != name:
+            raise SourceError(
+                path,
+                found=f"{number} is {found.get(number, 'no class')}",
+                expected=f"{number} is {name}, as in the original labels of Pascal Context",
+                remedy="unpack the archive of Pascal Context again; its labels cannot be read "
+                "with other numbers",
+            )
+
+
+@functools.cache
+def _values() -> np.ndarray:
+    """The value of each of the original numbers, uint8 `[460]`."""
+    values = np.zeros(pascal_context.LABELS + 1, np.uint8)
+    for value, number in enumerate(pascal_context.NUMBERS.values(), 1):
+        values[number] = value
+    return values
+
+
+def _as_png(file: File) -> File:
+    if not file.where.endswith(".mat"):
+        return file
+    numbers = mat_files.read(file, "Pascal Context")
+    if numbers.max() > pascal_context.LABELS:
+        raise MaskError(
+            file.where,
+            found=f"the label {numbers.max()}",
+            expected=f"labels from 1 to {pascal_context.LABELS}, as LabelMap of Pascal Context has",
+            remedy="unpack the archive of Pascal Context again",
+        )
+    return File(pillow.encode_png(_values()[numbers]), file.where)
+
+
+def open_trees(
+    release: Release, config: VocSegConfig, fetcher: Fetcher
+) -> dict[str, tuple[ContextTree, str]]:
+    """Returns the tree and the list of each split; see `open.release_trees`."""
+    tree = _tree(release, fetcher)
+    check_names(tree.labels)
+    if config.strict:
+        lists = [tree.read_ids(name) for name in release.splits.values()]
+        check_lists(release.name, *lists, tree.list_path("train").parent)
+    return {split: (tree, name) for split, name in config.split_lists.items()}
+
+
+def check_lists(name: str, train: Collection[str], val: Collection[str], where: object) -> None:
+    """Checks that two lists are published together, and share no id.
+
+    Two versions of the split were published. No source gives a hash of either.
+
+    Args:
+      name: the release's name.
+      train: ids.
+      val: ids.
+      where: the lists' folder, for the error.
+
+    Raises:
+      ListError: if the lists share ids, or have the counts of two versions.
+    """
+    both = set(train) & set(val)
+    of_train, of_val = (
+        official_splits.splits()[name, split].counts for split in ("train", "validation")
+    )
+    versions = list(zip(of_train, of_val, strict=True))
+    if both or (len(train), len(val)) not in versions:
+        said = " or ".join(f"{t} and {v}" for t, v in versions)
+        raise ListError(
+            where,
+            found=f"train.txt with {len(train)} ids and val.txt with {len(val)}, "
+            f"which share {len(both)}",
+            expected=f"lists of {said} ids that share none",
+            remedy="take both lists from one place, or build this folder as a part of Pascal "
+            "Context under another name: "
+            f'--config \'{{"name": "part", "release": "{name}", "strict": false}}\'',
+        )
+
+
+def _tree(release: Release, fetcher: Fetcher) -> ContextTree:
+    """Returns VOC2010's tree with the labels. They are looked for first: no one serves them."""
+    manual = fetcher.manual_dir
+    root = find_release(manual, release.year) if manual is not None else None
+    folders = [*([root, root.parent] if root else []), *([manual] if manual else [])]
+    labels = find_labels(folders)
+    if labels is None:
+        place = devkit.manual_place(fetcher)
+        raise SourceError(
+            "Pascal Context",
+            found=f"no labels in {place}",
+            expected=f"VOC{release.year}/{PNGS} with mmsegmentation's PNGs, or the "
+            f"original MATLAB files in the folder {' or '.join(MATS)}",
+            remedy=f"get the labels from {release.page}, and put them and VOC{release.year} "
+            f"into {place}",
+        )
+    if root is None:
+        (archive,) = release.archives
+        root = devkit.open_archive(release, archive, fetcher).root
+    return ContextTree(root, labels)

@@ -1,0 +1,183 @@
+"""The reader of VOC's own releases: an unpacked devkit, the release's archives, or downloads.
+
+Archives are found in the manual folder or downloaded, then checked and unpacked.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+from typing import Protocol
+
+from etils import epath
+from tensorflow_datasets.core.download import checksums
+
+from voc_seg_tfrecord.base.errors import SourceError
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.facts.releases import VOC_SPLITS, Archive, Release
+from voc_seg_tfrecord.trees.layout import find_release
+from voc_seg_tfrecord.trees.tree import VocTree
+
+
+class NotDownloaded(Exception):  # noqa: N818 - a reader turns it into an error with advice
+    """No address gave an archive.
+
+    Attributes:
+      tried: what went wrong at each address.
+    """
+
+    def __init__(self, tried: Sequence[str]):
+        super().__init__("; ".join(tried))
+        self.tried = tuple(tried)
+
+
+@dataclasses.dataclass(frozen=True)
+class Verified:
+    """An archive whose sha256 is one of those that its release was published with."""
+
+    filename: str
+    sha256: str
+
+
+class Fetcher(Protocol):
+    """What readers of releases ask for folders and archives.
+
+    Attributes:
+      verified: the archives that were used and whose sha256 was verified; `find_archive` adds them.
+    """
+
+    verified: list[Verified]
+
+    @property
+    def manual_dir(self) -> epath.Path | None:
+        """The folder that the user gave, None if there is none or it is empty."""
+        ...
+
+    def download(self, archive: Archive) -> epath.Path:
+        """Returns the path of an archive, downloaded now or before.
+
+        Raises:
+          NotDownloaded: if no address gives it.
+        """
+        ...
+
+    def extract(self, path: epath.Path) -> epath.Path:
+        """Returns the folder that an archive is unpacked into, now or before."""
+        ...
+
+
+def find_archive(archive: Archive, fetcher: Fetcher) -> epath.Path:
+    """Returns the path of an archive: the one in the manual folder, else a download.
+
+    Its sha256 is verified in both cases, because a download may lie on this disk since long.
+
+    Raises:
+      NotDownloaded: if it is not in the manual folder and no address gives it.
+      SourceError: if it is not the release's own.
+    """
+    path = fetcher.manual_dir / archive.filename if fetcher.manual_dir is not None else None
+    if path is None or not path.exists():
+        path = fetcher.download(archive)
+    fetcher.verified.append(Verified(archive.filename, check_sha256(path, archive)))
+    return path
+
+
+def check_sha256(path: epath.Path, archive: Archive) -> str:
+    """Returns the sha256 of an archive, which is one of those it was published with.
+
+    Raises:
+      SourceError: if it is not the release's own.
+    """
+    found = checksums.compute_url_info(path)
+    if found.checksum not in archive.sha256s:
+        raise SourceError(
+            path,
+            found=f"{int(found.size)} bytes, sha256 {found.checksum}",
+            expected=f"sha256 {' or '.join(archive.sha256s)}",
+            remedy="copy or download the archive again",
+        )
+    return found.checksum
+
+
+def manual_place(fetcher: Fetcher) -> str:
+    """Returns the manual folder in words, for errors."""
+    return str(fetcher.manual_dir or "a folder given with --manual_dir")
+
+
+def open_trees(
+    release: Release, config: VocSegConfig, fetcher: Fetcher
+) -> dict[str, tuple[VocTree, str]]:
+    """Returns the tree and the list of each split; see `open.release_trees`."""
+    wanted = config.split_lists
+    if not config.strict and fetcher.manual_dir is not None:
+        root = find_release(fetcher.manual_dir, release.year)
+        if root is not None:
+            return _part(VocTree(root), release, config)
+    trees: dict[str, VocTree] = {}
+    for archive in release.archives:
+        splits = [s for s in wanted if s in archive.splits or s not in VOC_SPLITS]
+        if splits:
+            tree = open_archive(release, archive, fetcher)
+            trees = dict.fromkeys(splits, tree) | trees
+    return {split: (trees[split], name) for split, name in wanted.items()}
+
+
+def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTree:
+    """Returns the tree that holds an archive's splits; the first place that has it wins.
+
+    Raises:
+      SourceError: if there is neither a tree nor an archive, or it holds something else.
+    """
+    if fetcher.manual_dir is not None:
+        root = find_release(fetcher.manual_dir, release.year)
+        if root is not None and _holds(VocTree(root), release, archive):
+            return VocTree(root)
+    try:
+        path = find_archive(archive, fetcher)
+    except NotDownloaded as error:
+        place = manual_place(fetcher)
+        raise SourceError(
+            f"VOC{release.year}, splits {' and '.join(archive.splits)}",
+            found="; ".join([f"no tree and no {archive.filename} in {place}", *error.tried]),
+            expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}) or its tree",
+            remedy=f"get {archive.filename} from {release.page} by other means "
+            f"and put it into {place}, or unpack it there",
+        ) from None
+    return VocTree(_root_in(path, release, fetcher))
+
+
+def _root_in(path: epath.Path, release: Release, fetcher: Fetcher) -> epath.Path:
+    """Returns the root of a release in its archive."""
+    root = find_release(fetcher.extract(path), release.year)
+    if root is None:
+        raise SourceError(
+            path,
+            found=f"an archive without VOC{release.year}",
+            expected=f"an archive that holds VOCdevkit/VOC{release.year}",
+            remedy="get the release's own archive",
+        )
+    return root
+
+
+def _part(tree: VocTree, release: Release, config: VocSegConfig) -> dict[str, tuple[VocTree, str]]:
+    """Returns what a tree has of a release, where not all of it is needed."""
+    wanted = config.split_lists
+    if config.splits is None:
+        there = set(tree.list_names())
+        known = VOC_SPLITS if release.masks else release.splits
+        wanted = {split: name for split, name in known.items() if name in there}
+    if not wanted:
+        tree.read_ids("train")  # raises, naming the lists that are there
+    return {split: (tree, name) for split, name in wanted.items()}
+
+
+def _holds(tree: VocTree, release: Release, archive: Archive) -> bool:
+    """Says whether a tree is where an archive's splits have to be read from.
+
+    It is if it has one of their lists. It also is if it has no list of another archive of
+    the release either: then the tree is broken, and reading it says so.
+    """
+
+    def has(splits: tuple[str, ...]) -> bool:
+        return any(tree.list_path(VOC_SPLITS[split]).exists() for split in splits)
+
+    others = [other for other in release.archives if other is not archive]
+    return has(archive.splits) or not any(has(other.splits) for other in others)

@@ -1,0 +1,149 @@
+"""What a config is built from: the files of every split, and how they are read.
+
+A release is opened by the reader that its row in `facts/releases.py` names.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+import importlib
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import LayoutError, SplitError
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.examples.make import Source
+from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.own_data.class_file import class_colors
+from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
+from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
+from voc_seg_tfrecord.trees.tree import Pairs, SoughtPairs, VocTree
+
+
+def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = False) -> Source:
+    """Finds the files of every split of a config, and checks its lists.
+
+    Args:
+      config: the config to build.
+      fetcher: knows the manual folder, downloads and unpacks.
+      workers_find: whether the files of a release are left for workers to find (False). Own
+        data has been listed anyway, to decide what it means.
+
+    Returns:
+      The source. No image or mask has been decoded for it, except masks of own data if what
+      they mean had to be found out.
+
+    Raises:
+      SourceError: if a release is neither at hand nor can be downloaded.
+      LayoutError: if there is no tree, or more than one, for own data.
+      ListError: if the lists of a strict config are not the official ones.
+      SplitError: if files are missing.
+    """
+    if config.official is not None:
+        return _official_source(config, fetcher, workers_find)
+    folder = fetcher.manual_dir
+    if config.packaged_tree:
+        folder = official_splits.facts_folder(config.packaged_tree)
+    if folder is None:
+        raise LayoutError(
+            f"config {config.name!r}",
+            found="no --manual_dir, or an empty one",
+            expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
+            remedy="give the folder with --manual_dir",
+        )
+    plan = make_plan(open_tree(folder, config), config)
+    return own_source(plan, config, for_workers=workers_find)
+
+
+def own_source(decided: Plan, config: VocSegConfig, *, for_workers: bool = False) -> Source:
+    """Returns the source that a plan describes.
+
+    Args:
+      decided: the plan.
+      config: the config to build.
+      for_workers: whether workers will read the files, who are sent names and no paths.
+
+    Raises:
+      SplitError: if files are missing.
+    """
+    pairs = {split: _own_pairs(decided, config, split) for split in decided.splits}
+    splits = {split: one.listed() for split, one in pairs.items()} if for_workers else pairs
+    colors = class_colors(decided.class_file, config)
+    return Source(splits, config.example_spec(decided.rule), colors=colors)
+
+
+def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
+    tree, ids = decided.tree, decided.splits[split]
+    try:
+        return tree.pairs(split, ids, config.parts)
+    except SplitError as error:
+        lacking = sum(1 for image_id in ids if image_id not in tree.images)
+        counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
+        if not lacking:
+            raise
+        if lacking < len(ids):
+            remedy = f"{counted}. --missing_image skip leaves them out"
+        else:
+            others = ",".join(
+                f"{n}={decided.sources[n].removesuffix('.txt')}"
+                for n in decided.splits
+                if n != split
+            )
+            remedy = (
+                f"{counted}. So the list is one of other images, or --images names their folder"
+            )
+            remedy += f". Without the list: --splits {others}" if others else ""
+        raise SplitError(split, error.problems, error.examined, remedy) from None
+
+
+def _official_source(config: VocSegConfig, fetcher: Fetcher, workers_find: bool) -> Source:
+    splits: dict[str, Sequence[Item]] = {}
+    folders: list[epath.Path] = []
+    for split, (tree, name) in release_trees(config, fetcher).items():
+        ids = tree.read_ids(name)
+        if config.strict:
+            official_splits.check_ids(config.release, split, ids, tree.list_path(name))
+        if workers_find:
+            splits[split] = SoughtPairs(tree, ids, config.parts)
+        else:
+            splits[split] = tree.pairs(split, ids, config.parts)
+        folders += tree.image_folders(ids)
+    values = config.official.values
+    rule = MaskRule(values) if values else index_rule(len(config.class_names))
+    archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
+    spec = config.example_spec(rule)
+    if _verified(folders, fetcher):
+        spec = dataclasses.replace(spec, decoding="none")
+    return Source(splits, spec, archives)
+
+
+def _verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
+    """Says whether all folders of images come out of archives whose sha256 was verified.
+
+    What is no tree in the manual folder does: every archive is verified before it is unpacked.
+    """
+    folder = fetcher.manual_dir
+    if folder is None:
+        return True
+    return not any(path.is_relative_to(folder) for path in folders)
+
+
+def release_trees(config: VocSegConfig, fetcher: Fetcher) -> dict[str, tuple[VocTree, str]]:
+    """Returns the tree and the name of the list of each split of a release.
+
+    A reader is a module of this room that has a function `open_trees(release, config,
+    fetcher)`, which returns the same as this one.
+
+    Args:
+      config: a config that has a release.
+      fetcher: knows the manual folder, downloads and unpacks.
+
+    Raises:
+      SourceError: if the release is neither at hand nor can be downloaded.
+      LayoutError: if its tree has no list.
+    """
+    release = config.official
+    reader = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
+    return reader.open_trees(release, config, fetcher)

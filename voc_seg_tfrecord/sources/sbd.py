@@ -1,0 +1,221 @@
+"""SBD, the Semantic Boundaries Dataset: its MATLAB files, and the reader of the config `sbd`.
+
+The config has SBD's own split, images, masks and instance masks, without VOC's.
+
+References:
+  Hariharan et al., Semantic Contours from Inverse Detectors, ICCV 2011.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+import dataclasses
+import functools
+
+from etils import epath
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import ListError, SourceError
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.facts.releases import Archive, Release
+from voc_seg_tfrecord.formats import mat_files, pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import parse_ids
+from voc_seg_tfrecord.sources import devkit
+from voc_seg_tfrecord.sources.devkit import Fetcher, NotDownloaded
+from voc_seg_tfrecord.trees.layout import Layout
+from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.pair import Pair, Parts
+from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.tree import VocTree
+
+MASKS = "cls"
+INSTANCES = "inst"
+IMAGES = "img"
+LISTS = ("train", "val")
+
+# Where the folder is below the one that the archive was unpacked into.
+_BELOW = ("", "dataset", "benchmark_RELEASE/dataset", "SBD", "SBD/dataset")
+
+
+def find_sbd(folder: epath.Path) -> epath.Path | None:
+    """Returns SBD's folder `dataset` at or below a folder, None if there is none."""
+    roots = (folder / below for below in _BELOW)
+    return next((root for root in roots if (root / MASKS).is_dir()), None)
+
+
+def find_unpacked(archive: epath.Path, folder: epath.Path) -> epath.Path:
+    """Returns SBD's folder `dataset` in its unpacked archive.
+
+    Raises:
+      SourceError: if there is none in it.
+    """
+    found = find_sbd(folder)
+    if found is None:
+        raise SourceError(
+            archive,
+            found="an archive without SBD",
+            expected="an archive that holds benchmark_RELEASE/dataset/cls",
+            remedy="get the archive from SBD's own page",
+        )
+    return found
+
+
+def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
+    """Returns the ids of one of SBD's lists, in its order.
+
+    Args:
+      folder: SBD's folder `dataset`, or one above it, or the list itself.
+      name: one of `LISTS`.
+
+    Raises:
+      SourceError: if the list is not there.
+      ListError: if the list cannot be used.
+    """
+    path = epath.Path(folder).expanduser()
+    if path.suffix != ".txt":
+        path = (find_sbd(path) or path) / f"{name}.txt"
+    if not path.exists():
+        raise SourceError(
+            path,
+            found="no such file",
+            expected=f"SBD's list {name}.txt",
+            remedy="give SBD's folder dataset, which holds train.txt and val.txt",
+        )
+    return parse_ids(File.read(path, ListError).data, path, ())
+
+
+def read_mask(data: bytes, where: object) -> np.ndarray:
+    """Reads the segmentation of one of SBD's files.
+
+    Args:
+      data: the bytes of `cls/ID.mat` or `inst/ID.mat`.
+      where: the file, for errors.
+
+    Returns:
+      Class indices, 0 to 20, or object numbers, 0 for none; uint8 `[H, W]`. There is no
+      void in SBD.
+
+    Raises:
+      ConfigError: if SciPy is not installed.
+      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
+    """
+    return mat_files.read(File(data, str(where)), "SBD")
+
+
+def as_png(file: File) -> File:
+    """Returns one of SBD's MATLAB files as a PNG of its values, any other file as it is.
+
+    Raises:
+      ConfigError: if SciPy is not installed.
+      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
+    """
+    if not file.where.endswith(".mat"):
+        return file
+    return File(pillow.encode_png(read_mask(file.data, file.where)), file.where)
+
+
+@dataclasses.dataclass(frozen=True)
+class SbdPair(Pair):
+    """One id's files, its masks in MATLAB files. See `pair.Pair`."""
+
+    def read(self) -> RawExample:
+        """Reads each file once, and masks as PNGs of their values."""
+        raw = super().read()
+        return dataclasses.replace(
+            raw,
+            mask=raw.mask and as_png(raw.mask),
+            instances=raw.instances and as_png(raw.instances),
+        )
+
+
+class SbdTree(VocTree):
+    """SBD's folder `dataset`.
+
+    Args:
+      root: the folder, which holds `train.txt`, `val.txt`, `img`, `cls` and `inst`.
+    """
+
+    def __init__(self, root: epath.PathLike):
+        super().__init__(root, Layout(images=IMAGES, lists=""))
+
+    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
+        """Returns where each part of an id has to lie; see `VocTree.places`."""
+        del image_id  # all ids lie in the same folders
+        places = {
+            "image": Place(self.root / IMAGES, self.images),
+            "mask": Place(self.root / MASKS, self.masks),
+        }
+        if parts.instances:
+            places["instances"] = Place(self.root / INSTANCES, self.instances)
+        return places
+
+    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> SbdPair:
+        """Returns the pair of an id; see `VocTree.make_pair`."""
+        return SbdPair(**vars(super().make_pair(image_id, places, parts)))
+
+    @functools.cached_property
+    def masks(self) -> Names:
+        """The masks' names below their folder, by id."""
+        return index_files(self.root / MASKS, (".mat",))
+
+    @functools.cached_property
+    def instances(self) -> Names:
+        """The instance masks' names below their folder, by id."""
+        return index_files(self.root / INSTANCES, (".mat",))
+
+
+def open_trees(
+    release: Release, config: VocSegConfig, fetcher: Fetcher
+) -> dict[str, tuple[SbdTree, str]]:
+    """Returns the tree and the list of each split; see `open.release_trees`."""
+    (archive,) = release.archives
+    tree = SbdTree(_folder(release, archive, fetcher))
+    if config.strict:
+        check_lists(tree.read_ids("train"), tree.read_ids("val"), tree.root)
+    return {split: (tree, name) for split, name in config.split_lists.items()}
+
+
+def check_lists(train: Collection[str], val: Collection[str], where: object) -> None:
+    """Checks SBD's lists by what is published of them: trainaug is made from them.
+
+    No source gives the hash of either list. But trainaug is VOC2012 train, SBD train and SBD val
+    without VOC2012 val, and its hash is known.
+
+    Raises:
+      ListError: if the lists share ids, or do not make trainaug.
+    """
+    of_train, of_val, aug = (
+        set(lists.list_ids(name)) for name in ("voc2012_train", "voc2012_val", "trainaug")
+    )
+    both = set(train) & set(val)
+    made = (of_train | set(train) | set(val)) - of_val
+    if both or made != aug:
+        raise ListError(
+            where,
+            found=f"train.txt and val.txt, which share {len(both)} ids and from which, with "
+            f"VOC2012 train and without VOC2012 val, come {len(made)} ids, "
+            f"{len(made & aug)} of them in trainaug",
+            expected=f"lists that share no id and make the {len(aug)} ids of trainaug",
+            remedy="unpack SBD's archive again, or build this folder as a part of SBD under "
+            'another name: --config \'{"name": "part", "release": "sbd", "strict": false}\'',
+        )
+
+
+def _folder(release: Release, archive: Archive, fetcher: Fetcher) -> epath.Path:
+    found = find_sbd(fetcher.manual_dir) if fetcher.manual_dir is not None else None
+    if found is not None:
+        return found
+    try:
+        path = devkit.find_archive(archive, fetcher)
+    except NotDownloaded as error:
+        place = devkit.manual_place(fetcher)
+        raise SourceError(
+            "SBD",
+            found="; ".join([f"no SBD and no {archive.filename} in {place}", *error.tried]),
+            expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}), or its folder "
+            "dataset with cls, inst and img",
+            remedy=f"get {archive.filename} from {release.page} by other means and put it into "
+            f"{place}, or unpack it there",
+        ) from None
+    return find_unpacked(path, fetcher.extract(path))

@@ -1,0 +1,213 @@
+"""The reader of `2012_aug`: VOC2012's tree, and SBD's masks where it has none.
+
+VOC's own mask is used wherever there is one: it has void borders, and SBD's masks have none. People
+have SBD's masks in two forms, MATLAB files and PNGs, and both are read.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+import functools
+
+from etils import epath
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import SourceError
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.facts.releases import Archive, Release
+from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.sources import devkit, sbd
+from voc_seg_tfrecord.sources.devkit import Fetcher, NotDownloaded
+from voc_seg_tfrecord.trees.layout import VOC, find_release
+from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.pair import Pair, Parts
+from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.tree import VocTree
+
+MASKS = "SegmentationClassAug"
+LISTS = ("trainaug", "train_aug")
+"""Names that the list of 10582 ids goes by."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainaugPair(Pair):
+    """One id's files; masks may be SBD's MATLAB files. See `pair.Pair`.
+
+    Attributes:
+      mask_source: who drew the mask, `voc` or `sbd`.
+      wants_instances: whether an instance mask is needed, even if there is no file.
+    """
+
+    mask_source: str = "voc"
+    wants_instances: bool = False
+
+    def read(self) -> RawExample:
+        """Reads each file once. Where no one has numbered objects, all of the mask is void."""
+        raw = super().read()
+        mask = raw.mask and sbd.as_png(raw.mask)
+        instances = raw.instances and sbd.as_png(raw.instances)
+        if self.wants_instances and mask and instances is None:
+            header = png.read_header(mask)
+            void = np.full((header.height, header.width), VOID, np.uint8)
+            instances = File(pillow.encode_png(void), mask.where)
+        return dataclasses.replace(
+            raw, mask=mask, instances=instances, mask_source=self.mask_source
+        )
+
+
+class TrainaugTree(VocTree):
+    """VOC2012's tree, and SBD's masks in one of two forms.
+
+    Args:
+      root: the folder `VOC2012`.
+      sbd_root: SBD's folder `dataset`. Without it, the tree itself has the masks in
+        SegmentationClassAug.
+    """
+
+    def __init__(self, root: epath.PathLike, sbd_root: epath.Path | None = None):
+        super().__init__(root)
+        self.sbd_root = sbd_root
+
+    def list_path(self, name: str) -> epath.Path:
+        """Returns the path of a list. For `train` it is trainaug's list, if there is one."""
+        if name == "train" and self.sbd_root is None:
+            paths = [super(TrainaugTree, self).list_path(aug) for aug in LISTS]
+            return next((path for path in paths if path.exists()), paths[0])
+        return super().list_path(name)
+
+    def read_ids(self, name: str) -> Sequence[str]:
+        """Returns the ids of a list; see `VocTree.read_ids`.
+
+        `train` is (VOC2012 train, SBD train, SBD val) without VOC2012 val.
+        """
+        if name != "train":
+            return super().read_ids(name)
+        if self.sbd_root is None:
+            return super().read_ids(self.list_path("train").stem)
+        ids = set(super().read_ids("train"))
+        for part in sbd.LISTS:
+            ids.update(sbd.read_sbd_ids(self.sbd_root, part))
+        return sorted(ids.difference(super().read_ids("val")))
+
+    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
+        """Returns where each part of an id has to lie; see `VocTree.places`."""
+        of_voc = self._is_of_voc(image_id)
+        places = super().places(image_id, parts)
+        places["mask"] = Place(*self._masks(image_id, of_voc), needed=not parts.background)
+        if image_id in self._sbd_images and image_id not in self.images:
+            places["image"] = Place(self.sbd_root / sbd.IMAGES, self._sbd_images)
+        if parts.instances and not of_voc:
+            # Without SBD's own folder no one has numbered these objects.
+            folder = (self.sbd_root or self.root) / sbd.INSTANCES
+            places["instances"] = Place(folder, self._sbd_instances, needed=False)
+        return places
+
+    def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
+        """Returns the folders in which the images of ids lie: VOC's, and SBD's if it is needed."""
+        folders = super().image_folders(ids)
+        if self.sbd_root is not None and not all(image_id in self.images for image_id in ids):
+            folders.append(self.sbd_root / sbd.IMAGES)
+        return folders
+
+    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> TrainaugPair:
+        """Returns the pair of an id, which says whose its mask is."""
+        return TrainaugPair(
+            **vars(super().make_pair(image_id, places, parts)),
+            mask_source="voc" if self._is_of_voc(image_id) else "sbd",
+            wants_instances=parts.instances,
+        )
+
+    def _is_of_voc(self, image_id: str) -> bool:
+        """Says whether VOC has a mask of its own.
+
+        The lists decide, because people have put SBD's masks into SegmentationClass. Only for
+        an id that is in no list does the folder decide.
+        """
+        official, trainaug = _known()
+        return image_id in official or (image_id in self.masks and image_id not in trainaug)
+
+    def _masks(self, image_id: str, of_voc: bool) -> tuple[epath.Path, Mapping[str, str]]:
+        """Returns the folder that must hold an id's mask, and the names of its files by id.
+
+        A mask of VOC never comes from SBD's own folder.
+        """
+        if self.sbd_root is not None and not of_voc:
+            return self.sbd_root / sbd.MASKS, self._sbd_masks
+        in_both = image_id in self.masks and image_id in self._png_masks
+        if self.sbd_root is None and (image_id not in self.masks or (in_both and not of_voc)):
+            return self.root / MASKS, self._png_masks
+        return self.root / VOC.masks, self.masks
+
+    @functools.cached_property
+    def _png_masks(self) -> Names:
+        return index_files(self.root / MASKS, (".png",))
+
+    @functools.cached_property
+    def _sbd_images(self) -> Names:
+        return self._of_sbd(sbd.IMAGES, IMAGE_SUFFIXES)
+
+    @functools.cached_property
+    def _sbd_masks(self) -> Names:
+        return self._of_sbd(sbd.MASKS, (".mat",))
+
+    @functools.cached_property
+    def _sbd_instances(self) -> Names:
+        return self._of_sbd(sbd.INSTANCES, (".mat",))
+
+    def _of_sbd(self, folder: str, endings: Sequence[str]) -> Names:
+        return index_files(self.sbd_root / folder, endings) if self.sbd_root else Names()
+
+
+def has_png_masks(root: epath.Path) -> bool:
+    """Says whether a VOC2012 tree has SBD's masks as PNGs, and their list."""
+    tree = VocTree(root)
+    return (root / MASKS).is_dir() and any(tree.list_path(name).exists() for name in LISTS)
+
+
+@functools.cache
+def _known() -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(lists.list_ids("voc2012_trainval")), frozenset(lists.list_ids("trainaug"))
+
+
+def open_trees(
+    release: Release, config: VocSegConfig, fetcher: Fetcher
+) -> dict[str, tuple[TrainaugTree, str]]:
+    """Returns the tree and the list of each split; see `open.release_trees`."""
+    tree = _tree(release, fetcher)
+    return {split: (tree, name) for split, name in config.split_lists.items()}
+
+
+def _tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
+    """Returns VOC2012's tree with SBD's masks; the first place that has them wins."""
+    if fetcher.manual_dir is not None:
+        root = find_release(fetcher.manual_dir, release.year)
+        if root is not None and has_png_masks(root):
+            return TrainaugTree(root)
+    of_voc, of_sbd = release.archives
+    voc = devkit.open_archive(release, of_voc, fetcher)
+    return TrainaugTree(voc.root, _sbd_folder(of_sbd, fetcher))
+
+
+def _sbd_folder(archive: Archive, fetcher: Fetcher) -> epath.Path:
+    if fetcher.manual_dir is not None:
+        folder = sbd.find_sbd(fetcher.manual_dir)
+        if folder is not None:
+            return folder
+    try:
+        path = devkit.find_archive(archive, fetcher)
+    except NotDownloaded as error:
+        place = devkit.manual_place(fetcher)
+        missing = f"no SegmentationClassAug, no SBD and no {archive.filename} in {place}"
+        raise SourceError(
+            "SBD, for the masks that VOC2012 does not have",
+            found="; ".join([missing, *error.tried]),
+            expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}), its folder "
+            "dataset with cls, inst and img, or a VOC2012 tree with SegmentationClassAug and the "
+            "list trainaug.txt",
+            remedy=f"put one of them into {place}",
+        ) from None
+    return sbd.find_unpacked(path, fetcher.extract(path))

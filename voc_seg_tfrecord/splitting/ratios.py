@@ -1,0 +1,275 @@
+"""Assigns ids to splits by ratio, where no list does; ids that belong together share a split."""
+
+import collections
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+from fractions import Fraction
+import hashlib
+import re
+from typing import TypeVar
+import unicodedata
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.trees.tree import LIST_NAMES
+
+T = TypeVar("T")
+
+_SCALE = 1 << 64
+
+
+def split_of(name: str) -> str:
+    """Returns the split that a list, a folder or a ratio of this name makes.
+
+    `val` and `valid` become `validation`, and known names are taken in any case.
+    """
+    known = name.lower() if name.lower() in LIST_NAMES else name
+    return {"val": "validation", "valid": "validation"}.get(known, known)
+
+
+def check_ratios(ratios: Mapping[str, float], where: object) -> None:
+    """Checks that the ratios of the splits sum to 1.
+
+    Raises:
+      ConfigError: if one is not above 0, or their sum is not 1.
+    """
+    total = sum(ratios.values())
+    if any(not ratio > 0 for ratio in ratios.values()) or abs(total - 1) > 1e-6:
+        raise ConfigError(
+            where,
+            found=", ".join(f"{name}={ratio:g}" for name, ratio in ratios.items())
+            + f", together {total:g}",
+            expected="ratios above 0 that sum to 1, such as train=0.8,validation=0.2",
+            remedy="change the ratios",
+        )
+
+
+def by_split_name(ratios: Mapping[str, T], where: object) -> dict[str, T]:
+    """Returns ratios by the names of the splits that they make: `val` is `validation`.
+
+    Raises:
+      ConfigError: if two of them would be one split.
+    """
+    splits: dict[str, T] = {}
+    for name, ratio in ratios.items():
+        split = split_of(name)
+        if split in splits:
+            raise ConfigError(
+                where,
+                found=f"two ratios for the split {split!r}: {', '.join(ratios)}",
+                expected="one ratio for each split",
+                remedy="leave one out",
+            )
+        splits[split] = ratio
+    return splits
+
+
+def assign(
+    ids: Iterable[str],
+    ratios: Mapping[str, float],
+    seed: int,
+    groups: Mapping[str, str] | None = None,
+) -> dict[str, list[str]]:
+    """Assigns ids to splits.
+
+    An id's place depends on the id, the seed and the ratios alone: not on the machine, not
+    on the other ids. Adding images later moves none of the old ones.
+
+    Args:
+      ids: the pool.
+      ratios: each split's share; they sum to 1.
+      seed: another seed gives another assignment.
+      groups: the group of each id; then the group's name is what is hashed, so that the ids
+        of a group stay together.
+
+    Returns:
+      The ids of each split, sorted; with few ids a split may get none.
+    """
+    splits: dict[str, list[str]] = {name: [] for name in ratios}
+    names = list(ratios)
+    for image_id in sorted(ids):
+        key = groups[image_id] if groups else image_id
+        digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
+        position = int.from_bytes(digest[:8]) / _SCALE
+        bound = 0.0
+        for name in names:
+            bound += ratios[name]
+            if position < bound:
+                break
+        splits[name].append(image_id)
+    return splits
+
+
+FORMS = "folder, prefix:CHARACTERS such as prefix:_, or regex:PATTERN such as regex:^patient(\\d+)"
+"""How a grouping is written."""
+
+_SHOWN = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouping:
+    """A rule that gives each image id the name of its group.
+
+    Attributes:
+      text: the rule as the user wrote it.
+      kind: `folder`, the folder that the image lies in; `prefix`, what stands in front of the
+        first of some characters; or `regex`, what a regular expression finds: the texts of its
+        parentheses, or all that it matches if it has none.
+      pattern: the characters, or the regular expression.
+    """
+
+    text: str
+    kind: str
+    pattern: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Grouping":
+        """Reads a rule.
+
+        Raises:
+          ConfigError: if it has another form.
+        """
+        kind, colon, pattern = text.partition(":")
+        if not (text == "folder" or (kind in ("prefix", "regex") and colon and pattern)):
+            raise _error(repr(text), FORMS)
+        if kind == "regex":
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise _error(f"{text!r}: {error}", "a regular expression of Python") from None
+        return cls(text, kind, pattern)
+
+    def groups(self, ids: Iterable[str]) -> dict[str, str]:
+        """Returns the group of each id.
+
+        Raises:
+          ConfigError: if the rule finds no group for an id. If such an id stood alone, frames
+            of one video could get into two splits without a word.
+        """
+        found = {image_id: self._group(image_id) for image_id in ids}
+        without = sorted(image_id for image_id, group in found.items() if not group)
+        if without:
+            raise _error(
+                f"{self.text!r}, by which {len(without)} of {len(found)} ids have no group, such "
+                f"as {', '.join(without[:_SHOWN])}",
+                "a group for each id",
+                "change the rule so that it fits all ids; regex:PATTERN may have several forms, "
+                "separated by |",
+            )
+        return found
+
+    def _group(self, image_id: str) -> str:
+        # The same name may be composed of other characters on another system.
+        image_id = unicodedata.normalize("NFC", image_id)
+        if self.kind == "folder":
+            return image_id.rpartition("/")[0]
+        if self.kind == "prefix":
+            front, characters, _ = image_id.partition(self.pattern)
+            return front if characters else ""
+        match = re.search(self.pattern, image_id)
+        if match is None:
+            return ""
+        texts = match.groups()
+        return "\0".join(text or "" for text in texts) if any(texts) else match[0] * (not texts)
+
+
+def _error(found: str, expected: str, remedy: str = "change group_by") -> ConfigError:
+    return ConfigError("option group_by", found=found, expected=expected, remedy=remedy)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """Ids that stay together, and how many of them have each class."""
+
+    ids: tuple[str, ...]
+    classes: Mapping[int, int]
+
+    @property
+    def size(self) -> int:
+        """The number of ids."""
+        return len(self.ids)
+
+
+class Assignment:
+    """Which unit is in which split, and what each split still wants. A split or a unit is a number.
+
+    Attributes:
+      units: the units.
+      splits: the units in each split.
+      left: the units that are in no split yet.
+      room: how many more images each split takes.
+      having: the units that have a class, by class.
+      wanted: by class, how many more images of it each split wants.
+      there: by class, how many units in each split have it.
+    """
+
+    def __init__(self, units: Sequence[Unit], shares: Sequence[Fraction]):
+        self.units = units
+        self.splits: list[list[int]] = [[] for _ in shares]
+        self.room = apportion(sum(unit.size for unit in units), shares)
+        self.having: dict[int, list[int]] = collections.defaultdict(list)
+        images: collections.Counter[int] = collections.Counter()
+        for number, unit in enumerate(units):
+            for c in unit.classes:
+                self.having[c].append(number)
+            images.update(unit.classes)
+        self.wanted = {c: apportion(images[c], shares) for c in sorted(images)}
+        self.there = {c: [0] * len(shares) for c in sorted(images)}
+        self.left = set(range(len(units)))
+
+    @property
+    def lacking(self) -> int:
+        """How many times a class is not in a split, though enough units have it."""
+        return sum(
+            min(len(self.having[c]), len(self.splits)) - sum(map(bool, there))
+            for c, there in self.there.items()
+        )
+
+    def ids(self, splits: Sequence[Sequence[int]]) -> list[list[str]]:
+        """Returns the ids of the units in each split, sorted."""
+        return [sorted(i for number in split for i in self.units[number].ids) for split in splits]
+
+    def place(self, number: int, split: int) -> None:
+        """Puts a unit into a split."""
+        unit = self.units[number]
+        self.left.discard(number)
+        self.splits[split].append(number)
+        self.room[split] -= unit.size
+        for c, images in unit.classes.items():
+            self.wanted[c][split] -= images
+            self.there[c][split] += 1
+
+    def take(self, number: int, split: int) -> None:
+        """Takes a unit out of a split; `place` has to follow."""
+        unit = self.units[number]
+        self.splits[split].remove(number)
+        self.room[split] += unit.size
+        for c, images in unit.classes.items():
+            self.wanted[c][split] += images
+            self.there[c][split] -= 1
+
+
+def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
+    """Divides a whole number by shares: by the largest remainder, and first one for each.
+
+    Args:
+      count: what is divided.
+      shares: above 0; they sum to about 1.
+
+    Returns:
+      One number per share, together `count`. No number is 0 if there are enough; if there are
+      not, the largest shares get one each.
+    """
+    total = sum(shares)
+    by_size = sorted(range(len(shares)), key=lambda n: (-shares[n], n))
+    if count <= len(shares):
+        return [int(n in by_size[:count]) for n in range(len(shares))]
+    exact = [count * share / total for share in shares]
+    parts = [int(part) for part in exact]
+    rest = sorted(range(len(shares)), key=lambda n: (parts[n] - exact[n], n))
+    for n in rest[: count - sum(parts)]:
+        parts[n] += 1
+    for n in range(len(parts)):
+        if not parts[n]:
+            parts[max(by_size, key=lambda m: parts[m])] -= 1
+            parts[n] = 1
+    return parts

@@ -1,0 +1,189 @@
+"""Assigns ids to splits so that each split has its share of every class.
+
+The method is iterative stratification of data with several labels: the class that has the fewest
+images left is shared out first. Shares are whole numbers and order is that of a hash, so that the
+result is the same on every machine. What is added: the sizes of the splits are exact, each split
+gets one image of a class before any gets a second one, and images are exchanged where a class is
+still missing in a split that could have it.
+
+Libraries were looked at: scikit-multilearn's result changes from call to call (its issue 147), and
+the sizes of iterative-stratification are not exact (its issue 15). Neither knows groups.
+
+References:
+  Sechidis, Tsoumakas and Vlahavas, "On the Stratification of Multi-Label Data", ECML PKDD 2011.
+"""
+
+import collections
+from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
+import hashlib
+import itertools
+
+from voc_seg_tfrecord.splitting.ratios import Assignment, Unit
+
+# Where there are few images or groups, other orders are tried, and ways that first get worse.
+_FEW, _ATTEMPTS, _DETOURS = 2000, 8, 40
+
+
+def stratify(
+    classes: Mapping[str, Collection[int]],
+    ratios: Mapping[str, float],
+    seed: int,
+    groups: Mapping[str, str] | None = None,
+) -> dict[str, list[str]]:
+    """Assigns ids to splits.
+
+    Args:
+      classes: the classes in each image, by id.
+      ratios: each split's share; they sum to 1.
+      seed: another seed gives another assignment.
+      groups: the group of each id; the ids of a group stay together. By default each id is
+        a group of its own.
+
+    Returns:
+      The ids of each split, sorted. Without groups the numbers of ids are the ratios', rounded
+      to whole images, and at least one. With groups they come near the ratios.
+    """
+    groups = groups or {image_id: image_id for image_id in classes}
+    shares = [Fraction(str(ratio)) for ratio in ratios.values()]
+    attempts = _ATTEMPTS if len(set(groups.values())) <= _FEW else 1
+    best = None
+    splits: list[list[str]] = []
+    for attempt in range(attempts):
+        salt = f"{seed}:{attempt}:" if attempt else f"{seed}:"
+        state = Assignment(_units(classes, groups, salt), shares)
+        _share_out(state)
+        lacking, units = exchange(state, _DETOURS if attempts > 1 else 0)
+        if best is None or lacking < best:
+            best, splits = lacking, state.ids(units)
+        if not best:
+            break
+    return dict(zip(ratios, splits, strict=True))
+
+
+def _units(
+    classes: Mapping[str, Collection[int]], groups: Mapping[str, str], salt: str
+) -> list[Unit]:
+    """Returns the units, the largest first, those of one size in the order of a hash."""
+    members: dict[str, list[str]] = collections.defaultdict(list)
+    for image_id in sorted(classes):
+        members[groups[image_id]].append(image_id)
+    digests = {g: hashlib.sha256(f"{salt}{g}".encode()).digest() for g in members}
+    order = sorted(members, key=lambda group: (-len(members[group]), digests[group]))
+    return [
+        Unit(tuple(ids), collections.Counter(c for i in ids for c in set(classes[i])))
+        for ids in map(members.__getitem__, order)
+    ]
+
+
+def _share_out(state: Assignment) -> None:
+    """Gives every unit to a split, those of the rarest class first."""
+    while True:
+        counts = {
+            c: sum(number in state.left for number in having) for c, having in state.having.items()
+        }
+        rarest = min(((n, c) for c, n in counts.items() if n), default=None)
+        if rarest is None:
+            break
+        for number in [n for n in state.having[rarest[1]] if n in state.left]:
+            state.place(number, _choose(state, number, rarest[1]))
+    for number in sorted(state.left):  # they have no class at all
+        state.place(number, _choose(state, number, None))
+
+
+def _choose(state: Assignment, number: int, c: int | None) -> int:
+    """Returns the split that needs a unit most, by one of its classes."""
+    size = state.units[number].size
+    choices: Iterable[int] = range(len(state.splits))
+    empty = [s for s in choices if not state.splits[s]]
+    if len(state.left) <= len(empty):  # a split without any image would be of no use
+        choices = empty
+    elif any(state.room[s] > 0 for s in choices):
+        choices = [s for s in choices if state.room[s] > 0]
+
+    def need(s: int) -> tuple[int, ...]:
+        fits = state.room[s] >= size
+        if c is None:
+            return (fits, state.room[s], -s)
+        lacks = not state.there[c][s] and state.wanted[c][s] > 0
+        return (lacks, fits, state.wanted[c][s], state.room[s], -s)
+
+    return max(choices, key=need)
+
+
+_TRIED = 200  # images of a split that are tried in an exchange
+
+
+def exchange(state: Assignment, detours: int) -> tuple[int, list[list[int]]]:
+    """Exchanges units, so that classes get into splits that lack them.
+
+    Args:
+      state: has every unit in a split. It is changed.
+      detours: how often a class may be brought at the price of another one, where no
+        exchange is better than that.
+
+    Returns:
+      Of the best state on the way: how often a class is lacking, and the units in each split.
+    """
+    best, splits = state.lacking, [list(s) for s in state.splits]
+    for step in itertools.count():
+        wanted = [
+            (c, split)
+            for c in sorted(state.there, key=lambda c: (len(state.having[c]), c))
+            for split, there in enumerate(state.there[c])
+            if not there and _may_have(state, c)
+        ]
+        if not any(_bring(state, c, split, 1) for c, split in wanted):
+            detours -= 1
+            # Another one each time, or the same two exchanges would undo each other.
+            turned = wanted[step % len(wanted) :] + wanted if wanted else []
+            if detours < 0 or not any(_bring(state, c, split, 0) for c, split in turned):
+                break
+        if state.lacking < best:
+            best, splits = state.lacking, [list(s) for s in state.splits]
+    return best, splits
+
+
+def _may_have(state: Assignment, c: int) -> bool:
+    covered = sum(map(bool, state.there[c]))
+    return covered < min(len(state.having[c]), len(state.splits))
+
+
+def _bring(state: Assignment, c: int, split: int, least: int) -> bool:
+    """Exchanges a unit with a class for one without; says whether it found a good one.
+
+    Args:
+      state: what is changed.
+      c: the class.
+      split: the split that lacks it.
+      least: how many more splits must have a class afterwards.
+    """
+    best: tuple[tuple[int, int], int, int, int] | None = None
+    for other in range(len(state.splits)):
+        givers = [n for n in state.splits[other] if c in state.units[n].classes]
+        for giver in givers[:_TRIED] if other != split else ():
+            for taker in state.splits[split][:_TRIED]:
+                gain = _gain(state, giver, other, taker, split)
+                if gain[0] >= least and (best is None or gain > best[0]):
+                    best = (gain, giver, other, taker)
+    if best is None:
+        return False
+    _, giver, other, taker = best
+    state.take(giver, other)
+    state.take(taker, split)
+    state.place(giver, split)
+    state.place(taker, other)
+    return True
+
+
+def _gain(state: Assignment, giver: int, other: int, taker: int, split: int) -> tuple[int, int]:
+    """Returns in how many more splits a class is after an exchange, and minus the misfit."""
+    gives, takes = state.units[giver], state.units[taker]
+    gain = 0
+    for c in {*gives.classes, *takes.classes}:
+        change = (c in takes.classes) - (c in gives.classes)
+        for s, delta in ((other, change), (split, -change)):
+            gain += bool(state.there[c][s] + delta) - bool(state.there[c][s])
+    more = gives.size - takes.size
+    misfit = abs(state.room[other] + more) + abs(state.room[split] - more)
+    return gain, -misfit
