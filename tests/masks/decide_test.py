@@ -253,6 +253,16 @@ def test_rgb_masks_with_vocs_names_at_other_numbers_are_asked_about(decide):
     assert "labelmap.txt" in caught.value.remedy
 
 
+@pytest.mark.parametrize("forced", [None, "color"])
+def test_greyscale_masks_beside_vocs_palette_have_no_other_numbers_than_it(decide, forced):
+    masks = [voc(0, 1), write_png(np.array([[0, 3]]), color=0)]
+    with pytest.raises(MaskError, match="grey value 3 is bird in VOC, and cat in the order") as e:
+        decide(masks, names=SUBSET, forced=forced)
+    assert "--class_names voc" in e.value.remedy
+    assert decide(masks, names=SUBSET, forced="index").by == "index"
+    assert decide([voc(0, 1, 8), GREY_VOID], names=SUBSET).by == "color"
+
+
 @pytest.mark.parametrize(
     ("values", "names", "by"),
     [

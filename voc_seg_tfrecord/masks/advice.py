@@ -92,26 +92,27 @@ def voc_elsewhere(question: Question) -> MaskError:
     """VOC's colours and VOC's names, at other numbers than VOC's."""
     found = question.found
     by_number, by_name = question.of_voc(by_name=False), question.of_voc(by_name=True)
-    used = [
-        (color, seen.first, "colour" if index is None else f"index {index} with colour")
-        for (index, color), seen in [
-            *sorted(found.pairs.items(), key=lambda item: item[0][0]),
-            *(((None, color), seen) for color, seen in found.colors.items()),
-        ]
-        if color is not None and by_number[color] != by_name[color]
-    ]
+    colored = sorted(found.pairs.items(), key=lambda item: item[0][0])
+    used = [(color, f"index {i} with colour {rgb(color)}") for (i, color), _ in colored if color]
+    used += [(color, f"colour {rgb(color)}") for color in found.colors]
+    used += [(color, f"grey value {value}") for value, color in question.grey_numbers.items()]
     lines = [
-        f"{what} {rgb(color)} is {meaning(by_name[color])} in VOC, and "
-        f"{meaning(by_number[color])} in the order of your names"
-        for color, _, what in used[:SHOWN]
+        f"{what} is {meaning(by_name.get(color))} in VOC, and {meaning(by_number.get(color))} in "
+        "the order of your names"
+        for color, what in used
+        if by_number.get(color) != by_name.get(color)
     ]
+    first = next(iter(found.pairs.values() or found.colors.values())).first
     return MaskError(
-        used[0][1],
+        first,
         found="VOC's palette, and names of VOC's classes at other numbers than VOC's. So masks "
-        "may mean VOC's numbers, or those of your list:\n    " + "; ".join(lines),
+        "may mean VOC's numbers, or those of your list:\n    " + "; ".join(lines[:SHOWN]),
         expected="names of VOC's classes at VOC's numbers (--class_names voc), or masks that "
         "only one of the two readings fits",
-        remedy="Say --masks_by color for VOC's classes. For your numbers, say "
+        remedy="Greyscale masks among the others have numbers alone. Say --masks_by index for your "
+        "numbers, or give VOC's names with --class_names voc and choose with --map_classes"
+        if question.grey_contradicts
+        else "Say --masks_by color for VOC's classes. For your numbers, say "
         + (
             "--masks_by index"
             if found.pairs

@@ -79,6 +79,8 @@ def decide(question: Question, forced: By | None = None) -> Decision:
     if forced == "color":
         if evidence.no_colors(question):
             raise advice.no_colors(question)
+        if question.grey_contradicts:
+            raise advice.voc_elsewhere(question)
         _check_void_values(question)
         return dataclasses.replace(by_color, reason=f"as you said, {by_color.reason}")
     decision = None
@@ -180,7 +182,7 @@ def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
     same = evidence.same_class_by_number(question)
     if evidence.void_value_has_class_color(found) or not same:
         raise advice.ask(question)
-    if question.voc_reading == "both" and not question.all_voc:
+    if question.grey_contradicts or (question.voc_reading == "both" and not question.all_voc):
         raise advice.voc_elsewhere(question)
     return noted(question, by_color, always=False)
 
@@ -202,7 +204,7 @@ def _by_palette(question: Question, by_color: Decision) -> Decision:
         reason = "VOC's palette" if found.pairs or found.voc else "grey values"
         if found.pairs and all(color == (i,) * 3 for i, color in found.pairs if i):
             reason = "grey values" if not found.voc else reason
-        if question.voc_reading == "both":
+        if question.voc_reading == "both" or question.grey_contradicts:
             raise advice.voc_elsewhere(question)
         if question.voc_reading == "name":
             return noted(question, by_color)

@@ -165,13 +165,12 @@ class Question:
         possible if a colour in use has no class. One that leaves a class without any pixel loses
         to one that uses all classes.
         """
-        if not self.voc_elsewhere:
+        if not self.voc_elsewhere or not (self.found.pairs or self.found.colors):
             return "number"
         number, name = self.of_voc(by_name=False), self.of_voc(by_name=True)
         used = self.found.palette_colors | self.found.colors.keys()
-        palette = list(VOC_NUMBERS)
-        greys_differ = any(self.by_value.get(g) != name.get(palette[g]) for g in self._greys)
-        if not used <= name.keys() or greys_differ or all(name[c] == number.get(c) for c in used):
+        used |= {*self.grey_numbers.values()}
+        if not used <= name.keys() or all(name[c] == number.get(c) for c in used):
             return "number"
         if not used <= number.keys():
             return "name"
@@ -187,8 +186,18 @@ class Question:
         return colors_of_voc(self.class_names, self.class_file, self.void, by_name=by_name)
 
     @property
-    def _greys(self) -> list[int]:
-        return [value for value in self.found.greys if 0 <= value <= VOID]
+    def grey_numbers(self) -> dict[int, Color]:
+        """VOC's colour of each value in use in greyscale masks, which have only numbers."""
+        palette = list(VOC_NUMBERS)
+        return {value: palette[value] for value in self.found.greys if 0 <= value <= VOID}
+
+    @property
+    def grey_contradicts(self) -> bool:
+        """Whether VOC's classes in the other masks would be others in greyscale masks."""
+        if self.voc_reading == "number":
+            return False
+        name = self.of_voc(by_name=True)
+        return any(self.by_value.get(g) != name.get(c) for g, c in self.grey_numbers.items())
 
     @property
     def two_classes(self) -> bool:
