@@ -66,3 +66,15 @@ def test_wrong_arrays_are_named_and_nothing_is_left(tmp_path, images, said, word
     with pytest.raises(VocSegError, match=words):
         from_arrays(images, **said, name="a", class_names=["x", "y"], data_dir=tmp_path)
     assert version_folders(tmp_path) == []
+
+
+def test_a_name_that_means_void_is_void_in_masks_and_a_class_in_labels(tmp_path):
+    image, mask = np.zeros((2, 2, 3), np.uint8), np.array([[0, 1], [2, 255]], np.uint8)
+    names = ["void", "background", "a"]
+    said = {"class_names": names, "data_dir": tmp_path}
+    builder = from_arrays([image], [mask], name="masks", **said)
+    (example,) = examples(builder, "train").values()
+    assert builder.info.features["segmentation_mask"].names == ["background", "a"]
+    assert example["segmentation_mask"][..., 0].tolist() == [[255, 0], [1, 255]]
+    builder = from_arrays([image], labels=[2], name="labels", **said)
+    assert builder.info.features["label"].names == names

@@ -77,7 +77,8 @@ def from_arrays(
       labels: a class index for each image, in place of masks.
       filenames: a name for each image; `00000000.png` and so on by default.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
-      class_names: in the order of the indices.
+      class_names: in the order of the indices. With masks a name such as `void` or `ignore` is
+        no class, and its pixels are void (255).
       splits: ratios by which images are assigned to splits, by a hash of their names; by
         default all images are in `train`.
       seed: seed for assigning images to splits by ratio.

@@ -35,7 +35,8 @@ def import_records(
     Args:
       files: files, folders or patterns; gzip-compressed ones too.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
-      class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's.
+      class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's. A
+        name such as `void` or `ignore` is no class, and its pixels are void (255).
         None for records with neither mask nor label.
       splits: ratios by which all records are assigned to splits. By default the names of the
         files give the split (`train`, `val`, `test`), or all records are in `train`.
@@ -103,4 +104,6 @@ def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:
         return plain
     if not repair:
         raise items.ruined_error(scan.values, where)
-    return MaskRule({**items.repair_luminances(scan.values, where)})
+    repaired = items.repair_luminances(scan.values, where)
+    # A class beyond the names is refused, with its luminance.
+    return MaskRule({value: i for value, i in repaired.items() if i in plain.values})
