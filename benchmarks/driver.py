@@ -8,6 +8,7 @@ after its imports, without TensorFlow, and `growth` what it needed more than tha
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import resource
@@ -47,30 +48,64 @@ def _cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+class Engine:
+    """Takes the first task in place of doing all, or writes the files that Beam's workers read."""
+
+    workers = 1
+
+    def __init__(self, engine: str, folder: pathlib.Path):
+        self._beam = engine == "Beam"
+        self._folder = folder
+
+    def run(self, work, tasks, note):
+        """Ends with `Reached` where the work would begin."""
+        del work, note
+        if not self._beam:
+            next(iter(tasks))
+        else:
+            from voc_seg_tfrecord.examples import beam
+
+            config = types.SimpleNamespace(beam_runner=None, beam_options=None)
+            beam.Beam(epath.Path(self._folder), config).send(tasks)
+        raise Reached
+        yield
+
+
+class Reached(Exception):  # noqa: N818 - it is no error
+    """All is ready for the first record."""
+
+
 def measure(root: pathlib.Path, way: str, engine: str) -> dict[str, float]:
     """Goes as far as the first record, or to where Beam's pipeline starts; returns figures."""
+    import tensorflow_datasets as tfds
+    from tensorflow_datasets.core import naming
+
     from voc_seg_tfrecord import VocSegConfig
-    from voc_seg_tfrecord.examples import make
+    from voc_seg_tfrecord.configs.features import feature_table
+    from voc_seg_tfrecord.examples import shards
     from voc_seg_tfrecord.sources.open import open_source
 
     if engine == "Beam":
-        from voc_seg_tfrecord.examples import beam
+        from voc_seg_tfrecord.examples import beam  # noqa: F401 - it is no part of what is measured
 
     config = VocSegConfig(**WAYS[way], trust_images=True)
+    features = tfds.features.FeaturesDict(feature_table(config)[0])
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # so that the peak is counted anew
     base, cpu, start = _memory("VmRSS"), _cpu(), time.perf_counter()
     fetcher = types.SimpleNamespace(manual_dir=epath.Path(root), verified=[])
-    source = open_source(config, fetcher, workers_find=engine == "Beam")
-    shared = 0
-    if engine == "Beam":
-        with tempfile.TemporaryDirectory() as folder, beam.exchange(folder) as exchange:
-            for split, items in source.splits.items():
-                beam.MakeExamples(split, items, source.spec, exchange)
-            shared = sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*.jsonl"))
-    else:
-        split, items = next(iter(source.splits.items()))
-        next(make.examples_in_threads(split, items, source.spec))
-    seconds, cpu = time.perf_counter() - start, _cpu() - cpu
+    source = open_source(config, fetcher)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        templates = {
+            split: naming.ShardedFileTemplate(folder, None, "driver", split, "tfrecord")
+            for split in source.splits
+        }
+        with contextlib.suppress(Reached):
+            download_config = tfds.download.DownloadConfig()
+            to = folder / "tasks"
+            shards.write(source, templates, features, download_config, Engine(engine, to))
+        seconds, cpu = time.perf_counter() - start, _cpu() - cpu
+        shared = sum(path.stat().st_size for path in folder.rglob("*.json.gz"))
     peak = _memory("VmHWM")
     return {"base": base, "growth": peak - base, "seconds": seconds, "cpu": cpu, "shared": shared}
 

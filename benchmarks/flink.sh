@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up Apache Flink in a folder of its own, builds the generated tree on it with one and
-# with two task managers, kills one of two in the middle of a build, compares the records with
+# with two task managers, kills one of two in the middle of a build, compares the files with
 # those of a build without Beam, and stops everything. Everything listens on loopback alone.
 #
 #   benchmarks/flink.sh FOLDER [--setup-only | arguments of benchmarks/flink.py]

@@ -89,14 +89,7 @@ class Cluster:
             *("--runner=PortableRunner", f"--job_endpoint=localhost:{job}"),
             *("--environment_type=EXTERNAL", f"--environment_config=localhost:{pool}"),
             f"--parallelism={parallelism}",
-            # One part of the data after the other, as many at a time as there are slots.
-            "--execution_mode_for_batch=BATCH_FORCED",
-            "--environment_cache_millis=60000",
         )
-
-    def finished_tasks(self) -> int:
-        """Returns how many tasks of all jobs are finished, which tells how far a build is."""
-        return sum(job["tasks"]["finished"] for job in self._get("/jobs/overview")["jobs"])
 
     def cpu_seconds(self) -> float:
         """Returns the CPU seconds of all processes of the cluster so far, and of their workers."""
@@ -107,8 +100,7 @@ class Cluster:
             return json.load(answer)
 
     def _flink(self, name: str, main: str) -> subprocess.Popen:
-        # Beam among Flink's own jars, so that workers may outlive what they were started for.
-        classpath = [f"{self._software}/flink/lib/*", f"{self._software}/jars/*"]
+        classpath = [f"{self._software}/flink/lib/*"]
         return self._java(name, classpath, main, "--configDir", str(self._folder / "conf"))
 
     def _java(self, name: str, classpath: Sequence[str], main: str, *args: str):
@@ -133,7 +125,7 @@ def cluster(
     *,
     task_managers: int = 2,
     slots: int = 1,
-    parallelism: int = 16,
+    parallelism: int = 2,
 ) -> Iterator[Cluster]:
     """Starts a cluster and ends it.
 
@@ -142,7 +134,7 @@ def cluster(
       folder: a new folder for its logs and temporary files.
       task_managers: how many, a process each.
       slots: how many tasks each may run at a time.
-      parallelism: into how many parts Flink cuts a step.
+      parallelism: how many tasks run at a time; at most as many as there are slots.
 
     Yields:
       The cluster, ready to take jobs.

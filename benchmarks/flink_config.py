@@ -39,7 +39,6 @@ heartbeat.interval: 1000
 heartbeat.timeout: 10000
 io.tmp.dirs: {folder}
 blob.storage.directory: {folder}
-classloader.resolve-order: parent-first
 """
 
 LOG = """\

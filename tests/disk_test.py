@@ -55,9 +55,10 @@ def small_files():
     return limit(resource.RLIMIT_FSIZE, 20_000)
 
 
-def test_a_build_that_cannot_write_its_shard_says_so_and_leaves_nothing(build, tmp_path):
+@pytest.mark.parametrize("words", [(), ("--workers=2", "--trust_images")])
+def test_a_build_that_cannot_write_its_shard_says_so_and_leaves_nothing(build, words, tmp_path):
     with small_files():
-        status, error = build(tmp_path)
+        status, error = build(tmp_path, *words)
     assert status == 1
     assert "File too large" in error
     assert "ulimit -f" in error

@@ -24,7 +24,7 @@ from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.features import feature_table
-from voc_seg_tfrecord.examples import make, serializer
+from voc_seg_tfrecord.examples import serializer, shards
 from voc_seg_tfrecord.examples.make import ExampleSpec, Source
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts import official_splits
@@ -44,7 +44,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     source: Source | None = None
 
     _checksums_path = official_splits.facts_folder("checksums") / "checksums.tsv"
-    _beam_folder: epath.Path | None = None  # set while a build under Beam runs
+    _workers: int | None = None  # set while it is built
     _place: str = ""  # of the dataset, set while it is built beside it
 
     def __init__(
@@ -109,12 +109,21 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return converted(self.data_path).as_data_source(split, **options)
 
     def download_and_prepare(
-        self, *, download_config: tfds.download.DownloadConfig | None = None, **options: Any
+        self,
+        *,
+        download_config: tfds.download.DownloadConfig | None = None,
+        workers: int | None = None,
+        **options: Any,
     ) -> None:
         """Builds the dataset; see TFDS.
 
         A dataset that is replaced stays until the new one is complete. What builds left that
         were killed is removed.
+
+        Args:
+          download_config: see TFDS.
+          workers: how many processes make the examples; by default as many as are fastest.
+          **options: see TFDS.
 
         Raises:
           VocSegError: if the data or the call is wrong, or the disk cannot be written; then
@@ -135,6 +144,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             staging.staged_folder(self.data_path, replace=mode.overwrite_dataset) as folder,
             assign(self, "_place", self.data_dir),
             assign(self, "_data_dir", os.fspath(folder)),
+            assign(self, "_workers", workers),
             _enough_examples(download_config.num_shards),
             serializer.used_by_tfds(),
         ):
@@ -162,51 +172,83 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 found="no such folder",
                 expected=self.MANUAL_DOWNLOAD_INSTRUCTIONS,
             )
-        if not (download_config.beam_options or download_config.beam_runner):
-            super()._download_and_prepare(dl_manager, download_config)
-            return
+        super()._download_and_prepare(dl_manager, download_config)
+
+    def _generate_splits(
+        self,
+        dl_manager: tfds.download.DownloadManager,
+        download_config: tfds.download.DownloadConfig,
+    ) -> Sequence[tfds.core.SplitInfo]:
+        """Writes all splits shard by shard; what is in memory alone, as TFDS does it."""
+        source = self._open_source(dl_manager)
+        engine = self._engine(source, download_config)
+        if engine is None:
+            with tfds.core.utils.temporary_assignment(self, "source", source):
+                return super()._generate_splits(dl_manager, download_config)
+        templates = {split: self._get_filename_template(split) for split in source.splits}
+        return shards.write(source, templates, self.info.features, download_config, engine)
+
+    def _engine(
+        self, source: Source, download_config: tfds.download.DownloadConfig
+    ) -> shards.Engine | None:
+        """Returns what does the work, None if TFDS does.
+
+        Raises:
+          ConfigError: if it cannot be done where the user wants it.
+        """
+        on_beam = bool(download_config.beam_options or download_config.beam_runner)
+        if self._workers is not None and (self._workers < 1 or on_beam):
+            raise ConfigError(
+                f"workers {self._workers}",
+                found="Apache Beam beside it" if on_beam else "no number of processes",
+                expected="the number of processes on this machine, 1 or more",
+                remedy="say to the runner how many workers it may use, and leave workers out"
+                if on_beam
+                else "change workers (--workers)",
+            )
+        if not shards.in_files(source):
+            if on_beam or (self._workers or 1) > 1:
+                raise ConfigError(
+                    "Apache Beam" if on_beam else f"workers {self._workers}",
+                    found="examples that are in the memory of this process alone",
+                    expected="examples that lie in files, which workers can read",
+                    remedy="build them without Beam options and without workers",
+                )
+            return None
+        if not on_beam:
+            return shards.Here(self._workers or shards.fastest(source))
         from voc_seg_tfrecord.examples import beam  # Apache Beam takes seconds to import
 
-        with (
-            beam.exchange(self.data_path) as folder,
-            tfds.core.utils.temporary_assignment(self, "_beam_folder", folder),
-        ):
-            super()._download_and_prepare(dl_manager, download_config)
+        return beam.Beam(self.data_path / "pieces", download_config)
 
-    def _split_generators(
-        self, dl_manager: tfds.download.DownloadManager
-    ) -> dict[str, SplitGenerator]:
+    def _open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
         """Finds every split's files and checks its list, all before the first record."""
-        source = self.source or self._open_source(dl_manager)
+        # Imported here, as what is built is read without them.
+        from voc_seg_tfrecord.sources.download import TfdsFetcher
+        from voc_seg_tfrecord.sources.open import open_source
+
+        source = self.source or open_source(self.builder_config, TfdsFetcher(dl_manager))
         if source.archives:  # no key at all otherwise: what was not verified is not recorded
             self.info.metadata["archives"] = list(source.archives)
         for index, color in source.colors.items():
             self.info.metadata["palette"][index] = list(color)
+        return source
+
+    def _split_generators(
+        self, dl_manager: tfds.download.DownloadManager
+    ) -> dict[str, SplitGenerator]:
+        """Returns the examples of each split, for TFDS to shuffle."""
+        source = self._open_source(dl_manager)
         return {
             split: self._generate_examples(split, items, source.spec)
             for split, items in source.splits.items()
         }
 
-    def _open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
-        # Imported here, as what is built is read without them.
-        from voc_seg_tfrecord.sources.download import TfdsFetcher
-        from voc_seg_tfrecord.sources.open import open_source
-
-        return open_source(
-            self.builder_config,
-            TfdsFetcher(dl_manager),
-            workers_find=self._beam_folder is not None,
-        )
-
     def _generate_examples(
         self, split: str, items: Sequence[Item], spec: ExampleSpec
     ) -> SplitGenerator:
-        """Returns `(key, example)` of a split: an iterator, or a PTransform for Beam."""
-        if self._beam_folder is None:
-            return make.examples_in_threads(split, items, spec)
-        from voc_seg_tfrecord.examples import beam
-
-        return beam.MakeExamples(split, items, spec, self._beam_folder)
+        """Returns `(key, example)` of a split, in the order of its list."""
+        return shards.in_list_order(split, items, spec)
 
 
 @contextlib.contextmanager

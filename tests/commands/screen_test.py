@@ -154,14 +154,14 @@ def shown(tmp_path_factory):
 
 
 def test_a_build_shows_one_bar_at_a_time(shown):
-    assert "Reading train examples" in shown
+    assert "Reading examples" in shown
     assert "Generating splits" not in shown
     assert UP not in shown
 
 
-def test_bars_name_splits_and_no_unfinished_folders(shown):
+def test_bars_name_no_unfinished_folders(shown):
     bars = {line for line in re.split(r"[\r\n]+", shown) if "%|" in line}
-    assert any(bar.startswith("Writing train:") for bar in bars)
+    assert any(bar.startswith("Reading examples:") for bar in bars)
     assert not any("incomplete" in bar for bar in bars)
 
 

@@ -1,14 +1,12 @@
-import contextlib
 import dataclasses
 import json
 import pathlib
 import pickle
 
 import apache_beam
-from etils import epath
 import numpy as np
 import pytest
-from support.building import build, records, version_folders
+from support.building import build, version_folders
 from support.paths import DUMMY_DATA
 from support.tfds_build import tfds_build_process
 import tensorflow_datasets as tfds
@@ -18,8 +16,8 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.memory import ArrayItem
 from voc_seg_tfrecord.examples import beam
+from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.trees.tree import VocTree
 
 OWN = VocSegConfig(name="own")
 
@@ -35,57 +33,19 @@ def beam_build(data_dir, config, manual_dir, *flags, **kwargs):
     return build(data_dir, config, manual_dir, beam_options=options(*mode), **kwargs)
 
 
-def assert_same_records(left, right):
-    assert list(left.info.splits) == list(right.info.splits)
-    for split, info in left.info.splits.items():
-        assert records(left, split) == records(right, split)
-        assert (
-            len(records(left, split)) == info.num_examples == right.info.splits[split].num_examples
-        )
-
-
 # A pipeline per split is most of the time of these tests.
 TRAIN = VocSegConfig(name="own", splits={"train": "train"})
 
 
-def test_beam_writes_the_generators_records_in_its_order_and_leaves_nothing_else(tmp_path):
-    ours = build(tmp_path / "ours", OWN, DUMMY_DATA)
-    beams = beam_build(tmp_path / "beam", OWN, DUMMY_DATA)
-    assert_same_records(ours, beams)
-    names = [{p.name for p in builder.data_path.iterdir()} for builder in (ours, beams)]
-    assert names[0] == names[1]
-
-
-def test_beam_writes_array_record_from_chunks_of_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(beam, "CHUNK", 1)
-    ours = build(tmp_path / "ours", TRAIN, DUMMY_DATA, file_format="array_record")
-    beams = beam_build(tmp_path / "beam", TRAIN, DUMMY_DATA, file_format="array_record")
-    assert_same_records(ours, beams)
-
-
-def test_beam_honours_the_number_of_shards_and_keeps_the_order(tmp_path):
-    ours = build(tmp_path / "ours", TRAIN, DUMMY_DATA, num_shards=2)
-    beams = beam_build(tmp_path / "beam", TRAIN, DUMMY_DATA, num_shards=2)
-    assert len(beams.info.splits["train"].shard_lengths) == 2
-    assert_same_records(ours, beams)
-
-
-def test_beam_writes_the_generators_tiles(tmp_path):
-    config = VocSegConfig(name="own", splits={"train": "train"}, tile=24, tile_overlap=3)
-    ours = build(tmp_path / "ours", config, DUMMY_DATA)
-    assert ours.info.splits["train"].num_examples > 4
-    assert_same_records(ours, beam_build(tmp_path / "beam", config, DUMMY_DATA))
-
-
 @pytest.mark.slow
-def test_workers_in_processes_write_the_same_from_chunks_of_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(beam, "CHUNK", 1)
+def test_workers_in_processes_write_the_same_files(tmp_path):
     ours = build(tmp_path / "ours", "sample")
     beams = beam_build(
         *(tmp_path / "beam", "sample", None),
         *("--direct_running_mode=multi_processing", "--direct_num_workers=2"),
     )
-    assert_same_records(ours, beams)
+    files = [{p.name: p.read_bytes() for p in b.data_path.iterdir()} for b in (ours, beams)]
+    assert files[0] == files[1]
 
 
 def error_of(function, *args):
@@ -158,14 +118,16 @@ def test_what_workers_find_wrong_with_a_release_is_told_as_a_build_without_beam_
     assert version_folders(tmp_path / "data") == []
 
 
-def test_workers_find_the_files_of_a_release(tmp_path):
-    ours = build(tmp_path / "ours", PART, DUMMY_DATA)
-    assert_same_records(ours, beam_build(tmp_path / "beam", PART, DUMMY_DATA))
-
-
 def test_an_error_that_is_not_the_datas_comes_through(tmp_path, monkeypatch):
-    monkeypatch.setattr(beam.MakeExamples, "expand", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    monkeypatch.setattr(beam, "_do", lambda *_: 1 / 0)
+    with pytest.raises((ZeroDivisionError, RuntimeError), match="division by zero"):
+        beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
+    assert version_folders(tmp_path / "data") == []
+
+
+def test_a_task_without_a_result_is_an_error_and_no_hole(tmp_path, monkeypatch):
+    monkeypatch.setattr(beam, "_do", lambda *_: None)
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="no result of this task"):
         beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
     assert version_folders(tmp_path / "data") == []
 
@@ -199,27 +161,11 @@ def test_tfds_build_with_beam_ends_with_the_error_and_a_status_that_is_not_0(
     assert version_folders(tmp_path / "data") == []
 
 
-def test_the_files_for_the_workers_are_lines_of_json(tmp_path):
-    tree = VocTree(DUMMY_DATA / "VOCdevkit" / "VOC2012")
-    pairs = tree.pairs("train", tree.read_ids("train"))
-    beam.MakeExamples("train", pairs, OWN.example_spec(index_rule(21)), epath.Path(tmp_path))
-    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
-    assert [path.name for path in files] == ["items-000000000000.jsonl", "split.jsonl"]
-    items, split = ([json.loads(x) for x in path.read_text().splitlines()] for path in files)
-    assert [type(pairs[0]).from_json(data) for _, data in items] == list(pairs)
-    assert split == [{"split": "train", "examined": len(pairs)}]
-
-
-def test_items_are_spread_by_a_step_that_no_runner_leaves_out(tmp_path):
-    tree = VocTree(DUMMY_DATA / "VOCdevkit" / "VOC2012")
-    items = tree.pairs("train", tree.read_ids("train"))
-    make = beam.MakeExamples("train", items, OWN.example_spec(index_rule(21)), epath.Path(tmp_path))
-    pipeline = apache_beam.Pipeline()
-    _ = pipeline | make
-    steps = pipeline.to_runner_api().components.transforms.values()
-    kinds = [step.spec.urn for step in steps if "Spread" in step.unique_name]
-    assert "beam:transform:group_by_key:v1" in kinds
-    assert "beam:transform:reshuffle:v1" not in kinds
+def test_a_task_that_was_done_is_not_done_again(tmp_path):
+    path = str(tmp_path / "000000.json.gz")
+    beam._write_bytes(beam._answer(path), b"1")
+    beam._do(path, None)
+    assert beam._read(beam._answer(path)) == 1
 
 
 class Touching:
@@ -232,20 +178,25 @@ class Touching:
         return pathlib.Path.touch, (self.path,)
 
 
-def test_a_pickle_in_the_shared_folder_is_refused_and_not_run(tmp_path):
+def test_a_pickle_in_the_shared_folder_is_refused_and_not_run(tmp_path, monkeypatch):
     planted = pickle.dumps(Touching(tmp_path / "touched"), protocol=0)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(pytest.raises(json.JSONDecodeError))
-        folder = stack.enter_context(beam.exchange(tmp_path))
-        (folder / "000").mkdir()
-        (folder / "000" / "problems-x.jsonl").write_bytes(planted)
+    monkeypatch.setattr(beam, "_do", lambda path, _: beam._write_bytes(beam._answer(path), planted))
+    with pytest.raises(json.JSONDecodeError):
+        beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
     assert not (tmp_path / "touched").exists()
     pickle.loads(planted)
     assert (tmp_path / "touched").exists()
 
 
-def test_arrays_in_memory_are_refused_under_beam(tmp_path):
-    item = ArrayItem("a", "a.png", np.zeros((2, 2), np.uint8), np.zeros((2, 2), np.uint8), None)
-    spec = OWN.example_spec(index_rule(21))
-    with pytest.raises(ConfigError, match="build them without Beam"):
-        beam.MakeExamples("train", [item], spec, epath.Path(tmp_path))
+@pytest.mark.parametrize("option", ["beam_options", "workers"])
+def test_arrays_in_memory_are_refused_where_they_cannot_be(option, tmp_path):
+    image, mask = np.zeros((2, 2, 3), np.uint8), np.zeros((2, 2), np.uint8)
+    item = ArrayItem("a", "a.png", image, mask, None)
+    config = VocSegConfig(name="own", class_names=("background", "a"))
+    builder = voc_seg_tfrecord.Builder(data_dir=tmp_path, config=config)
+    builder.source = Source({"train": [item]}, config.example_spec(index_rule(2)))
+    beams = {"beam_options": options()} if option == "beam_options" else {}
+    with pytest.raises(ConfigError, match="without Beam options and without workers"):
+        builder.download_and_prepare(
+            workers=None if beams else 2, download_config=tfds.download.DownloadConfig(**beams)
+        )

@@ -145,6 +145,7 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
     return {
         "build": Command(build, built, out),
         "build --overwrite": Command([*build, "--overwrite"], built, out, replaces=True),
+        "build --workers": Command([*build, "--workers", "2"], built, out),
         "tfds build": Command(tfds, built, out, tfds=True),
         "import": Command(imported, built, out),
         "export voc": Command([*export, "voc"], out / "k", out),

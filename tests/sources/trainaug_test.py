@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import make_sbd
-from support.building import build, examples
+from support.building import build, examples, files, shuffled
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
@@ -213,3 +213,11 @@ def test_classes_are_mapped_whoever_drew_the_mask(of_sbd, tmp_path):
         mask = example["segmentation_mask"]
         expected = np.where(mask == 255, 255, mask == 15)
         assert (found[name]["segmentation_mask"] == expected).all()
+
+
+def test_shards_are_those_that_tfds_shuffles_whoever_drew_the_masks(of_sbd, tmp_path):
+    with shuffled():
+        expected = files(build(tmp_path / "theirs", PART, of_sbd))
+    for options in ({}, {"workers": 2}):
+        builder = build(tmp_path / f"ours{len(options)}", PART, of_sbd, **options)
+        assert files(builder) == expected

@@ -1,8 +1,12 @@
 """Builds and reads datasets the way a user of TFDS does."""
 
+from collections.abc import Iterator
+import contextlib
+import hashlib
 import pathlib
 
 from array_record.python import array_record_module
+import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -16,15 +20,32 @@ def build(
     manual_dir: pathlib.Path | None = None,
     *,
     file_format: str | None = None,
+    workers: int | None = None,
     **download_config,
 ) -> tfds.core.DatasetBuilder:
     """Builds a config below `data_dir` and returns its builder."""
     builder = voc_seg_tfrecord.Builder(data_dir=data_dir, config=config)
     builder.download_and_prepare(
         file_format=file_format,
+        workers=workers,
         download_config=tfds.download.DownloadConfig(manual_dir=manual_dir, **download_config),
     )
     return builder
+
+
+@contextlib.contextmanager
+def shuffled() -> Iterator[None]:
+    """Lets TFDS shuffle what is built, as it does for any other builder."""
+    with pytest.MonkeyPatch.context() as patch:
+        theirs = tfds.core.GeneratorBasedBuilder._generate_splits
+        patch.setattr(voc_seg_tfrecord.Builder, "_generate_splits", theirs)
+        yield
+
+
+def files(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the sha256 of each file of a built dataset."""
+    paths = sorted(pathlib.Path(builder.data_path).iterdir())
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
 def examples(builder: tfds.core.DatasetBuilder, split: str, **kwargs) -> dict[str, dict]:

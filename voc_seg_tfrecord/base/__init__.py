@@ -2,6 +2,6 @@
 
 `errors` has the error types, `names` the names of classes and features, `storage` what the disk
 says, `staging` folders and files that appear when they are complete, `signals` lets Ctrl-C and
-SIGTERM wait meanwhile, `threads` works ahead in bounded memory, `wording` is how the package
-speaks. May import: nothing of other rooms.
+SIGTERM wait meanwhile, `threads` works ahead in bounded memory, `processes` on
+all cores, `wording` is how the package speaks. May import: nothing of other rooms.
 """

@@ -66,6 +66,13 @@ def is_bucket(path: PathLike) -> bool:
     return "://" in os.fspath(path)
 
 
+def size(path: PathLike) -> int:
+    """Returns how many bytes a file has."""
+    if is_bucket(path):
+        return epath.Path(path).stat().length
+    return os.stat(path).st_size  # noqa: PTH116 - a path object takes more than the call
+
+
 @contextlib.contextmanager
 def as_storage_error(where: object) -> Iterator[None]:
     """Turns what the operating system or TensorFlow says about files into a `StorageError`.

@@ -24,6 +24,7 @@ def build_source(
     overwrite: bool = False,
     manual_dir: PathLike | None = None,
     download_dir: PathLike | None = None,
+    workers: int | None = None,
 ) -> Builder:
     """Builds a config from a source.
 
@@ -36,6 +37,7 @@ def build_source(
       overwrite: whether to replace a dataset that exists.
       manual_dir: the folder with a release's tree or archive, if there is no source.
       download_dir: where downloads are kept; TFDS's default, below `data_dir`, if not given.
+      workers: how many processes make the examples; by default as many as are fastest.
 
     Returns:
       The builder, its dataset built.
@@ -51,6 +53,7 @@ def build_source(
     builder.source = source
     builder.download_and_prepare(
         file_format=file_format,
+        workers=workers,
         download_dir=download_dir and epath.Path(download_dir).expanduser(),
         download_config=tfds.download.DownloadConfig(
             manual_dir=manual_dir and epath.Path(manual_dir).expanduser(),

@@ -43,6 +43,7 @@ def builder_from_tree(
     file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
+    workers: int | None = None,
     verbose: bool = True,
     **options: Any,
 ) -> Builder:
@@ -55,6 +56,7 @@ def builder_from_tree(
       file_format: `tfrecord` by default, or another of TFDS's.
       num_shards: number of shards per split; TFDS chooses by default.
       overwrite: whether to replace a dataset that exists.
+      workers: how many processes make the examples; by default as many as are fastest.
       verbose: whether to print what was found and decided, as the command `build` does (True).
       **options: see `find_config_of`.
 
@@ -75,6 +77,7 @@ def builder_from_tree(
             file_format=file_format,
             num_shards=num_shards,
             overwrite=overwrite,
+            workers=workers,
         )
 
 

@@ -18,8 +18,7 @@ from tqdm import tqdm
 from voc_seg_tfrecord.base.errors import MaskError, RecordError
 from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, WIDTH
 from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.built import frames
-from voc_seg_tfrecord.formats import images, png, png_pixels
+from voc_seg_tfrecord.formats import frames, images, png, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 

@@ -61,6 +61,17 @@ def add_seed(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_workers(parser: argparse._ActionsContainer) -> None:
+    """Adds `--workers` to a command."""
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="number of processes that make the examples; default: one, and for large data one "
+        "per core",
+    )
+
+
 def pairs(option: str, text: str, convert: Callable[[str, str], T]) -> dict[str, T]:
     """Returns the parts of `NAME=VALUE,NAME=VALUE`.
 

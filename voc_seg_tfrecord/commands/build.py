@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
     )
+    arguments.add_workers(parser)
     parser.add_argument(
         "--trust_images",
         action="store_true",

@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             file_format=args.file_format,
             num_shards=args.num_shards,
             overwrite=args.overwrite,
+            workers=args.workers,
             manual_dir=args.manual_dir,
             download_dir=args.download_dir,
         )

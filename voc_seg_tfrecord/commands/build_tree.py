@@ -60,6 +60,7 @@ def _build(args: argparse.Namespace, config: VocSegConfig, plan: Plan) -> dict[s
             file_format=args.file_format,
             num_shards=args.num_shards,
             overwrite=args.overwrite,
+            workers=args.workers,
         )
     classes = _print_classes(builder, config)
     splits = {name: split.num_examples for name, split in builder.info.splits.items()}

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
+    arguments.add_workers(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace a built dataset")
     arguments.add_json(parser)
 
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             data_dir=args.data_dir,
             overwrite=args.overwrite,
+            workers=args.workers,
         )
     counts = {name: split.num_examples for name, split in builder.info.splits.items()}
     if args.json:

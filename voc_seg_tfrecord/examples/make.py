@@ -1,18 +1,16 @@
-"""One raw example to one dictionary of features: the same function under threads and Beam.
+"""One raw example to one dictionary of features: the same function wherever it is made.
 
-A `Source` has the items of each split and what examples are to hold. `examples_in_threads` makes a
-split in the threads of this process; `beam` does the same on many machines.
+A `Source` has the items of each split and what examples are to hold.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
-import functools
 from typing import Any, Literal
 
 import numpy as np
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ImageError, SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.base.names import (
     FILENAME,
     HEIGHT,
@@ -26,7 +24,6 @@ from voc_seg_tfrecord.base.names import (
     WIDTH,
     background_index,
 )
-from voc_seg_tfrecord.base.threads import CORES, ordered_map
 from voc_seg_tfrecord.examples.raw import Item, RawExample
 from voc_seg_tfrecord.examples.tiles import Tiling, cut
 from voc_seg_tfrecord.formats import annotations, images, pillow
@@ -214,36 +211,6 @@ def _read_objects(
     found = annotations.read_objects(raw.annotation, spec.class_map.source_names, *size)
     named = ({**o, "label": spec.class_map.object_class(o["label"])} for o in found)
     return [o for o in named if o["label"] is not None]
-
-
-def examples_in_threads(
-    split: str, items: Iterable[Item], spec: ExampleSpec
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Makes the examples of one split.
-
-    Args:
-      split: the split's name.
-      items: its examples in their source.
-      spec: what to make of them.
-
-    Yields:
-      `(key, example)`; the key is the image's id, or the tile's. After a first
-        problem nothing more, it only looks for more of them.
-
-    Raises:
-      SplitError: at the end, if there are problems, with all of them.
-    """
-    problems: list[VocSegError] = []
-    examined = 0
-    make = functools.partial(try_examples, spec)
-    for _, result in ordered_map(make, items, ahead=1 if spec.decoding == "none" else CORES):
-        examined += 1
-        if isinstance(result, VocSegError):
-            problems.append(result)
-        elif not problems:
-            yield from result
-    if problems:
-        raise SplitError(split, problems, examined)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,9 +32,9 @@ class RawExample:
 class Item(Protocol):
     """One example in its source: a tree, a file of records, or arrays in memory.
 
-    An item that lies in files has `to_json()`, which returns plain data, so that it gets to a
-    worker under Apache Beam. What makes an item of the data again is its class method `from_json`,
-    or what the method `opener` of the sequence that held it returns.
+    An item that lies in files has `size()`, which returns about how many bytes it has there, and
+    `to_json()`, which returns plain data, so that it gets to any worker. What makes an item of the
+    data again is its class method `from_json`.
 
     Attributes:
       id: the example's key, unique in its split.

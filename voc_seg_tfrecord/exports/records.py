@@ -9,8 +9,7 @@ from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
 
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, LABEL, MASK, WIDTH
-from voc_seg_tfrecord.built import frames
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import frames, pillow
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
 

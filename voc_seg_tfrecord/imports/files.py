@@ -15,7 +15,7 @@ import numpy as np
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.base.errors import RecordError, SourceError
-from voc_seg_tfrecord.built import frames
+from voc_seg_tfrecord.formats import frames
 
 Value = bytes | int | float
 Record = dict[str, list[Value]]

@@ -50,6 +50,10 @@ class RecordItem:
     layout: RecordLayout
     where: str
 
+    def size(self) -> int:
+        """Returns how many bytes the record has."""
+        return self.length
+
     def to_json(self) -> dict[str, Any]:
         """Returns the item as plain data, for `from_json` on a worker."""
         return dataclasses.asdict(self)

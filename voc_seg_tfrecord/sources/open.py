@@ -19,17 +19,15 @@ from voc_seg_tfrecord.own_data.class_file import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
-from voc_seg_tfrecord.trees.tree import Pairs, SoughtPairs, VocTree
+from voc_seg_tfrecord.trees.tree import Pairs, VocTree
 
 
-def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = False) -> Source:
+def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     """Finds the files of every split of a config, and checks its lists.
 
     Args:
       config: the config to build.
       fetcher: knows the manual folder, downloads and unpacks.
-      workers_find: whether the files of a release are left for workers to find (False). Own
-        data has been listed anyway, to decide what it means.
 
     Returns:
       The source. No image or mask has been decoded for it, except masks of own data if what
@@ -42,7 +40,7 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = 
       SplitError: if files are missing.
     """
     if config.official is not None:
-        return _official_source(config, fetcher, workers_find)
+        return _official_source(config, fetcher)
     folder = fetcher.manual_dir
     if config.packaged_tree:
         folder = official_splits.facts_folder(config.packaged_tree)
@@ -54,22 +52,20 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, *, workers_find: bool = 
             remedy="give the folder with --manual_dir",
         )
     plan = make_plan(open_tree(folder, config), config)
-    return own_source(plan, config, for_workers=workers_find)
+    return own_source(plan, config)
 
 
-def own_source(decided: Plan, config: VocSegConfig, *, for_workers: bool = False) -> Source:
+def own_source(decided: Plan, config: VocSegConfig) -> Source:
     """Returns the source that a plan describes.
 
     Args:
       decided: the plan.
       config: the config to build.
-      for_workers: whether workers will read the files, who are sent names and no paths.
 
     Raises:
       SplitError: if files are missing.
     """
-    pairs = {split: _own_pairs(decided, config, split) for split in decided.splits}
-    splits = {split: one.listed() for split, one in pairs.items()} if for_workers else pairs
+    splits = {split: _own_pairs(decided, config, split) for split in decided.splits}
     colors = class_colors(decided.class_file, config)
     return Source(splits, config.example_spec(decided.rule), colors=colors)
 
@@ -98,17 +94,14 @@ def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
         raise SplitError(split, error.problems, error.examined, remedy) from None
 
 
-def _official_source(config: VocSegConfig, fetcher: Fetcher, workers_find: bool) -> Source:
+def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     splits: dict[str, Sequence[Item]] = {}
     folders: list[epath.Path] = []
     for split, (tree, name) in release_trees(config, fetcher).items():
         ids = tree.read_ids(name)
         if config.strict:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
-        if workers_find:
-            splits[split] = SoughtPairs(tree, ids, config.parts)
-        else:
-            splits[split] = tree.pairs(split, ids, config.parts)
+        splits[split] = tree.pairs(split, ids, config.parts)
         folders += tree.image_folders(ids)
     values = config.official.values
     rule = MaskRule(values) if values else index_rule(len(config.class_names))

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from etils import epath
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import AnnotationError, ImageError, MaskError
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats.file import File
@@ -65,6 +66,11 @@ class Pair:
             instances=self.instances and File.read(self.instances, MaskError),
             annotation=self.annotation and File.read(self.annotation, AnnotationError),
         )
+
+    def size(self) -> int:
+        """Returns how many bytes image and masks have together."""
+        files = filter(None, (self.image, self.mask, self.instances))
+        return sum(storage.size(path) for path in files)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the pair as plain data, for `from_json` on a worker."""

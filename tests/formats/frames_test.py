@@ -5,7 +5,7 @@ import pytest
 from support import handwritten
 
 from voc_seg_tfrecord.base.errors import RecordError
-from voc_seg_tfrecord.built import frames
+from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.imports import files
 
 

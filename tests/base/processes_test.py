@@ -1,0 +1,89 @@
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support.paths import REPOSITORY
+
+from voc_seg_tfrecord.base import processes
+from voc_seg_tfrecord.base.errors import ImageError, VocSegError
+
+TESTS = str(REPOSITORY / "tests")
+
+
+@pytest.fixture(autouse=True)
+def _workers_find_the_tests(monkeypatch):
+    monkeypatch.syspath_prepend(TESTS)
+
+
+def done(tasks, workers=2, notes=None):
+    from support.worker_tasks import Work
+
+    notes = [] if notes is None else notes
+    results = processes.unordered_map(Work(), tasks, workers=workers, note=notes.append)
+    with contextlib.closing(results):
+        return dict(results)
+
+
+def test_every_task_is_done_once_and_told_with_its_number():
+    notes = []
+    found = done([("double", n) for n in range(5)], notes=notes)
+    assert found == {n: 2 * n for n in range(5)}
+    assert sum(notes) == 5
+
+
+def test_without_a_task_no_process_is_started(monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert done([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "words"),
+    [
+        (("raise", ImageError("a.jpg", found="x")), ImageError, "a.jpg: x"),
+        (("raise", OSError(28, "No space left", "f")), OSError, "No space left"),
+        (("lambda", 0), RuntimeError, "cannot be sent"),
+        (("kill", signal.SIGKILL), VocSegError, r"(?s)ended by SIGKILL, and said last.*my words"),
+        (("exit", 3), VocSegError, "ended with status 3"),
+    ],
+)
+def test_what_ends_a_task_ends_all_of_them(task, kind, words):
+    with pytest.raises(kind, match=words):
+        done([("double", 1), task, ("double", 2)])
+
+
+def test_no_process_outlives_an_early_end():
+    from support.worker_tasks import Work
+
+    results = processes.unordered_map(
+        Work(), [("pid", 0), ("sleep", 60)], workers=2, note=lambda _: None
+    )
+    _, pid = next(results)
+    results.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path):
+    code = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "from voc_seg_tfrecord.base import processes\n"
+        "from support.worker_tasks import Work\n"
+        "list(processes.unordered_map(Work(), [('say pid', sys.argv[1])] * 2, workers=1, "
+        "note=print))"
+    )
+    place = tmp_path / "pid"
+    parent = subprocess.Popen([sys.executable, "-c", code, place, str(REPOSITORY), TESTS])
+    while not (place.exists() and place.read_text()):
+        time.sleep(0.05)
+    parent.kill()
+    parent.wait()
+    pid, end = int(place.read_text()), time.monotonic() + 10
+    while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

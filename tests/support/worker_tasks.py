@@ -1,0 +1,46 @@
+"""Tasks for the workers of `processes`, which import this module."""
+
+import os
+import pathlib
+import time
+
+
+class Work:
+    """Does a task, which is a word and a value."""
+
+    def __call__(self, task, note):
+        """Does it."""
+        print("what is printed does not get among the answers")
+        note(1)
+        return getattr(self, "_" + task[0].replace(" ", "_"))(task[1], note)
+
+    def _double(self, value, _):
+        return 2 * value
+
+    def _raise(self, value, _):
+        raise value
+
+    def _lambda(self, *_):
+        class Own(Exception):  # noqa: N818 - it cannot be pickled, here
+            pass
+
+        raise Own("cannot be sent")
+
+    def _kill(self, value, _):
+        os.write(2, b"my words")
+        os.kill(os.getpid(), value)
+
+    def _exit(self, value, _):
+        os._exit(value)
+
+    def _pid(self, *_):
+        return os.getpid()
+
+    def _sleep(self, value, _):
+        time.sleep(value)
+
+    def _say_pid(self, value, note):
+        pathlib.Path(value).write_text(str(os.getpid()))
+        for _ in range(100):
+            time.sleep(0.1)
+            note(1)

@@ -1,0 +1,213 @@
+"""Work done by processes of their own, on all cores; `threads` does it in those of this one.
+
+`multiprocessing` would import the caller's main module in each process, which builds again where a
+script has no `if __name__ == "__main__"`, and its pools wait for ever, or leave their processes
+behind, where one of them or this process is killed.
+"""
+
+from collections.abc import Callable, Generator, Iterable
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from typing import Any, TypeVar
+
+from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.signals import Held
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+Note = Callable[[int], Any]
+"""Takes how many examples were done since it was called last."""
+
+_CODE = "import sys; sys.path[:] = sys.argv[1:]; from {0} import serve; serve()"
+_OFTEN = 0.2  # seconds between two notes
+_SHOWN = 500  # characters that a dead worker said last
+_NO_MORE = object()
+
+
+def unordered_map(
+    work: Callable[[Task, Note], Result], tasks: Iterable[Task], *, workers: int, note: Note
+) -> Generator[tuple[int, Result], None, None]:
+    """Does tasks in processes, as many at a time as there are of them.
+
+    Close what this returns, as by `contextlib.closing`: then all processes are ended at once, also
+    after an error or Ctrl-C. They end by themselves when this process is killed.
+
+    Args:
+      work: called in the processes for each task, with a function that takes how much was done.
+        It is pickled, and so are tasks and results.
+      tasks: drawn when a process is free.
+      workers: how many processes at most.
+      note: told what `work` notes, in this process.
+
+    Yields:
+      The number of each task and its result, in the order in which they are done.
+
+    Raises:
+      Exception: what `work` raises.
+      VocSegError: if a process is killed.
+    """
+    numbered = enumerate(tasks)
+    said: queue.SimpleQueue[tuple[_Worker, str, Any]] = queue.SimpleQueue()
+    team: list[_Worker] = []
+    try:
+        for number, task in numbered:
+            team.append(_Worker(work, said))
+            team[-1].send(number, task)
+            if len(team) == workers:
+                break
+        busy = len(team)
+        while busy:
+            worker, kind, value = said.get()
+            if kind == "died":
+                raise worker.died()
+            if kind == "raised":
+                raise value
+            if kind == "note":
+                note(value)
+                continue
+            number, busy = worker.number, busy - 1
+            for following in numbered:
+                worker.send(*following)
+                busy += 1
+                break
+            yield number, value
+    finally:
+        with Held():
+            for worker in team:
+                worker.process.kill()
+            for worker in team:
+                worker.end()
+
+
+class _Worker:
+    """A process that does one task at a time, and a thread that talks with it.
+
+    Attributes:
+      process: the process.
+      number: of the task that it was given last.
+    """
+
+    def __init__(self, work: Callable, said: "queue.SimpleQueue[tuple[_Worker, str, Any]]"):
+        self.number = -1
+        self._said = said
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        # A group of its own: Ctrl-C is for the process that started it, which ends it then.
+        group = {"process_group": 0} if os.name == "posix" else {}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _CODE.format(__name__), *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ},
+            **group,
+        )
+        # It talks in a thread: a large task is only taken when the process has started.
+        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._talker = threading.Thread(target=self._talk, args=(work,), daemon=True)
+        self._talker.start()
+
+    def send(self, number: int, task: Any) -> None:
+        """Gives it a task."""
+        self.number = number
+        self._tasks.put(task)
+
+    def _talk(self, work: Callable) -> None:
+        try:
+            self._write(work)
+            while (task := self._tasks.get()) is not _NO_MORE:
+                self._write(task)
+                kind = "note"
+                while kind == "note":
+                    kind, value = pickle.load(self.process.stdout)
+                    self._said.put((self, kind, value))
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self._said.put((self, "died", None))
+        except Exception as error:  # of a task that cannot be pickled
+            self._said.put((self, "raised", error))
+
+    def _write(self, value: Any) -> None:
+        self.process.stdin.write(pickle.dumps(value))
+        self.process.stdin.flush()
+
+    def died(self) -> VocSegError:
+        """Returns the error that says how it ended."""
+        status = self.process.wait()
+        how = f"with status {status}"
+        if status < 0:
+            how = f"by {signal.Signals(-status).name}"
+        self._errors.seek(0)
+        last = self._errors.read().decode("utf-8", "replace").strip()[-_SHOWN:]
+        return VocSegError(
+            f"worker process {self.process.pid}",
+            found=f"it was ended {how}" + (f", and said last:\n    {last}" if last else ""),
+            expected="a process that lives until the work is done",
+            remedy="see that there is memory for all workers, or give fewer of them (--workers)",
+            kind="dead worker",
+        )
+
+    def end(self) -> None:
+        """Waits for the process, which was killed, and closes what belongs to it."""
+        self.process.wait()
+        self._tasks.put(_NO_MORE)
+        self._talker.join()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
+        self._errors.close()
+
+
+def serve() -> None:
+    """Does the tasks that come by standard input, in a process that `unordered_map` started."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print goes where errors go, and not among the answers
+    done, last = 0, time.monotonic()
+
+    def answer(kind: str, value: Any) -> None:
+        try:
+            pickle.dump((kind, value), answers)
+            answers.flush()
+        except BrokenPipeError:  # who asked is dead
+            os._exit(1)
+
+    def note(count: int) -> None:
+        nonlocal done, last
+        done += count
+        if time.monotonic() - last > _OFTEN:
+            answer("note", done)
+            done, last = 0, time.monotonic()
+
+    work = pickle.load(sys.stdin.buffer)
+    while True:
+        try:
+            task = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            result = work(task, note)
+        except Exception as error:
+            answer("raised", _picklable(error))
+            continue
+        answer("note", done)
+        done = 0
+        answer("done", result)
+
+
+def _picklable(error: Exception) -> Exception:
+    """Returns an error with where it was raised, or what can be said of it if it cannot be sent."""
+    try:
+        if not isinstance(error, VocSegError):
+            error.add_note("".join(traceback.format_exception(error)))
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError("".join(traceback.format_exception(error)))
+    return error

@@ -1,0 +1,220 @@
+"""What one call makes on its own, wherever it runs: a file of records.
+
+`Pieces` makes the examples of a piece. `Shards` cuts a shard from the records of pieces.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import contextlib
+import dataclasses
+import functools
+import os
+from typing import Any, Protocol, Self
+
+from etils import epath
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core import hashing, utils, writer
+
+from voc_seg_tfrecord.base import errors
+from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.storage import is_bucket
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
+from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.serializer import StableSerializer
+from voc_seg_tfrecord.formats import frames
+
+Note = Callable[[int], Any]
+"""Takes how many examples were done since it was called last."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """Examples that one call makes, and the file of their records.
+
+    Attributes:
+      path: the file.
+      file_format: of the file, `tfrecord` if shards may have to be cut from it.
+      numbers: the number of each item in its split.
+      items: the items, in the order of the file.
+      salt: what keys are hashed with if the hashes are wanted, else empty.
+    """
+
+    path: str
+    file_format: str
+    numbers: Sequence[int]
+    items: Sequence[Item]
+    salt: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the piece as plain data."""
+        return {**vars(self), "items": [item.to_json() for item in self.items]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """What came of a piece.
+
+    Attributes:
+      lengths: bytes of each record.
+      hashes: of each record's key, if they were wanted.
+      problems: numbers of items that cannot be used, and what is wrong with them.
+    """
+
+    lengths: list[int] = dataclasses.field(default_factory=list)
+    hashes: list[int] = dataclasses.field(default_factory=list)
+    problems: list[tuple[int, VocSegError]] = dataclasses.field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns it as plain data."""
+        return {**vars(self), "problems": [(n, error.to_json()) for n, error in self.problems]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns what `to_json` made plain data of."""
+        problems = [(number, errors.from_json(error)) for number, error in data["problems"]]
+        return cls(**{**data, "problems": problems})
+
+
+@dataclasses.dataclass(frozen=True)
+class Pieces:
+    """Makes pieces, in any process that has it.
+
+    Attributes:
+      item_type: the class of all items.
+      spec: what examples are to hold.
+      features: the dataset's.
+      ahead: how many groups of items are in the making at least; see `base.threads.ordered_map`.
+    """
+
+    item_type: type
+    spec: ExampleSpec
+    features: tfds.features.FeaturesDict
+    ahead: int
+
+    def __call__(self, piece: Piece, note: Note) -> Made:
+        """Makes a piece. After a first problem it only looks for more of them."""
+        made = Made()
+        _write(piece.path, piece.file_format, self._records(piece, made, note))
+        return made
+
+    def _records(self, piece: Piece, made: Made, note: Note) -> Iterator[tuple[str, bytes]]:
+        hasher = hashing.Hasher(piece.salt)
+        serializer = StableSerializer(self.features.get_serialized_info())
+        make = functools.partial(try_examples, self.spec)
+        results = ordered_map(make, piece.items, ahead=self.ahead)
+        for number, (_, result) in zip(piece.numbers, results, strict=True):
+            note(1)
+            if isinstance(result, VocSegError):
+                made.problems.append((number, result))
+            elif not made.problems:
+                for key, example in result:
+                    encoded = self.features.encode_example(example)
+                    record = serializer.serialize_example(encoded)
+                    made.lengths.append(len(record))
+                    if piece.salt:
+                        made.hashes.append(hasher.hash_key(key))
+                    yield key, record
+
+    def task(self, data: Mapping[str, Any]) -> Piece:
+        """Returns the piece of plain data."""
+        return Piece(**{**data, "items": [self.item_type.from_json(i) for i in data["items"]]})
+
+    def plain(self, result: Made) -> Any:
+        """Returns what came of a piece as plain data."""
+        return result.to_json()
+
+    def result(self, data: Any) -> Made:
+        """Returns what `plain` made plain data of."""
+        return Made.from_json(data)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shard:
+    """A shard that is cut from pieces.
+
+    Attributes:
+      path: its file.
+      file_format: of the file.
+      pieces: TFRecord files.
+      records: of each record the number of its piece, its place there, and its length, in bytes.
+    """
+
+    path: str
+    file_format: str
+    pieces: Sequence[str]
+    records: Sequence[tuple[int, int, int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the shard as plain data."""
+        return vars(self)
+
+
+class Shards:
+    """Cuts shards, in any process that has it."""
+
+    def __call__(self, shard: Shard, note: Note) -> int:
+        """Writes a shard; returns the number of its records."""
+        _write(shard.path, shard.file_format, self._records(shard, note))
+        return len(shard.records)
+
+    def _records(self, shard: Shard, note: Note) -> Iterator[tuple[int, bytes]]:
+        with contextlib.ExitStack() as stack:
+            files: dict[int, Any] = {}
+            for number, (piece, place, length) in enumerate(shard.records):
+                if piece not in files:
+                    files[piece] = stack.enter_context(epath.Path(shard.pieces[piece]).open("rb"))
+                files[piece].seek(place)
+                note(1)
+                yield number, files[piece].read(length)
+
+    def task(self, data: Mapping[str, Any]) -> Shard:
+        """Returns the shard of plain data."""
+        return Shard(**data)
+
+    def plain(self, result: int) -> Any:
+        """Returns what came of a shard as plain data."""
+        return result
+
+    def result(self, data: Any) -> int:
+        """Returns what `plain` made plain data of."""
+        return data
+
+
+def _write(path: str, file_format: str, records: Iterable[tuple[Any, bytes]]) -> None:
+    """Writes a file as TFDS does, with its index where the format has one."""
+    place = epath.Path(path)
+    kind = tfds.core.FileFormat(file_format)
+    # In an object store a file never appears before it is complete.
+    staged = contextlib.nullcontext(place) if is_bucket(path) else utils.incomplete_file(place)
+    with staged as unfinished:
+        if kind is tfds.core.FileFormat.TFRECORD and not is_bucket(path):
+            # The bytes of TensorFlow's own writer, which takes seconds and 600 MB to import.
+            with unfinished.open("wb") as file:
+                file.writelines(frames.frame(record) for _, record in records)
+            return
+        positions = writer.ExampleWriter(kind).write(os.fspath(unfinished), records)
+    if positions:
+        writer._write_index_file(writer._get_index_path(path), positions)
+
+
+class Work(Protocol):
+    """What is done with a task: `Pieces` or `Shards`. Picklable, so that any process can have it.
+
+    Tasks have `to_json()`, for engines that send them as plain data.
+    """
+
+    def __call__(self, task: Any, note: Note) -> Any:
+        """Does a task."""
+        ...
+
+    def task(self, data: Mapping[str, Any]) -> Any:
+        """Returns the task of plain data."""
+        ...
+
+    def plain(self, result: Any) -> Any:
+        """Returns a result as plain data."""
+        ...
+
+    def result(self, data: Any) -> Any:
+        """Returns the result of plain data."""
+        ...

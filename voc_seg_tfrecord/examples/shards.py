@@ -1,0 +1,385 @@
+"""A dataset written shard by shard in TFDS's order, which is known before any file is read.
+
+TFDS sorts the examples of a split by the hash of their key, and cuts them into shards by number.
+Nothing has to be shuffled for that. Ids are sorted, and each *piece* of their order is made by one
+call of `Pieces`. An *engine* says where: in this process, in several, or on other machines.
+
+How many shards TFDS makes of so many bytes is estimated from the sizes of files. If the estimate
+was right, the pieces are the shards. If not, `Shards` cuts the shards from the records of the
+pieces, so that no example is made twice. Tiles, whose keys are known when they are made, are cut
+from pieces too.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+import contextlib
+import dataclasses
+import functools
+import itertools
+import math
+import os
+from typing import Any, Protocol
+
+from etils import epath
+import numpy as np
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core import hashing, naming, splits, utils
+from tensorflow_datasets.core.utils import shard_utils
+
+from voc_seg_tfrecord.base import processes
+from voc_seg_tfrecord.base.errors import ListError, SplitError, VocSegError
+from voc_seg_tfrecord.base.threads import CORES, ordered_map
+from voc_seg_tfrecord.examples.make import ExampleSpec, Source, try_examples
+from voc_seg_tfrecord.examples.pieces import Made, Note, Piece, Pieces, Shard, Shards, Work
+from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.formats import frames
+
+PIECE_BYTES, PIECE_ITEMS = 64 << 20, 50_000
+"""How much makes a piece that is not a shard, and how many items a piece has at most."""
+
+WORTH = 3000
+"""Examples that are worth the start of a process."""
+
+_TFRECORD = tfds.core.FileFormat.TFRECORD
+_BAR = {"unit": " examples", "leave": False, "mininterval": 1.0}
+_SIZED = 2000  # items of a split whose files are measured
+
+
+class Engine(Protocol):
+    """What does tasks somewhere.
+
+    Attributes:
+      workers: how many tasks it does at a time, as far as that is known.
+    """
+
+    @property
+    def workers(self) -> int: ...  # noqa: D102
+
+    def run(
+        self, work: Work, tasks: Iterable[Any], note: Note
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Yields the number of each task and its result, in any order."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Here:
+    """In this process alone, or in several that it starts.
+
+    Attributes:
+      workers: how many processes do the work.
+    """
+
+    workers: int = 1
+
+    def run(
+        self, work: Work, tasks: Iterable[Any], note: Note
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Does tasks; see `Engine`."""
+        if self.workers > 1:
+            yield from processes.unordered_map(work, tasks, workers=self.workers, note=note)
+            return
+        for number, task in enumerate(tasks):
+            yield number, work(task, note)
+
+
+def write(
+    source: Source,
+    templates: Mapping[str, naming.ShardedFileTemplate],
+    features: tfds.features.FeaturesDict,
+    download_config: tfds.download.DownloadConfig,
+    engine: Engine,
+) -> list[tfds.core.SplitInfo]:
+    """Writes the shards of all splits.
+
+    Args:
+      source: what they are made from; its items lie in files.
+      templates: the names of the files of each split. Pieces are in a folder beside the files
+        meanwhile.
+      features: the dataset's.
+      download_config: says how many shards, and how many examples.
+      engine: what does the work.
+
+    Returns:
+      What TFDS notes of each split.
+
+    Raises:
+      SplitError: for the first split that has problems, with all of them.
+    """
+    make = _maker(source, features, engine)
+    keys_known = source.spec.tiling is None
+    plans = [
+        _Plan(split, items, templates[split], download_config, keys_known=keys_known)
+        for split, items in source.splits.items()
+    ]
+    _use_all(engine.workers, plans)
+    folder = templates[plans[0].split].data_dir / "pieces"
+    folder.mkdir()
+    counts = [len(plan.numbers) for plan in plans]
+    tasks = itertools.chain.from_iterable(plan.pieces(folder) for plan in plans)
+    with (
+        utils.tqdm(total=sum(counts), desc="Generating examples...", **_BAR) as bar,
+        contextlib.closing(engine.run(make, tasks, bar.update)) as results,
+    ):
+        _gather(plans, results)
+    left = [plan for plan in plans if not plan.is_done]
+    total = sum(plan.count for plan in left)
+    cuts = itertools.chain.from_iterable(plan.shards() for plan in left)
+    with (
+        utils.tqdm(total=total, desc="Writing shards...", disable=not left, **_BAR) as bar,
+        contextlib.closing(engine.run(Shards(), cuts, bar.update)) as results,
+    ):
+        for _ in results:
+            pass
+    for plan in left:
+        plan.remove_pieces()
+    folder.rmtree()
+    return [plan.info() for plan in plans]
+
+
+def in_files(source: Source) -> bool:
+    """Says whether all items lie in files: keys are known then, and any process can read them."""
+    return all(
+        isinstance(items, Sequence) and hasattr(items[0], "from_json")
+        for items in source.splits.values()
+    )
+
+
+def in_list_order(
+    split: str, items: Iterable[Item], spec: ExampleSpec
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Makes the examples of one split for TFDS to shuffle: those that are in memory alone.
+
+    Args:
+      split: the split's name.
+      items: its examples in their source.
+      spec: what to make of them.
+
+    Yields:
+      `(key, example)`. After a first problem nothing more, it only looks for more of them.
+
+    Raises:
+      SplitError: at the end, if there are problems, with all of them.
+    """
+    problems: list[VocSegError] = []
+    examined = 0
+    make = functools.partial(try_examples, spec)
+    for _, result in ordered_map(make, items, ahead=1 if spec.decoding == "none" else CORES):
+        examined += 1
+        if isinstance(result, VocSegError):
+            problems.append(result)
+        elif not problems:
+            yield from result
+    if problems:
+        raise SplitError(split, problems, examined)
+
+
+def fastest(source: Source) -> int:
+    """Returns how many processes make the examples of a source in the shortest time."""
+    count = sum(map(len, source.splits.values()))
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return max(1, min(cores, count // WORTH))
+
+
+def _maker(source: Source, features: tfds.features.FeaturesDict, engine: Engine) -> Pieces:
+    first = next(iter(source.splits.values()))[0]
+    # What is not decoded keeps Python's lock.
+    ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
+    return Pieces(type(first), source.spec, features, ahead)
+
+
+def _use_all(workers: int, plans: Sequence["_Plan"]) -> None:
+    """Makes more pieces than shards where these are too few for all workers."""
+    if sum(plan.count_of_pieces for plan in plans) < workers:
+        total = sum(len(plan.numbers) for plan in plans)
+        for plan in plans:
+            plan.divide(math.ceil(workers * len(plan.numbers) / total))
+
+
+def _gather(plans: Sequence["_Plan"], results: Iterable[tuple[int, Made]]) -> None:
+    """Takes what comes of pieces, up to the end of the first split that has problems."""
+    places = [(plan, n) for plan in plans for n in range(plan.count_of_pieces)]
+    waiting = list(plans)
+    for number, made in results:
+        plan, own_number = places[number]
+        plan.take(own_number, made)
+        while waiting and waiting[0].is_made:
+            waiting.pop(0).check()
+    if waiting:
+        raise RuntimeError(f"not all pieces of {[plan.split for plan in waiting]} were made")
+
+
+class _Plan:
+    """Of what pieces a split is made, and which shards they become.
+
+    Attributes:
+      split: its name.
+      numbers: the numbers of its items, in the order in which they are made.
+      count_of_pieces: how many pieces it is made of.
+    """
+
+    def __init__(
+        self,
+        split: str,
+        items: Sequence[Item],
+        template: naming.ShardedFileTemplate,
+        download_config: tfds.download.DownloadConfig,
+        *,
+        keys_known: bool,
+    ):
+        self.split = split
+        self._items = items
+        self._template = template
+        self._most = download_config.max_examples_per_split
+        self._keeps_first = download_config.ignore_duplicates
+        self._config = download_config.get_shard_config()
+        self._keys_known = keys_known
+        if self._keys_known:
+            self._items = items = items[: self._most]
+            keys = getattr(items, "ids", None) or [item.id for item in items]
+            hasher = hashing.Hasher(split)
+            self.numbers = self._in_order(map(hasher.hash_key, keys), keys)
+        else:
+            self.numbers = np.arange(len(items))
+        self._choose_pieces()
+        self._made: dict[int, np.ndarray] = {}  # by piece, lengths of its records
+        self._hashes: dict[int, list[int]] = {}
+        self._problems: list[tuple[int, VocSegError]] = []
+
+    def _choose_pieces(self) -> None:
+        """Lets pieces be shards where their order is known, and their number as good as known."""
+        is_tfrecord = self._template.filetype_suffix == _TFRECORD.value
+        self._are_shards = self._keys_known and bool(is_tfrecord or self._config.num_shards)
+        if self._are_shards and self._config.num_shards:
+            count = self._config.num_shards
+        else:
+            size = _expected_size(self._items, self.numbers)
+            count = min(len(self.numbers), math.ceil(size / PIECE_BYTES)) or 1
+            if self._are_shards:
+                count = self._config.get_number_shards(size, len(self.numbers))
+        self.count_of_pieces = count
+        shard_utils.get_shard_boundaries(len(self.numbers), count)  # it refuses too many
+        self.divide(math.ceil(len(self.numbers) / PIECE_ITEMS))
+
+    def divide(self, count: int) -> None:
+        """Lets there be so many pieces at least, which are no shards then."""
+        count = min(count, len(self.numbers))
+        if count > self.count_of_pieces:
+            self.count_of_pieces, self._are_shards = count, False
+
+    def pieces(self, folder: epath.Path) -> Iterator[Piece]:
+        """Yields the pieces."""
+        bounds = shard_utils.get_shard_boundaries(len(self.numbers), self.count_of_pieces)
+        file_format = self._template.filetype_suffix if self._are_shards else _TFRECORD.value
+        self._paths = [os.fspath(folder / f"{self.split}-{n:06}") for n in range(len(bounds))]
+        if self._are_shards:
+            self._paths = self._shard_paths(len(bounds))
+        for path, (start, end) in zip(self._paths, itertools.pairwise([0, *bounds]), strict=True):
+            numbers = self.numbers[start:end].tolist()
+            items = [self._items[number] for number in numbers]
+            salt = "" if self._keys_known else self.split
+            yield Piece(path, file_format, numbers, items, salt)
+
+    def take(self, number: int, made: Made) -> None:
+        """Takes what came of a piece."""
+        self._made[number] = np.array(made.lengths, np.int64)
+        self._hashes[number] = made.hashes
+        self._problems += made.problems
+
+    @property
+    def is_made(self) -> bool:
+        """Whether all pieces are made."""
+        return len(self._made) == self.count_of_pieces
+
+    def check(self) -> None:
+        """Raises the problems of the split, in the order of its items."""
+        if self._problems:
+            found = [error for _, error in sorted(self._problems, key=lambda problem: problem[0])]
+            raise SplitError(self.split, found, len(self._items))
+        self._place()
+
+    def _place(self) -> None:
+        """Finds the place of each record, and how many shards there are."""
+        lengths = [self._made[number] for number in range(self.count_of_pieces)]
+        starts = [np.cumsum(own + frames.HEAD + frames.TAIL) - own - frames.TAIL for own in lengths]
+        pieces = np.repeat(np.arange(self.count_of_pieces), [len(own) for own in lengths])
+        records = np.stack([pieces, np.concatenate(starts), np.concatenate(lengths)], axis=1)
+        if not self._keys_known:
+            hashes = itertools.chain.from_iterable(map(self._hashes.pop, range(len(lengths))))
+            records = records[: self._most]
+            records = records[self._in_order(itertools.islice(hashes, self._most))]
+        self._records = records
+        self.size, self.count = int(records[:, 2].sum()), len(records)
+        number = self._config.get_number_shards(self.size, self.count)
+        self.bounds = shard_utils.get_shard_boundaries(self.count, number)
+        self.is_done = self._are_shards and number == self.count_of_pieces
+
+    def _in_order(self, hashes: Iterable[int], keys: Sequence[str] = ()) -> np.ndarray:
+        """Returns the numbers of keys in TFDS's order.
+
+        Raises:
+          SplitError: if TFDS takes two keys for one.
+        """
+        data = bytearray()
+        for value in hashes:
+            data += value.to_bytes(16, "big")
+        pairs = np.frombuffer(data, ">u8").reshape(-1, 2)
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        repeated = np.flatnonzero((pairs[order[1:]] == pairs[order[:-1]]).all(axis=1))
+        if not repeated.size:
+            return order
+        if self._keeps_first:
+            return np.delete(order, repeated + 1)
+        twins = order[repeated[0] : repeated[0] + 2].tolist()
+        names = " and ".join(repr(keys[n]) if keys else f"example {n}" for n in twins)
+        raise SplitError(
+            self.split,
+            [
+                ListError(
+                    names,
+                    found="one key for TFDS, which takes \\ for /",
+                    expected="another key for each example",
+                    remedy="rename one of the files",
+                )
+            ],
+            len(order),
+        )
+
+    def shards(self) -> Iterator[Shard]:
+        """Yields the shards that have to be cut."""
+        paths = self._shard_paths(len(self.bounds))
+        for path, (start, end) in zip(paths, itertools.pairwise([0, *self.bounds]), strict=True):
+            records = self._records[start:end].tolist()
+            yield Shard(path, self._template.filetype_suffix, self._paths, records)
+
+    def _shard_paths(self, count: int) -> list[str]:
+        return [os.fspath(path) for path in self._template.sharded_filepaths(count)]
+
+    def remove_pieces(self) -> None:
+        """Removes the files that are no shards."""
+        for path in self._paths:
+            epath.Path(path).unlink()
+
+    def info(self) -> tfds.core.SplitInfo:
+        """Returns what TFDS notes of the split."""
+        lengths = np.diff([0, *self.bounds]).tolist()
+        return splits.SplitInfo(self.split, lengths, self.size, self._template)
+
+
+def _expected_size(items: Sequence[Item], numbers: np.ndarray) -> int:
+    """Estimates the bytes of all records of a split, which are mostly those of its files.
+
+    Args:
+      items: of the split.
+      numbers: of the items, in an order that has nothing to do with sizes, if possible.
+    """
+    sample = [items[number] for number in numbers[:: math.ceil(len(numbers) / _SIZED)]]
+    sizes = [size for _, size in ordered_map(_size, sample)]
+    return round(sum(sizes) / len(sample) * len(numbers))
+
+
+def _size(item: Item) -> int:
+    try:
+        return item.size()
+    except OSError:  # whoever reads it says so
+        return 0
