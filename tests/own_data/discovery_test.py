@@ -57,3 +57,39 @@ def test_a_folder_is_searched_without_a_look_at_each_file(tmp_path, monkeypatch)
     monkeypatch.setattr(kind, "is_dir", lambda path: looks.append(path) or is_dir(path))
     assert discovery.find_roots(epath.Path(tmp_path)) == [epath.Path(tmp_path / "a")]
     assert 0 < len(looks) < 50
+
+
+def put_pairs(root, names, image, mask):
+    for name in names:
+        exports.put_image(root, image.format(name))
+        exports.put(root, mask.format(name), exports.write_png(exports.truth(name), color=0))
+
+
+def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
+    put_pairs(tmp_path, "abc", "data/img/{}.jpg", "data/label/{}.png")
+    put_pairs(tmp_path, "d", "{}.png", "{}_L.png")
+    for name in ("e.jpg", "f.jpg"):
+        exports.put_image(tmp_path, name)
+    tree = discovery.find_tree(epath.Path(tmp_path), {})
+    tree.given = epath.Path(tmp_path)
+    assert (tree.root.name, [*tree.images], [*tree.masks]) == ("data", [*"abc"], [*"abc"])
+    assert "Masks beside images, {id}_L.png, are in" in discovery.stray_note(tree)
+
+
+def test_complete_pairs_and_a_tree_below_are_asked_about(tmp_path):
+    put_pairs(tmp_path, "abc", "data/img/{}.jpg", "data/label/{}.png")
+    put_pairs(tmp_path, "de", "{}.png", "{}_L.png")
+    with pytest.raises(LayoutError, match="2 images with masks beside them, and another tree in"):
+        discovery.find_tree(epath.Path(tmp_path), {})
+    said = {"images": ".", "masks": ".", "mask_name": "{id}_L.png"}
+    assert "d" in discovery.find_tree(epath.Path(tmp_path), said).masks
+    said = {"images": "data/img", "masks": "data/label"}
+    assert [*discovery.find_tree(epath.Path(tmp_path), said).masks] == [*"abc"]
+
+
+def test_pairs_of_one_pattern_in_a_folder_and_below_are_one_tree(tmp_path):
+    put_pairs(tmp_path, "ab", "{}.png", "{}_L.png")
+    put_pairs(tmp_path, "cd", "more/{}.png", "more/{}_L.png")
+    exports.put_image(tmp_path, "more/e.png")
+    tree = discovery.find_tree(epath.Path(tmp_path), {})
+    assert [*tree.masks] == ["a", "b", "more/c", "more/d"]

@@ -50,7 +50,7 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
       LayoutError: if there is no tree or more than one, or if it holds no masks; the error
         says what it holds instead.
     """
-    roots = find_roots(folder)
+    roots = find_roots(folder, said)
     if {"images", "masks"} <= said.keys():
         root = roots[0] if len(roots) == 1 and not _parent(folder, roots) else folder
         tree = VocTree(root, Layout(**said))
@@ -110,17 +110,75 @@ def _several(folder: epath.Path, roots: Sequence[epath.Path]) -> LayoutError:
     )
 
 
-def find_roots(folder: epath.Path) -> list[epath.Path]:
-    """Returns the trees at or below a folder, all of the first level that has any."""
-    level = [folder]
+def find_roots(folder: epath.Path, said: Mapping[str, str] = _NOTHING) -> list[epath.Path]:
+    """Returns the trees at or below a folder, all of the first level that has any.
+
+    Where masks lie beside some images and others have none, a tree in deeper folders may be the
+    one that is meant: a README may show an image and its mask.
+
+    Args:
+      folder: the folder that the user gave.
+      said: the fields of the layout that the user gave.
+
+    Raises:
+      LayoutError: if both may be meant.
+    """
+    level: list[epath.Path] = [folder]
+    partly: dict[epath.Path, list[Layout]] = {}
     for _ in range(_DEEP + 1):
-        roots = [path for path in level if _looks_like_tree(path)]
-        if roots:
+        named = [path for path in level if _has_tree_folders(path)]
+        flat = {p: found for p in level if p not in named and (found := plain_folders.beside(p))}
+        if partly:  # pairs that are named alike belong to the upper folder
+            flat = {p: found for p, found in flat.items() if found not in partly.values()}
+        roots = [path for path in level if path in named or path in flat]
+        if partly and roots:
+            _check_stray(partly, roots[0])
             return roots
+        here = any((folder / said[name]).is_dir() for name in ("images", "masks") if name in said)
+        if named or (flat and (here or all(map(plain_folders.complete, flat, flat.values())))):
+            return roots
+        partly = partly or flat
         # A link to a folder that is listed too is no second folder.
         below = {real_path(sub): sub for path in level for sub in reversed(_folders(path))}
         level = sorted(below.values())
-    return []
+    return list(partly)
+
+
+def _check_stray(flat: Mapping[epath.Path, Sequence[Layout]], below: epath.Path) -> None:
+    """Checks that folders with pairs, and a tree below them, cannot both be meant.
+
+    Raises:
+      LayoutError: if half of the images in one folder have a mask beside them.
+    """
+    for folder, layouts in flat.items():
+        for layout in layouts:
+            tree = VocTree(folder, layout)
+            images = [image_id for image_id in tree.images if "/" not in image_id]
+            pairs = sum(image_id in tree.masks for image_id in images)
+            if 2 * pairs >= len(images):
+                raise LayoutError(
+                    folder,
+                    found=f"{pairs} images with masks beside them, and another tree in {below}",
+                    expected="one tree",
+                    remedy=f"give the folder {below}, or say --images . --masks . --mask_name "
+                    f"'{_pattern(layout)}' for the images in {folder}",
+                )
+
+
+def stray_note(tree: VocTree) -> str:
+    """Returns a note about pairs above the tree, which are not read; empty if there are none."""
+    layouts = plain_folders.beside(tree.given) if tree.root != tree.given else []
+    if not layouts:
+        return ""
+    return (
+        f"Masks beside images, {_pattern(layouts[0])}, are in {tree.given} too. They are not read, "
+        f"because most images there have none, and {tree.root} is a tree of its own."
+    )
+
+
+def _pattern(layout: Layout) -> str:
+    """Returns how masks are named that lie beside their images."""
+    return f"{layout.mask_naming}".removesuffix(".png") + ".png"
 
 
 def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
@@ -197,7 +255,7 @@ def _no_images(tree: VocTree) -> LayoutError:
 
 
 def _several_patterns(root: epath.Path, layouts: Sequence[Layout]) -> LayoutError:
-    patterns = [f"{layout.mask_naming}".removesuffix(".png") + ".png" for layout in layouts]
+    patterns = [_pattern(layout) for layout in layouts]
     return LayoutError(
         root,
         found=f"files beside images that may be their masks, with {len(patterns)} patterns of "
@@ -221,10 +279,10 @@ def _check_tasks(tree: VocTree, masks: Mapping[str, str]) -> None:
         )
 
 
-def _looks_like_tree(folder: epath.Path) -> bool:
+def _has_tree_folders(folder: epath.Path) -> bool:
     if any((folder / name).is_dir() for name in (IMAGES, *MASK_FOLDERS, VOC.lists)):
         return True
-    return plain_folders.looks_plain(folder) or bool(plain_folders.beside(folder))
+    return plain_folders.looks_plain(folder)
 
 
 def _folders(folder: epath.Path) -> list[epath.Path]:

@@ -1,6 +1,6 @@
 """Finds images and masks in folders that have plain names: `images` and `masks`, and the like."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
@@ -175,6 +175,12 @@ def beside(folder: epath.Path) -> list[Layout]:
     if plain and plain <= images:
         layouts.append(Layout(".", ".", mask_name=f"{ID}.png", lists=""))
     return layouts
+
+
+def complete(folder: epath.Path, layouts: Sequence[Layout]) -> bool:
+    """Says whether all images at and below a folder have a mask beside them."""
+    trees = (VocTree(folder, layout) for layout in layouts)
+    return not subfolders(folder) or any(fits(tree) == len(tree.images) for tree in trees)
 
 
 def rivals(tree: VocTree) -> list[str]:

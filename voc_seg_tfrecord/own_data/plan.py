@@ -123,7 +123,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     splits, left_out = without_masks(tree, config, splits)
     notes += drop_splits_without_masks(splits, sources)
     decision = _decide(tree, config, class_file, splits)
-    notes += [note for note in [pattern_note(tree, config.layout or {})] if note]
+    told = [pattern_note(tree, config.layout or {}), discovery.stray_note(tree)]
+    notes += [note for note in told if note]
     _check_colors_of_void(class_file, config, decision)
     notes += [] if {"masks", "mask_name"} & (config.layout or {}).keys() else rivals(tree)
     notes += [*decision.notes, *_loops(tree)]
