@@ -136,7 +136,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             description.check_same_content(self.data_path, self.builder_config)
             super().download_and_prepare(download_config=download_config, **options)
             if update:
-                storage.write_sums(self.data_path)
+                storage.write_sums(self.data_path, kept=storage.read_sums(self.data_path))
             return
         assign = tfds.core.utils.temporary_assignment
         with (

@@ -1,6 +1,7 @@
 """A damaged dataset is noticed: flipped bytes and lost records, by each command that reads."""
 
 import contextlib
+import hashlib
 import pathlib
 import random
 import shutil
@@ -104,8 +105,37 @@ def test_digests_that_are_damaged_themselves_are_noticed(folder):
         open_built(str(folder))
 
 
-def test_the_digests_are_those_that_sha256sum_checks(folder):
+@pytest.mark.parametrize(
+    ("kept", "found"),
+    [(0, "an empty file"), (1, "1 files, and not features"), (-1, ".* and not voc_")],
+)
+def test_an_empty_or_shortened_list_of_digests_is_refused(folder, kept, found):
+    sums = folder / "SHA256SUMS"
+    sums.write_text("".join(sums.read_text().splitlines(keepends=True)[:kept]))
+    with pytest.raises(RecordError, match=f"SHA256SUMS: {found}"):
+        open_built(str(folder))
+
+
+def test_sha256sum_accepts_the_digests_of_all_files(folder):
     lines = (folder / "SHA256SUMS").read_text().splitlines()
-    listed = [line.partition("  ")[2] for line in lines]
-    shards = {path.name for path in folder.iterdir() if "tfrecord-" in path.name}
-    assert {*listed, *shards, "SHA256SUMS"} == {path.name for path in folder.iterdir()}
+    digests = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    others = [path for path in folder.iterdir() if path.name != "SHA256SUMS"]
+    assert digests == {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in others}
+
+
+def test_verify_names_a_shard_of_another_build_with_the_same_records(folder, capsys):
+    shard = folder / SHARD
+    records = list(tf.data.TFRecordDataset(str(shard)).as_numpy_iterator())
+    with tf.io.TFRecordWriter(str(shard)) as writer:
+        for record in reversed(records):
+            writer.write(record)
+    assert cli.main(["verify", str(folder)]) == 1
+    assert f"{SPLIT}: {SHARD}: the file's sha256 is " in capsys.readouterr().out
+
+
+def test_verify_says_that_a_dataset_has_no_digests(folder, capsys):
+    (folder / "SHA256SUMS").unlink()
+    assert cli.main(["verify", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "sha256 of the files not checked: the dataset has no SHA256SUMS\n" in printed
+    assert "sha256 of every file" not in printed

@@ -184,7 +184,7 @@ def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, cap
     assert cli.main(["verify", str(sample.data_dir), "--source", str(TREE)]) == 0
     right = capsys.readouterr().out
     assert right.endswith(
-        "checked in itself: sizes, labels, values of masks\n"
+        "checked in itself: sha256 of every file, sizes, labels, values of masks\n"
         f"compared with the files in {TREE}: every feature of every record\n"
         "no faults in what was checked\n"
     )
@@ -202,8 +202,8 @@ def test_the_command_prints_json(sample, capsys):
     assert report["faults"] == []
     assert report["splits"]["train"]["examples"] == 3
     assert report["checked"] == [
-        "checked in itself only: sizes, labels, values of masks; "
-        "give --source ROOT to compare with the files"
+        "checked in itself only: sha256 of every file, sizes, labels, values of masks",
+        "not compared with the source; give --source ROOT to compare with its files",
     ]
     assert report["archives"] == []
 

@@ -185,22 +185,3 @@ def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
     assert build.returncode != 0
     assert b"KeyboardInterrupt" in rest
     assert not any((tmp_path / "data" / "voc_seg_tfrecord" / "own").iterdir())
-
-
-def test_calls_that_write_have_ended_when_an_error_comes_out():
-    begun, ended, failed = [], [], threading.Event()
-    all_write = threading.Barrier(threads.THREADS)
-
-    def write(item):
-        begun.append(item)
-        all_write.wait(60)
-        if item == 0:
-            failed.set()
-            raise ValueError("the first")
-        failed.wait(60)
-        time.sleep(0.2)  # is still at work when the error comes out, if nothing waits for it
-        ended.append(item)
-
-    with pytest.raises(ValueError, match="the first"):
-        list(threads.ordered_map(write, range(threads.THREADS), writes=True))
-    assert sorted(ended) == sorted(begun)[1:] == list(range(1, threads.THREADS))

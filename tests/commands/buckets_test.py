@@ -16,7 +16,7 @@ def _only_one_is_installed(monkeypatch, installed):
 @pytest.mark.parametrize(("installed", "lacks"), [("s3fs", "gcsfs"), ("gcsfs", "s3fs")])
 def test_addresses_of_two_stores_need_the_libraries_of_both(lacks):
     with pytest.raises(ConfigError, match=f"pip install {lacks}"):
-        cli.reach_buckets(["copy", "gs://a/voc_seg_tfrecord/sample/1.0.0", "s3://b"])
+        cli.reach_buckets(["leaks", "gs://a/voc_seg_tfrecord/sample/1.0.0", "s3://b"])
 
 
 @pytest.mark.parametrize("installed", ["gcsfs"])

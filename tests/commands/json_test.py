@@ -27,7 +27,6 @@ CALLS = {
     "evaluate": "evaluate {sample}@train --predictions {predictions}",
     "submission": "submission --predictions {test} --out {out}/results.tgz",
     "export": "export {sample} --layout voc --out {out}/tree",
-    "copy": "copy {sample} {out}",
 }
 WRONG = {
     "check": "check {out}/nowhere",
@@ -43,7 +42,6 @@ WRONG = {
     "evaluate": "evaluate {sample}@train --predictions {out}/nowhere",
     "submission": "submission {sample}@trian --predictions {test} --out {out}/results.tgz",
     "export": "export nowhere --layout voc --out {out}/tree --data_dir {out}",
-    "copy": "copy nowhere {out}/copy --data_dir {out}",
 }
 
 

@@ -30,7 +30,6 @@ WORDS = {
         "export {folder} --layout raw --out {out}/raw",
         "export {folder} --layout parquet --out {out}/parquet",
     ],
-    "copy": ["copy {folder} {out}/copied"],
 }
 
 NOISE = re.compile(

@@ -10,6 +10,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2
 
+from voc_seg_tfrecord.base import storage
+
 Examples = list[tf_example_pb2.Example]
 
 
@@ -23,6 +25,7 @@ def rewrite(
     with tf.io.TFRecordWriter(str(path)) as writer:
         for example in examples:
             writer.write(example.SerializeToString())
+    storage.write_sums(builder.data_path)
 
 
 def values(example: tf_example_pb2.Example, name: str) -> list[bytes]:

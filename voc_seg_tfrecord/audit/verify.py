@@ -1,6 +1,6 @@
 """Compares a built dataset with its source tree and with the pinned facts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import dataclasses
 import functools
 
@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, record, source_records
 from voc_seg_tfrecord.audit.source_records import Originals, TileOriginals
-from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import IMAGE_AND_SIZE, SEGMENTATION
 from voc_seg_tfrecord.base.storage import PathLike
@@ -18,6 +18,7 @@ from voc_seg_tfrecord.built.dataset import (
     check_features,
     class_names,
     has_only_images,
+    shard_paths,
     tiling_of,
 )
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -70,11 +71,13 @@ class Report:
       fingerprint: sha256 of the complete dataset.
       archives: `filename` and `sha256` of each archive that the dataset was built from, if its
         sha256 was verified at build.
+      has_sums: whether the dataset has SHA256SUMS, with which its files were compared.
     """
 
     splits: Mapping[str, SplitReport]
     fingerprint: str
     archives: tuple[Mapping[str, str], ...] = ()
+    has_sums: bool = True
 
     def __repr__(self) -> str:
         faults = wording.counted(len(self.faults), "fault")
@@ -109,11 +112,11 @@ def verify(
 ) -> Report:
     """Reads every record once and says what is wrong with it.
 
-    Each record's mask values, labels and sizes are checked, and of images alone the sizes; and
-    that tiles are complete, where their images have them, and of one split. With a source, each
-    record is also compared with the record that its files give, and the ids with the tree's
-    lists. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
-    `fingerprint`.
+    The files are compared with SHA256SUMS, if it is there. Each record's mask values, labels and
+    sizes are checked, and of images alone the sizes; and that tiles are complete, where their
+    images have them, and of one split. With a source, each record is also compared with the
+    record that its files give, and the ids with the tree's lists. Counts, ids and masks of a
+    release are compared with `checksums/splits.tsv`, see `fingerprint`.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
@@ -145,7 +148,7 @@ def verify(
             reports[split] = dataclasses.replace(reports[split], faults=faults)
     total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
     archives = (builder.info.metadata or {}).get("archives", ())
-    return Report(reports, total, tuple(archives))
+    return Report(reports, total, tuple(archives), bool(storage.read_sums(builder.data_path)))
 
 
 def _allows_overlap(builder: tfds.core.DatasetBuilder) -> bool:
@@ -194,7 +197,17 @@ def _verify_split(
     if count != builder.info.splits[split].num_examples:
         said = builder.info.splits[split].num_examples
         faults.insert(0, Fault(split, "", f"{count} records, the dataset's info says {said}"))
+    faults[:0] = [Fault(split, "", fault) for fault in _changed_shards(builder, split)]
     total = fingerprint.of_split(digests)
     facts = fingerprint.compare_with_pinned(fingerprint.claim_of(builder), split, total, digests)
     faults += [Fault(split, "", fault) for fault in facts.faults]
     return SplitReport(total, tuple(faults), facts.checked, facts.known)
+
+
+def _changed_shards(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[str]:
+    """Yields a sentence for each shard that is not the one that was built."""
+    sums = storage.read_sums(builder.data_path)
+    for path in shard_paths(builder, split) if sums else ():
+        if path.exists() and (found := storage.digest_of(path)[0]) != sums.get(path.name):
+            said = sums.get(path.name, "none")
+            yield f"{path.name}: the file's sha256 is {found}, {storage.SUMS} says {said}"

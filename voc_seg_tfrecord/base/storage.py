@@ -1,12 +1,12 @@
 """What the disk holds and says: storage errors as errors of this package, and the file SHA256SUMS.
 
-SHA256SUMS has the digests of a dataset's small files. Each record of a shard has a checksum of its
-own. What says which records there are, and what they mean, has none: one wrong bit in
-`features.json` may change a class name. `sha256sum -c SHA256SUMS` in the dataset's folder checks
-the same.
+SHA256SUMS lists every file of a dataset with its sha256, so that a copy can be verified whatever
+made it: by `verify`, or by `sha256sum -c SHA256SUMS` in the dataset's folder. The small files are
+compared whenever a dataset is opened, because one wrong bit in `features.json` may change a class
+name. The shards are compared by `verify` alone; each of their records has a checksum of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 import contextlib
 import errno
 import hashlib
@@ -36,8 +36,8 @@ _ADVICE = {
     errno.EPERM: _RIGHTS,
     errno.EROFS: "name a folder on a disk that can be written",
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EPROTONOSUPPORT: "build into a folder on a disk, and copy the dataset: voc-seg-tfrecord "
-    "copy DATASET s3://BUCKET/datasets",
+    errno.EPROTONOSUPPORT: "build into a folder on a disk, then copy the dataset to the bucket, as "
+    "with `aws s3 sync`",
     errno.ENOENT: "see that the path is right, and that nothing removes files meanwhile",
 }
 
@@ -132,49 +132,93 @@ def storage_error(error: BaseException, where: object) -> StorageError:
 
 
 SUMS = "SHA256SUMS"
-"""The name of the file."""
+"""The file with the sha256 of every file of a dataset, as `sha256sum -c` reads it."""
 
+_LINE = re.compile(r"([0-9a-f]{64})  ([^/]+)")
 _PIECE = 1 << 20  # bytes of a large file that are read at once
-_ENDINGS = (".json", ".txt")  # info, features, metadata and class names
+_ENDINGS = (".json", ".txt")  # info, features, metadata and class names: read at every opening
 _INFO = "dataset_info.json"
 # `tfds convert_format` adds files in another format, and says so here.
 _OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\]]*\],\n')
-_WRITTEN_LATER = ("croissant.json",)  # by `report --card`, again and again
+_WRITTEN_LATER = (SUMS, "README.md", "croissant.json")  # the last two by `report --card`
 
 
-def write_sums(folder: epath.Path) -> None:
-    """Writes the digests of a dataset's small files."""
-    paths = (
-        path
-        for path in folder.iterdir()
-        if path.name.endswith(_ENDINGS) and path.name not in _WRITTEN_LATER
-    )
-    lines = [f"{digest_of(path)[0]}  {path.name}\n" for path in sorted(paths)]
+def write_sums(folder: epath.Path, *, kept: Mapping[str, str] | None = None) -> None:
+    """Writes the sha256 of every file of a dataset into SHA256SUMS.
+
+    Args:
+      folder: the version folder, in which all other files are complete.
+      kept: sha256 of shards by name, which are not read again.
+    """
+    digests = {name: digest for name, digest in (kept or {}).items() if not _is_small(name)}
+    for path in folder.iterdir():
+        if path.name not in (*digests, *_WRITTEN_LATER) and not path.is_dir():
+            digests[path.name], _ = digest_of(path)
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(digests.items())]
     (folder / SUMS).write_text("".join(lines))
 
 
+def read_sums(folder: epath.Path) -> dict[str, str]:
+    """Returns the sha256 of each file that SHA256SUMS lists by name; none if it is missing.
+
+    Raises:
+      RecordError: if the file is empty or a line is not a sha256 and a name.
+    """
+    path = folder / SUMS
+    if not path.exists():
+        return {}
+    digests = {}
+    for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), 1):
+        if not (match := _LINE.fullmatch(line)):
+            raise _damaged(path, f"line {number}: {line[:80]!r}", "a sha256 and a file's name")
+        digests[match[2]] = match[1]
+    if not digests:
+        raise _damaged(path, "an empty file", "the sha256 of every file of the dataset")
+    return digests
+
+
 def check_sums(folder: epath.Path) -> None:
-    """Compares a dataset's small files with their digests, if it has any.
+    """Compares a dataset's small files with SHA256SUMS, if it is there.
 
     Raises:
       RecordError: naming the first file that is missing or was changed.
     """
-    sums = folder / SUMS
-    if not sums.exists():
-        return
-    for line in sums.read_bytes().splitlines():
-        digest, _, name = line.decode("utf-8", "replace").partition("  ")
+    for name, digest in read_sums(folder).items():
         path = folder / name
-        found = digest_of(path)[0] if name and "/" not in name and path.exists() else ""
+        if not _is_small(name):
+            continue
+        found = digest_of(path)[0] if path.exists() else ""
         if found != digest and not (name == _INFO and _without_formats(path) == digest):
-            raise RecordError(
-                path,
-                found=f"a file with the sha256 {found}" if found else "no such file",
-                expected=f"the sha256 {digest}, as {SUMS} says",
-                remedy="copy the dataset again, or build it again; if you changed the file "
-                f"yourself, remove {sums}",
-                kind="damaged dataset",
-            )
+            said = f"a file with the sha256 {found}" if found else "no such file"
+            raise _damaged(path, said, f"the sha256 {digest}, as {SUMS} says")
+
+
+def check_listed(folder: epath.Path, names: Iterable[str]) -> None:
+    """Checks that SHA256SUMS, if it is there, lists files.
+
+    Raises:
+      RecordError: naming the first file that it does not list.
+    """
+    sums = read_sums(folder)
+    lost = [name for name in names if name not in sums] if sums else []
+    if lost:
+        found = f"{len(sums)} files, and not {lost[0]}"
+        raise _damaged(folder / SUMS, found, "every file of the dataset")
+
+
+def _damaged(path: epath.Path, found: str, expected: str) -> RecordError:
+    return RecordError(
+        path,
+        found=found,
+        expected=expected,
+        remedy="copy the dataset again, or build it again; if you changed a file yourself, "
+        f"remove {path.parent / SUMS}",
+        kind="damaged dataset",
+    )
+
+
+def _is_small(name: str) -> bool:
+    return name.endswith(_ENDINGS)
 
 
 def _without_formats(path: epath.Path) -> str:
@@ -184,7 +228,7 @@ def _without_formats(path: epath.Path) -> str:
 
 
 def digest_of(path: epath.Path) -> tuple[str, int]:
-    """Returns the sha256 of a file and its size in bytes, read in pieces."""
+    """Returns the sha256 of a file and its size in bytes."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while piece := file.read(_PIECE):

@@ -45,7 +45,6 @@ def ordered_map(
     items: Iterable[Item],
     *,
     ahead: int = AHEAD,
-    writes: bool = False,
 ) -> Iterator[tuple[Item, Result]]:
     """Maps a function over items in threads, which take several at a time where one takes little.
 
@@ -55,8 +54,6 @@ def ordered_map(
       ahead: how many groups of up to `TOGETHER` items may be in the making or waiting. For calls
         that keep Python's lock most of the time 1 is fastest. It rises to `CORES` while calls
         take long, and to `THREADS` while they wait for files, whatever is said here.
-      writes: whether calls write files. Those that have begun are waited for then, whatever
-        happens, so that the files can be removed.
 
     Yields:
       Each item with its result, in the order of `items`.
@@ -89,7 +86,7 @@ def ordered_map(
             if done.error is not None:
                 raise done.error
     finally:
-        pool.shutdown(wait=writes, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclasses.dataclass

@@ -86,8 +86,8 @@ def check_free(
             builder.data_path,
             found=f"a folder of an object store, for files of the format {file_format}",
             expected="a folder on a disk: the library of that format cannot write elsewhere",
-            remedy="build into a folder on a disk, and copy the dataset: voc-seg-tfrecord copy "
-            "DATASET gs://BUCKET/datasets",
+            remedy="build into a folder on a disk, then copy the dataset to the bucket, as with "
+            "`gcloud storage rsync`",
         )
     if builder.data_path.exists() and not overwrite:
         raise ConfigError(

@@ -47,6 +47,9 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
         builder = tfds.builder_from_directory(folder)
         if not builder.info.splits:
             raise ValueError("no splits")
+        shards = [
+            path.name for split in builder.info.splits for path in shard_paths(builder, split)
+        ]
     except Exception as error:  # TFDS lets out whatever its parsers raise
         raise RecordError(
             folder,
@@ -55,7 +58,15 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
             remedy="copy the dataset again, or build it again",
             kind="damaged dataset",
         ) from None
+    storage.check_listed(folder, [INFO, "features.json", *shards])
     return builder
+
+
+def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Path]:
+    """Returns the files with the records of a split. A shard without records may be missing."""
+    info = builder.info.splits[split]
+    lengths = zip(info.filepaths, info.shard_lengths, strict=True)
+    return [path for path, length in lengths if length]
 
 
 def _brief(error: Exception) -> str:

@@ -114,7 +114,7 @@ GROUPS = {
     "make a dataset": ("check", "build", "import_"),
     "look at it": ("list_", "verify", "stats", "leaks", "preview", "report"),
     "score predictions": ("evaluate", "submission"),
-    "give it to others": ("export", "copy"),
+    "give it to others": ("export",),
 }
 """Modules of `voc_seg_tfrecord.commands`, as the help page groups them and in its order."""
 

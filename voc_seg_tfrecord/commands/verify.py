@@ -10,6 +10,7 @@ import json
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
+from voc_seg_tfrecord.base.storage import SUMS
 from voc_seg_tfrecord.built.dataset import class_map, has_only_images, open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
@@ -104,13 +105,17 @@ def _checked(builder, report, source: str | None) -> list[str]:
     inner = f"sizes, labels, values of masks{tiles}"
     if has_only_images(builder):
         inner = "sizes of images"
+    if report.has_sums:
+        inner = f"sha256 of every file, {inner}"
+    only = "" if source or facts else " only"
+    lines = [f"checked in itself{only}: {inner}"]
+    if not report.has_sums:
+        lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
     if source:
         files = f"compared with the files in {source}: every feature of every record"
-        return [f"checked in itself: {inner}", files, *facts]
-    advice = "give --source ROOT to compare with the files"
-    if not facts:
-        return [f"checked in itself only: {inner}; {advice}"]
-    return [f"checked in itself: {inner}", *facts, f"not compared with the files; {advice}"]
+        return [*lines, files, *facts]
+    advice = "not compared with the source; give --source ROOT to compare with its files"
+    return [*lines, *facts, advice]
 
 
 def _as_json(builder, report, source: str | None) -> dict:
