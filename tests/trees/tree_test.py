@@ -1,3 +1,5 @@
+import dataclasses
+
 from etils import epath
 import pytest
 
@@ -97,3 +99,12 @@ def test_a_pair_is_made_when_it_is_asked_for_and_not_before(root, monkeypatch):
     pairs[1]
     assert made == ["2008_000002"]
     assert len(pairs[1:]) == 2
+
+
+def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
+    tree = VocTree(root)
+    assert tree.pairs("train", ["2007_000001"])
+    (root / "SegmentationClass" / "gt_2007_000001.png").touch()
+    other = tree.with_layout(dataclasses.replace(tree.layout, mask_name="gt_{id}.png"))
+    assert [*other.masks] == ["2007_000001"]
+    assert other.pairs("train", ["2007_000001"])[0].mask.endswith("gt_2007_000001.png")

@@ -289,9 +289,12 @@ class VocTree:
     def with_layout(self, layout: Layout) -> Self:
         """Returns the tree with other folders; of the same ones nothing is listed again."""
         other = copy.copy(self)
-        if dataclasses.replace(layout, lists=self.layout.lists) == self.layout:
-            listed = {name: v for name, v in vars(self).items() if isinstance(v, Names)}
-            vars(other).update(listed)
+        other._places = {}
+        same = dataclasses.replace(layout, lists=self.layout.lists) == self.layout
+        for name, value in vars(self).items():
+            cached = isinstance(getattr(type(self), name, None), functools.cached_property)
+            if cached and not (same and isinstance(value, Names)):
+                del vars(other)[name]
         other.layout = layout
         return other
 
