@@ -37,8 +37,8 @@ def read(data):
     return mat_files.read(File(data, "a.mat"), "SBD")
 
 
-def pid():
-    return mat_files._of_thread.child._process.pid
+def child():
+    return mat_files._of_thread.child.process
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -101,7 +101,7 @@ def test_a_file_of_another_kind_is_no_label_map():
 
 @pytest.mark.parametrize(("position", "value"), [(144, 5), (249, 255)])
 def test_a_file_of_which_scipy_dies_is_refused_by_name(position, value):
-    with pytest.raises(MaskError, match=r"a\.mat: not readable: the process that reads it ends"):
+    with pytest.raises(MaskError, match=r"a\.mat: not readable: SciPy crashes on it"):
         read(damaged(position, bytes([value])))
     assert read(saved()).tolist() == VALUES.tolist()
 
@@ -116,7 +116,7 @@ def test_a_file_that_lets_scipy_read_other_memory_is_refused_by_name():
 @pytest.mark.parametrize(("position", "value"), [(162, 255), (166, 255)])
 def test_a_file_that_keeps_scipy_busy_is_refused_soon_by_name(position, value):
     read(saved())
-    with pytest.raises(MaskError, match=r"a\.mat: .*: reading it takes longer than 0.5 s"):
+    with pytest.raises(MaskError, match=r"a\.mat: .* needs more than 0.5 s of CPU"):
         read(damaged(position, bytes([value])))
     assert read(saved()).tolist() == VALUES.tolist()
 
@@ -124,7 +124,7 @@ def test_a_file_that_keeps_scipy_busy_is_refused_soon_by_name(position, value):
 def test_a_file_that_asks_for_gigabytes_is_refused_by_name():
     length = 284  # of the numbers
     assert damaged(length, struct.pack("<I", VALUES.size)) == saved()
-    with pytest.raises(MaskError, match=r"a\.mat: not readable: it asks for more than 1024 MB"):
+    with pytest.raises(MaskError, match=r"a\.mat: not readable: it needs more than 1024 MB"):
         read(damaged(length, struct.pack("<I", 0xF0000000)))
 
 
@@ -137,32 +137,32 @@ def test_no_damage_ends_in_anything_but_a_refusal():
 
 def test_a_file_is_not_blamed_for_a_child_that_died_before():
     read(saved())
-    first = pid()
-    mat_files._of_thread.child._process.kill()
+    first = child()
+    first.kill()
     assert read(saved()).tolist() == VALUES.tolist()
-    assert pid() != first
+    assert child().pid != first.pid
 
 
 def test_each_thread_has_one_child_which_ends_with_it():
     read(saved())
-    children = [mat_files._of_thread.child._process]
+    children = [child()]
 
     def work():
         for _ in range(3):
             read(saved())
-            children.append(mat_files._of_thread.child._process)
+            children.append(child())
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert len({child.pid for child in children}) == 2
-    assert [child.poll() is None for child in children] == [True, False, False, False]
+    assert len({process.pid for process in children}) == 2
+    assert [process.poll() is None for process in children] == [True, False, False, False]
 
 
 PROGRAM = f"""
 import os, signal, sys
 sys.path[:0] = {[str(pathlib.Path(__file__).parents[1])]}
-from formats.mat_files_test import VALUES, pid, read, saved
+from formats.mat_files_test import VALUES, child, read, saved
 read(saved())
 """
 
@@ -174,25 +174,25 @@ def output(rest):
 
 
 def test_a_child_ends_with_its_process_even_if_that_is_killed():
-    (child,) = output("print(pid(), flush=True); os.kill(os.getpid(), signal.SIGKILL)")
-    status = pathlib.Path("/proc", child, "cmdline")
+    (pid,) = output("print(child().pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)")
+    status = pathlib.Path("/proc", pid, "cmdline")
     for _ in range(600):  # it ends as soon as the machine lets it
         if not status.exists() or not status.read_bytes():
             return
         time.sleep(0.1)
-    pytest.fail(f"process {child} still runs")
+    pytest.fail(f"process {pid} still runs")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
 def test_a_fork_has_a_child_of_its_own():
     rest = """
-first = pid()
+first = child().pid
 if not os.fork():
     same = read(saved()).tolist() == VALUES.tolist()
-    print(same, pid() != first, flush=True)
+    print(same, child().pid != first, flush=True)
     sys.exit()
 os.wait()
-print(read(saved()).tolist() == VALUES.tolist(), pid() == first)
+print(read(saved()).tolist() == VALUES.tolist(), child().pid == first)
 """
     assert output(rest) == ["True"] * 4
 

@@ -1,27 +1,22 @@
 """A program that reads masks in MATLAB files with SciPy, one after the other, for `mat_files`.
 
-It is run by its path, and imports nothing of this package, so that it starts fast. On standard
-input it gets a `REQUEST`, which says what is wanted and how long a file is, and the file. It
-answers with one of `READY`, `MASK` and `REFUSED`, 8 bytes of a length, and that many of content. It
-ends when its input does.
+It is run by its path and imports nothing of this package, so that it starts fast. It first says
+whether SciPy can be used. Then it gets a pickled `(whose, data)` for each file on standard input,
+and answers each with a mask, or with a `str` that says why there is none. It ends when its input
+does.
 """
 
 import contextlib
 import io
+import pickle
 import signal
-import struct
 import sys
-from typing import BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-READY, MASK, REFUSED = b"+", b"=", b"!"
-LENGTH = struct.Struct("<Q")
-REQUEST = struct.Struct("<BQ")
-SHAPE = struct.Struct("<QQ")
 
-
-class Wanted(NamedTuple):
+class Structure(NamedTuple):
     """What a file must hold.
 
     Attributes:
@@ -35,13 +30,13 @@ class Wanted(NamedTuple):
     dtype: str
 
 
-KINDS = {
-    "SBD": Wanted(("GTcls", "GTinst"), "Segmentation", "<u1"),
-    "Pascal Context": Wanted(("LabelMap",), "", "<u2"),
+STRUCTURES = {
+    "SBD": Structure(("GTcls", "GTinst"), "Segmentation", "u1"),
+    "Pascal Context": Structure(("LabelMap",), "", "u2"),
 }
-"""What files hold, by whose they are. A request says the place in this dictionary."""
+"""What files hold, by the dataset that they belong to."""
 
-SECONDS = 0.5
+CPU_SECONDS = 0.5
 """CPU time that a file may take; SBD's take a few thousandths of a second."""
 
 MEMORY = 1 << 30
@@ -50,68 +45,57 @@ MEMORY = 1 << 30
 
 def main() -> None:
     """Answers until there is no more input."""
-    answers, requests = sys.stdout.buffer, sys.stdin.buffer
-    _bound_memory()
-    try:
-        from scipy import io as scipy_io
-    except ImportError as error:
-        answer(answers, REFUSED, str(error).encode())
-        return
-    answer(answers, READY, b"")
-    while request := requests.read(REQUEST.size):
-        place, length = REQUEST.unpack(request)
-        data = requests.read(length)
-        _set_timer(SECONDS)
-        kind, content = _read(scipy_io, data, list(KINDS.values())[place])
-        _set_timer(0)
-        answer(answers, kind, content)
-
-
-def answer(stream: BinaryIO, kind: bytes, content: bytes) -> None:
-    """Writes one answer."""
-    stream.write(kind + LENGTH.pack(len(content)) + content)
-    stream.flush()
-
-
-def _read(scipy_io, data: bytes, wanted: Wanted) -> tuple[bytes, bytes]:
-    try:
-        content = scipy_io.loadmat(io.BytesIO(data), variable_names=wanted.variables)
-        name = next((n for n in wanted.variables if n in content), wanted.variables[-1])
-        mask = content[name][wanted.field][0, 0] if wanted.field else content[name]
-        if not isinstance(mask, np.ndarray) or mask.ndim != 2 or mask.dtype.kind not in "uif":
-            return REFUSED, f"a {wanted.field or name} of {_described(mask)}".encode()
-        if not mask.size:
-            return REFUSED, f"a {wanted.field or name} without pixels".encode()
-        largest = np.iinfo(wanted.dtype).max
-        if not ((mask >= 0) & (mask <= largest) & (mask == np.floor(mask))).all():
-            return REFUSED, f"values from {mask.min()} to {mask.max()}".encode()
-        return MASK, SHAPE.pack(*mask.shape) + mask.astype(wanted.dtype).tobytes()
-    except MemoryError:
-        return REFUSED, f"not readable: it asks for more than {MEMORY >> 20} MB".encode()
-    except Exception as error:  # SciPy raises whatever the damage leads it to
-        said = f"not readable: {type(error).__name__}: {error}".partition("\n")[0]
-        return REFUSED, said[:300].encode("utf-8", "backslashreplace")
-
-
-def _described(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype}{list(value.shape)}"
-    return type(value).__name__
-
-
-def _bound_memory() -> None:
-    """Makes a file that asks for gigabytes fail, on systems that can."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
+    with contextlib.suppress(ImportError, OSError, ValueError):  # not every system has limits
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        from scipy import io as scipy_io
+    except ImportError as error:
+        _answer(str(error))
+        return
+    _answer("")
+    with contextlib.suppress(EOFError):
+        while True:
+            whose, data = pickle.load(sys.stdin.buffer)
+            _limit_cpu(CPU_SECONDS)
+            mask = _read(scipy_io, data, STRUCTURES[whose])
+            _limit_cpu(0)
+            _answer(mask)
 
 
-def _set_timer(seconds: float) -> None:
+def _answer(content: np.ndarray | str) -> None:
+    pickle.dump(content, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+def _limit_cpu(seconds: float) -> None:
     """Lets the system end this process after some CPU time, whatever library it is in."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _read(scipy_io: Any, data: bytes, structure: Structure) -> np.ndarray | str:
+    names, field, dtype = structure
+    try:
+        content = scipy_io.loadmat(io.BytesIO(data), variable_names=names)
+        name = next((n for n in names if n in content), names[-1])
+        mask = content[name][field][0, 0] if field else content[name]
+        if not isinstance(mask, np.ndarray):
+            return f"a {field or name} of {type(mask).__name__}"
+        if mask.ndim != 2 or mask.dtype.kind not in "uif":
+            return f"a {field or name} of {mask.dtype}{list(mask.shape)}"
+        if not mask.size:
+            return f"a {field or name} without pixels"
+        if not ((mask >= 0) & (mask <= np.iinfo(dtype).max) & (mask == np.floor(mask))).all():
+            return f"values from {mask.min()} to {mask.max()}"
+        return mask.astype(dtype)
+    except MemoryError:
+        return f"not readable: it needs more than {MEMORY >> 20} MB"
+    except Exception as error:  # SciPy raises whatever the damage leads it to
+        said = f"not readable: {type(error).__name__}: {error}".partition("\n")[0]
+        return said[:300].encode("utf-8", "backslashreplace").decode()
 
 
 if __name__ == "__main__":
