@@ -127,6 +127,28 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
     assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("lines", "advice"),
+    [
+        ("000032\ngone\n", "1 of 2 ids have no image in JPEGImages. --missing_image skip leaves"),
+        ('{"a": [1, 2]}\n', "Without the list: --splits train=0.8,validation=0.2"),
+    ],
+)
+def test_check_dry_run_and_build_say_what_to_do_about_absent_images(
+    cvat, tmp_path, capsys, lines, advice
+):
+    (cvat / "ImageSets" / "Segmentation" / "default.txt").write_text(lines)
+    data = ["--data_dir", str(tmp_path / "data")]
+    for words in (
+        ["check"],
+        ["build", "--name", "m", *data],
+        ["build", "--name", "m", "--dry_run"],
+    ):
+        assert cli.main([words[0], str(cvat), *words[1:]]) == 1
+        printed = capsys.readouterr()
+        assert (printed.out + printed.err).count(advice) == 1
+
+
 def test_if_all_images_are_missing_none_is_left_out_without_a_word(cvat, capsys):
     lists = cvat / "ImageSets" / "Segmentation"
     (lists / "default.txt").write_text("elsewhere\n")

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.own_data.plan import Fallback, Plan, plan_to_read
+from voc_seg_tfrecord.own_data.plan import Fallback, Plan, absent_images, plan_to_read
 from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -195,6 +195,7 @@ def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, 
     found = []
     seen: set[str] = set()
     for split, ids in plan.splits.items():
+        advice = absent_images(plan, split)
         for image_id in ids:
             if image_id in seen:
                 continue
@@ -202,7 +203,11 @@ def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, 
             try:
                 (pair,) = plan.tree.pairs(split, [image_id], config.parts)
             except SplitError as error:
-                report.findings += [finding_of(problem) for problem in error.problems]
+                (problem,) = error.problems
+                finding = finding_of(problem)
+                if image_id not in plan.tree.images and not plan.tree.images.alike(image_id):
+                    finding = dataclasses.replace(finding, message=f"{problem}. {advice}")
+                report.findings.append(finding)
             else:
                 found.append((split, pair))
     return found

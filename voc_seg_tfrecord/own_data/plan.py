@@ -255,6 +255,28 @@ def _decide(
     return decide(dataclasses.replace(question, found=found), config.masks_by)
 
 
+def absent_images(decided: Plan, split: str) -> str:
+    """Counts the ids of a split that have no image, and says what can be done about all of them.
+
+    Empty if there are none.
+    """
+    tree, ids = decided.tree, decided.splits[split]
+    lacking = sum(1 for i in ids if i not in tree.images and not tree.images.alike(i))
+    if not lacking:
+        return ""
+    counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
+    if lacking < len(ids):
+        return f"{counted}. --missing_image skip leaves them out"
+    lists = decided.sources.items()
+    others = ",".join(
+        f"{name}={file.removesuffix('.txt')}" for name, file in lists if name != split
+    )
+    return (
+        f"{counted}. So the list is one of other images, or --images names their folder. Without "
+        f"the list: --splits {others or 'train=0.8,validation=0.2'}"
+    )
+
+
 _EVERYTHING = {"train": 1.0}
 
 

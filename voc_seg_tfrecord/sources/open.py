@@ -16,7 +16,7 @@ from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data.class_file import class_colors
-from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
+from voc_seg_tfrecord.own_data.plan import Plan, absent_images, make_plan, open_tree
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.trees.tree import Pairs, VocTree
@@ -75,22 +75,9 @@ def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
     try:
         return tree.pairs(split, ids, config.parts)
     except SplitError as error:
-        lacking = sum(1 for image_id in ids if image_id not in tree.images)
-        counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
-        if not lacking:
+        remedy = absent_images(decided, split)
+        if not remedy:
             raise
-        if lacking < len(ids):
-            remedy = f"{counted}. --missing_image skip leaves them out"
-        else:
-            others = ",".join(
-                f"{n}={decided.sources[n].removesuffix('.txt')}"
-                for n in decided.splits
-                if n != split
-            )
-            remedy = (
-                f"{counted}. So the list is one of other images, or --images names their folder"
-            )
-            remedy += f". Without the list: --splits {others}" if others else ""
         raise SplitError(split, error.problems, error.examined, remedy) from None
 
 
