@@ -144,7 +144,8 @@ def main() -> None:
             lines.measure(f"Flink, task managers: {count}", flink)
     if not args.no_kill:
         lines.roots = dict([max(lines.roots.items())])
-        with cluster(args.folder, work / "cluster_kill") as flink:
+        # What is left has slots for all tasks. Flink goes on when there are as many.
+        with cluster(args.folder, work / "cluster_kill", slots=2) as flink:
             threading.Thread(target=kill_one, args=(flink, work), daemon=True).start()
             lines.measure("Flink, one of two killed", flink)
     shutil.rmtree(work)

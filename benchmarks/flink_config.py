@@ -37,6 +37,7 @@ restart-strategy.fixed-delay.attempts: 100
 restart-strategy.fixed-delay.delay: 1 s
 heartbeat.interval: 1000
 heartbeat.timeout: 10000
+cluster.evenly-spread-out-slots: true
 io.tmp.dirs: {folder}
 blob.storage.directory: {folder}
 """
