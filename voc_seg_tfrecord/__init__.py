@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.audit import verify as verify
     from voc_seg_tfrecord.build_from.memory import from_arrays as from_arrays
     from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
-    from voc_seg_tfrecord.pictures.preview import preview as preview
+    from voc_seg_tfrecord.pictures.figure import preview as preview
 
 _MODULES = {
     "arrays": "arrays",
@@ -60,7 +60,7 @@ _MODULES = {
 _FUNCTIONS = {
     "builder_from_tree": "build_from.tree",
     "from_arrays": "build_from.memory",
-    "preview": "pictures.preview",
+    "preview": "pictures.figure",
 }
 
 __version__: str  # read when it is first asked for

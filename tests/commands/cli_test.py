@@ -12,25 +12,12 @@ from voc_seg_tfrecord.commands import cli
 
 SHARED = {
     "__init__",
-    "about_arguments",
     "arguments",
-    "buckets",
     "build_release",
     "build_tree",
-    "class_table",
     "cli",
-    "completion",
-    "loading",
-    "one_bar",
-    "parser",
-    "quiet",
-    "record_report",
-    "release_arguments",
+    "process",
     "screen",
-    "starting",
-    "stopping",
-    "table",
-    "tile_arguments",
     "tree_arguments",
 }  # modules that are not commands
 
