@@ -1,30 +1,21 @@
-"""Finds what two datasets, splits or lists share: by id, by images' bytes, and by their look.
+"""Finds what two datasets, splits or id lists share, by id and by the bytes of the images."""
 
-An image is squeezed to 16 x 18 brightness values. Two images look alike if a hash of which
-neighbour is brighter (64 bits) differs in few bits, and the values themselves differ little. Images
-without contrast are not compared, since they all look alike; mirrored, rotated and cropped copies
-are not found.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 import dataclasses
 import hashlib
-import itertools
 import re
 
 from etils import epath
-import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ListError, RecordError
+from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import check_features
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 
@@ -182,60 +173,3 @@ def _renamed(image_id: str, first: Side, second: Side) -> bool:
 
 def _hashed(record: Record) -> tuple[str, str]:
     return record.id, hashlib.sha256(record.bytes(IMAGE)).hexdigest()
-
-
-HEIGHT, WIDTH = 16, 18
-_BITS = 4  # of 64 that may differ
-_DIFFERENCE = 6  # of 255, on average
-_CONTRAST = 8  # of 255, standard deviation
-_ROWS = 2048  # that are compared with as many at once: 16 MB
-
-
-@dataclasses.dataclass(frozen=True)
-class LookAlike:
-    """Two images of different splits that look alike, each by its number in its split."""
-
-    first: tuple[str, int]
-    second: tuple[str, int]
-
-
-def look_of(file: File) -> np.ndarray:
-    """Returns what is compared of an image, uint8 `[16, 18]`.
-
-    Raises:
-      RecordError: if the image cannot be decoded.
-    """
-    still = pillow.decode(file, RecordError, side=4 * WIDTH)
-    return still.grey(HEIGHT, WIDTH)
-
-
-def find_look_alikes(looks: Mapping[str, np.ndarray]) -> Iterator[LookAlike]:
-    """Yields images of two different splits that look alike.
-
-    Args:
-      looks: of each split, uint8 `[N, 16, 18]`.
-    """
-    signs = {split: _signs(of_split) for split, of_split in looks.items()}
-    for first, second in itertools.combinations(looks, 2):
-        starts = itertools.product(
-            range(0, len(looks[first]), _ROWS), range(0, len(looks[second]), _ROWS)
-        )
-        for top, left in starts:
-            # The product of two rows of signs is 64 less two for each bit that differs.
-            alike = signs[first][top : top + _ROWS] @ signs[second][left : left + _ROWS].T
-            for row, column in np.argwhere(alike >= 64 - 2 * _BITS):
-                ours, theirs = top + int(row), left + int(column)
-                if _close(looks[first][ours], looks[second][theirs]):
-                    yield LookAlike((first, ours), (second, theirs))
-
-
-def _signs(looks: np.ndarray) -> np.ndarray:
-    """Returns which neighbour is brighter as 1 or -1, float32 `[N, 64]`; 0 without contrast."""
-    cells = looks.reshape(-1, HEIGHT // 2, 2, WIDTH // 2, 2).astype(np.float32).sum((2, 4))
-    signs = np.where(cells[:, :, 1:] > cells[:, :, :-1], 1, -1).reshape(-1, 64)
-    flat = looks.reshape(-1, HEIGHT * WIDTH).std(1) < _CONTRAST
-    return (signs * ~flat[:, None]).astype(np.float32)
-
-
-def _close(first: np.ndarray, second: np.ndarray) -> bool:
-    return bool(np.abs(first.astype(int) - second.astype(int)).mean() <= _DIFFERENCE)

@@ -6,7 +6,8 @@ import random
 
 import numpy as np
 
-from voc_seg_tfrecord.audit.leaks import LookAlike, Shared
+from voc_seg_tfrecord.audit.leaks import Shared
+from voc_seg_tfrecord.audit.look_alikes import LookAlike
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.report.gather import SplitFacts
 

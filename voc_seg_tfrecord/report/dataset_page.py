@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, leaks
+from voc_seg_tfrecord.audit import fingerprint, leaks, look_alikes
 from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
@@ -116,13 +116,13 @@ def render(
 
 def _common(
     facts: Mapping[str, SplitFacts],
-) -> tuple[list[leaks.Shared], list[leaks.LookAlike], bool]:
+) -> tuple[list[leaks.Shared], list[look_alikes.LookAlike], bool]:
     """Returns what splits share, images that look alike, and whether there are more of them."""
     sides = [leaks.Side(split, leaks.role_of(split), f.image_sha256) for split, f in facts.items()]
     alike = itertools.islice(
         (
             both
-            for both in leaks.find_look_alikes({split: f.looks for split, f in facts.items()})
+            for both in look_alikes.find({split: f.looks for split, f in facts.items()})
             if _sha256(facts, both.first) != _sha256(facts, both.second)
         ),
         _PAIRS + 1,

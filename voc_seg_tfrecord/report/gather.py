@@ -8,7 +8,7 @@ import hashlib
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, leaks
+from voc_seg_tfrecord.audit import fingerprint, look_alikes
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import digests_of, inner_problems
 from voc_seg_tfrecord.base.errors import RecordError, VocSegError
@@ -118,9 +118,9 @@ def _read(names: tuple[str, ...], background: int | None, record: Record) -> _Re
     problems += inner_problems(record, arrays, names, background)
     image = File(record.bytes(IMAGE), IMAGE)
     try:
-        look = leaks.look_of(image)
+        look = look_alikes.look_of(image)
     except RecordError as error:
-        look = np.zeros((leaks.HEIGHT, leaks.WIDTH), np.uint8)
+        look = np.zeros((look_alikes.HEIGHT, look_alikes.WIDTH), np.uint8)
         problems.append(str(error))
     counts, objects, points = _counted(record, arrays, background)
     return _Read(
@@ -191,7 +191,7 @@ def _add_up(split: str, names: tuple[str, ...], found: Iterable[_Read]) -> Split
         has_objects=stats.objects is not None,
         together=together.counts,
         places=places.counts,
-        looks=np.array(looks, np.uint8).reshape(-1, leaks.HEIGHT, leaks.WIDTH),
+        looks=np.array(looks, np.uint8).reshape(-1, look_alikes.HEIGHT, look_alikes.WIDTH),
         image_sha256=images,
         fingerprint=fingerprint.of_split(digests),
         sources=len(sources) if sources else None,
