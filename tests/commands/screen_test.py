@@ -72,9 +72,9 @@ def test_a_pipe_gets_complete_columns_without_colours_and_lines(monkeypatch, cap
     with screen.screened():
         screen.show_table(("class", "pixels"), [("x" * 200, 5), ("b", 1234)])
     assert capsys.readouterr().out.splitlines() == [
-        f"  {'class':200}  pixels",
-        f"  {'x' * 200}       5",
-        f"  {'b':200}    1234",
+        f"{'class':200}  pixels",
+        f"{'x' * 200}       5",
+        f"{'b':200}    1234",
     ]
 
 

@@ -25,6 +25,7 @@ LARGE = {
 
 NEEDED = {
     "report": {"jinja2", "matplotlib"},
+    "stats": {"rich"},  # prints tables
     "export --layout voc": {"jinja2"},  # of the card
     "export --layout parquet": {"jinja2", "pyarrow", "pandas"},  # pyarrow loads pandas
 }

@@ -94,11 +94,7 @@ def _print_classes(result) -> None:
         (index, name, _percent(iou), _percent(accuracy), int(pixels))
         for index, (name, iou, accuracy, pixels) in enumerate(zip(*columns, strict=True))
     ]
-    width = max(map(len, result.class_names))
-    plain = [f"  {'class':{width + 4}}{'IoU':>8}{'accuracy':>10}{'pixels':>12}"]
-    for index, name, iou, accuracy, pixels in rows:
-        plain.append(f"  {index:3} {name:{width}}{iou:>8}{accuracy:>10}{pixels:12}")
-    screen.show_table(("", "class", *header), rows, plain=plain)
+    screen.show_table(("index", "class", *header), rows)
 
 
 def _percent(value: float) -> str:

@@ -56,7 +56,7 @@ def _print(folder: str, datasets: list[Listed]) -> None:
         )
         for one in datasets
     ]
-    screen.show_table(columns, rows, right=("size",))
+    screen.show_table(columns, rows)
 
 
 def size(number: int) -> str:

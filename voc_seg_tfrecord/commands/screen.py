@@ -14,7 +14,7 @@ TFDS nests a bar for the examples of a split in one for the splits, names the un
 third, and prints where it writes before and after. A command says that itself.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import io
 import json
@@ -107,69 +107,40 @@ def terminal() -> TextIO | None:
 _ENDLESS = 1_000_000
 
 
-def show_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    right: Collection[str] | None = None,
-    plain: Iterable[str] | None = None,
-) -> None:
-    """Prints a table.
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Prints a table, in which columns of numbers are aligned on the right.
 
     Args:
       columns: their titles.
       rows: one cell per column; they are shown as they are, whatever is in them.
-      right: titles of the columns that are aligned on the right; by default those of numbers.
-      plain: the lines to print where there is no terminal; by default columns that are as wide
-        as their widest cell, with two blanks between them.
     """
+    from rich import box, console, measure, table, text  # here, as most commands print no table
+
     cells = [[str(cell) for cell in row] for row in rows]
-    to_right = [_is_right(n, title, cells, right) for n, title in enumerate(columns)]
-    stream = terminal()
-    if stream is not None and _draw(stream, columns, cells, to_right):
-        return
-    for line in _aligned([list(columns), *cells], to_right) if plain is None else plain:
-        print(line)
-
-
-def _is_right(
-    number: int, title: str, cells: list[list[str]], right: Collection[str] | None
-) -> bool:
-    if right is not None:
-        return title in right
-    return all(row[number].lstrip("-")[:1].isdigit() or row[number] in "-" for row in cells)
-
-
-def _aligned(rows: list[list[str]], to_right: Sequence[bool]) -> Iterable[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        sides = zip(row, widths, to_right, strict=True)
-        shown = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in sides)
-        yield f"  {'  '.join(shown)}".rstrip()
-
-
-def _draw(
-    stream: TextIO, columns: Sequence[str], cells: list[list[str]], to_right: Sequence[bool]
-) -> bool:
-    """Draws a table and returns True, or False if the terminal is too narrow for it."""
-    from rich import box, console, measure, table, text  # here, as pipes do without
-
     bold = "" if os.environ.get("NO_COLOR") else "bold"  # rich leaves it in without colours
     drawn = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=bold)
-    for title, right in zip(columns, to_right, strict=True):
-        drawn.add_column(text.Text(title), justify="right" if right else "left", overflow="fold")
+    for number, title in enumerate(columns):
+        side = "right" if all(_is_number(row[number]) for row in cells) else "left"
+        drawn.add_column(text.Text(title), justify=side, overflow="fold")
     for row in cells:
         # A `Text` is shown as it is: [red] in a name is no colour.
         drawn.add_row(*(text.Text(literal(cell)) for cell in row))
-    screen = console.Console(file=stream, highlight=False, emoji=False, markup=False)
-    endless = screen.options.update(max_width=_ENDLESS)
-    if measure.Measurement.get(screen, endless, drawn).maximum > screen.width:
-        return False  # words and numbers cut into pieces are worse than lines that go on
-    screen.print(drawn)
-    return True
+    stream = terminal()
+    if stream is not None:
+        screen = console.Console(file=stream, highlight=False, emoji=False, markup=False)
+        endless = screen.options.update(max_width=_ENDLESS)
+        if measure.Measurement.get(screen, endless, drawn).maximum <= screen.width:
+            screen.print(drawn)
+            return
+    # Words and numbers cut into pieces are worse than lines that go on.
+    drawn.box, drawn.header_style, drawn.padding = None, "", (0, 1)
+    with io.StringIO() as lines:
+        console.Console(file=lines, width=_ENDLESS, color_system=None).print(drawn)
+        print(*map(str.rstrip, lines.getvalue().splitlines()), sep="\n")
 
 
-_NAMES = 24  # how wide the column of names is at least
+def _is_number(cell: str) -> bool:
+    return cell in "-" or cell.lstrip("-")[:1].isdigit()
 
 
 def show_class_table(
@@ -183,7 +154,7 @@ def show_class_table(
       by_split: the counts of each split; they are shown if there are several splits.
     """
     shown = by_split if len(by_split) > 1 else {}
-    columns = ["class", "name", "images", "pixels", "share"]
+    columns = ["index", "class", "images", "pixels", "share"]
     columns += [title for split in shown for title in (split, "pixels")]
     pixels = int(total.pixels.sum()) or 1
     rows = []
@@ -194,16 +165,7 @@ def show_class_table(
         row = [index, name, total.images[index], total.pixels[index], share]
         row += [count for c in shown.values() for count in (c.images[index], c.pixels[index])]
         rows.append(row)
-    show_table(columns, rows, plain=_plain(columns, rows))
-
-
-def _plain(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    """Yields the lines for a pipe, whose columns are wide enough for any number."""
-    names = max(_NAMES, *(len(str(row[1])) + 1 for row in rows))
-    widths = [8, 14, 9, *(max(14, len(title) + 1) for title in columns[5:])]
-    for index, name, *cells in (columns, *rows):
-        shown = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        yield f"{index:>5}  {name:{names}}{''.join(shown)}"
+    show_table(columns, rows)
 
 
 def total_of(by_split: Mapping[str, ClassCounts]) -> ClassCounts:

@@ -10,6 +10,7 @@ import csv
 import dataclasses
 import sys
 
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.built.dataset import check_splits, open_built
 from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments, screen
@@ -63,7 +64,7 @@ def _print_csv(found) -> None:
         for row in _rows(of_split):
             table.writerow((split, *row))
         void = (of_split.void, of_split.void_share)
-        table.writerow((split, 255, "void", *void, *[""] * (len(_COLUMNS) - 2)))
+        table.writerow((split, VOID, "void", *void, *[""] * (len(_COLUMNS) - 2)))
 
 
 def _print(builder, found, compared) -> None:
@@ -85,31 +86,13 @@ def _print(builder, found, compared) -> None:
 
 def _print_classes(of_split) -> None:
     header = ("pixels", "share", "images", "objects", "median", "inv-log")
-    rows = [
-        (
-            i,
-            name,
-            pixels,
-            f"{share:.3%}",
-            images,
-            _shown(objects),
-            f"{median:.4f}",
-            f"{inverse:.3f}",
-        )
-        for i, name, pixels, share, images, objects, median, inverse in _rows(of_split)
-    ]
-    width = max(map(len, of_split.class_names))
-    plain = [f"  {'class':{width + 4}}" + "".join(f"{title:>13}" for title in header)]
-    for index, name, *cells in rows:
-        plain.append(f"  {index:3} {name:{width}}" + "".join(f"{cell:>13}" for cell in cells))
-    share = f"{of_split.void_share:.3%}"
-    plain.append(f"  255 {'void':{width}}{of_split.void:13}{share:>13} of all pixels")
-    void = (255, "void", of_split.void, f"{share} of all", "", "", "", "")
-    screen.show_table(("", "class", *header), [*rows, void], right=header, plain=plain)
-
-
-def _shown(objects: int | str) -> int | str:
-    return "-" if objects == "" else objects  # an empty cell would be no column for awk
+    rows = []
+    for *start, share, images, objects, median, inverse in _rows(of_split):
+        shown = "-" if objects == "" else objects  # an empty cell would be no column for awk
+        rows.append((*start, f"{share:.3%}", images, shown, f"{median:.4f}", f"{inverse:.3f}"))
+    void = (VOID, "void", of_split.void, f"{of_split.void_share:.3%}", *["-"] * 4)
+    screen.show_table(("index", "class", *header), [*rows, void])
+    print("  void's share is that of all pixels, the others' of those that are not void")
 
 
 def _rows(of_split):

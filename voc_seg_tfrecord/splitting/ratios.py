@@ -224,9 +224,9 @@ class Assignment:
             for c, there in self.there.items()
         )
 
-    def ids(self, splits: Sequence[Sequence[int]]) -> list[list[str]]:
-        """Returns the ids of the units in each split, sorted."""
-        return [sorted(i for number in split for i in self.units[number].ids) for split in splits]
+    def ids(self) -> list[list[str]]:
+        """Returns the ids in each split, sorted."""
+        return [sorted(i for n in split for i in self.units[n].ids) for split in self.splits]
 
     def place(self, number: int, split: int) -> None:
         """Puts a unit into a split."""
