@@ -1,113 +1,14 @@
-"""Image ids: the lists of them, many in little memory, and which of them can be file names."""
+"""Image ids: the lists of them, and which of them can be file names."""
 
-import array
 import codecs
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-import functools
 import hashlib
-import itertools
 import posixpath
 import re
 import unicodedata
 
 from voc_seg_tfrecord.base.errors import ListError, RecordError
 from voc_seg_tfrecord.base.names import unprintable
-
-_NARROW, _WIDE = "I", "Q"  # types of the bounds: below 4 GB of text, and beyond
-_CODE = ("utf-8", "surrogatepass")  # ids may be made of names that are not UTF-8; it keeps order
-
-
-class Ids(Sequence[str]):
-    """Ids in the order in which they were given, as one text and where each of them ends in it.
-
-    One million ids of 17 characters take 21 MB, and 8 MB more once one has been looked for; as
-    strings in a set they take 110 MB. To look for one takes a microsecond.
-
-    Args:
-      ids: the ids; they are drawn once.
-    """
-
-    def __init__(self, ids: Iterable[str] = ()):
-        text, bounds = bytearray(), array.array(_NARROW, [0])
-        for image_id in ids:
-            text += image_id.encode(*_CODE)
-            try:
-                bounds.append(len(text))
-            except OverflowError:
-                bounds = array.array(_WIDE, bounds)
-                bounds.append(len(text))
-        self._text, self._bounds = text, bounds
-        self._last: tuple[str | None, int | None] = None, None  # looked for, and its number
-
-    def __len__(self) -> int:
-        return len(self._bounds) - 1
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        return self._bytes(range(len(self))[index]).decode(*_CODE)
-
-    def __iter__(self) -> Iterator[str]:
-        for start, end in itertools.pairwise(self._bounds):
-            yield self._text[start:end].decode(*_CODE)
-
-    def __contains__(self, image_id: object) -> bool:
-        return isinstance(image_id, str) and self.number(image_id) is not None
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Ids):
-            return self._text == other._text and self._bounds == other._bounds
-        if isinstance(other, Sequence) and not isinstance(other, str | bytes):
-            return len(self) == len(other) and all(map(str.__eq__, self, other))
-        return NotImplemented
-
-    __hash__ = None
-
-    def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self[:3]))
-        return f"Ids({shown}, {len(self) - 3} more)" if len(self) > 3 else f"Ids({shown})"
-
-    def number(self, image_id: str) -> int | None:
-        """Returns the index of the first id that is equal, None if there is none."""
-        # Whoever asks for an id mostly asks for its image, its mask and the names of both.
-        last, number = self._last
-        if image_id != last:
-            key = image_id.encode(*_CODE)
-            number = self._table[self._slot(self._table, key)]
-            number = None if number < 0 else number
-            self._last = image_id, number
-        return number
-
-    @property
-    def repeated(self) -> bool:
-        """Whether an id is there more than once."""
-        return sum(number >= 0 for number in self._table) < len(self)
-
-    def _bytes(self, number: int) -> bytearray:
-        return self._text[self._bounds[number] : self._bounds[number + 1]]
-
-    @functools.cached_property
-    def _table(self) -> array.array:
-        """A hash table of the ids' numbers, at most half full; -1 where there is none."""
-        table = array.array("i", [-1]) * (1 << (2 * len(self)).bit_length())
-        for number in range(len(self)):
-            slot = self._slot(table, bytes(self._bytes(number)))
-            if table[slot] < 0:
-                table[slot] = number
-        return table
-
-    def _slot(self, table: array.array, key: bytes) -> int:
-        """Returns the slot that an id has, or would have."""
-        last = len(table) - 1
-        slot = hash(key) & last
-        while (number := table[slot]) >= 0 and self._bytes(number) != key:
-            slot = (slot + 1) & last
-        return slot
-
-    def __getstate__(self) -> dict[str, object]:
-        # Hashes differ from process to process.
-        return {name: value for name, value in vars(self).items() if name != "_table"}
-
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in an image folder an image."""
@@ -122,7 +23,6 @@ _BOMS = (
 )
 _SHOWN = 3  # repeated ids, and lines of each
 _TRAILING_LABEL = re.compile(r"\s+-?\d+$")
-_PIECE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
 
 
@@ -143,7 +43,7 @@ def parse_ids(
     *,
     plain: bool = True,
     repeats: bool = False,
-) -> Ids:
+) -> list[str]:
     """Reads the ids of a list file.
 
     A line, stripped, is an id if an image of that name is known. Only if none is, it is
@@ -167,15 +67,9 @@ def parse_ids(
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.
     """
-    wrong: list[tuple[int, str, str]] = []
-
-    def found_ids() -> Iterator[str]:
-        for number, line, found in _resolved(data, where, known, plain):
-            if fault := _wrong(found):
-                wrong.append((number, line, fault))
-            yield found
-
-    ids = Ids(found_ids())
+    resolved = list(_resolved(data, where, known, plain))
+    ids = [found for _, _, found in resolved]
+    wrong = [(*line, fault) for *line, found in resolved if (fault := _wrong(found))]
     if wrong:
         number, line, fault = wrong[0]
         more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
@@ -192,8 +86,8 @@ def parse_ids(
             expected="one image id per line",
             remedy="add ids to the list, or leave its split out",
         )
-    if ids.repeated and not repeats:
-        raise _repeated(data, where, known, plain)
+    if not repeats and len(set(ids)) < len(ids):
+        raise _repeated(where, resolved)
     return ids
 
 
@@ -201,21 +95,15 @@ def _resolved(
     data: bytes, where: object, known: Container[str], plain: bool
 ) -> Iterator[tuple[int, str, str]]:
     """Yields number, text and id of each line that has one."""
-    for number, line in enumerate(_lines(_decode(data, where)), start=1):
+    for number, line in enumerate(_decode(data, where).splitlines(), start=1):
         line = line.strip()
         if line and not (line.startswith("#") and line not in known):
             yield number, line, _resolve(line, known, plain)
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Yields what `splitlines` returns, without a second copy of a long text."""
-    for piece in _PIECE.finditer(text):
-        yield from piece[0].splitlines()
-
-
-def _repeated(data: bytes, where: object, known: Container[str], plain: bool) -> ListError:
+def _repeated(where: object, resolved: Iterable[tuple[int, str, str]]) -> ListError:
     lines: dict[str, list[int]] = {}
-    for number, _, found in _resolved(data, where, known, plain):
+    for number, _, found in resolved:
         lines.setdefault(found, []).append(number)
     twice = {image_id: numbers for image_id, numbers in lines.items() if len(numbers) > 1}
     shown = list(twice.items())[:_SHOWN]
@@ -312,7 +200,7 @@ def _path_ids(path: str) -> Iterable[str]:
 
 def listed_masks(data: bytes, where: object) -> Iterator[str]:
     """Yields the second path of each line of a list that has two: the mask's."""
-    for line in _lines(_decode(data, where)):
+    for line in _decode(data, where).splitlines():
         columns = line.replace("\\", "/").split()
         if len(columns) == 2 and "/" in columns[1]:
             yield columns[1]

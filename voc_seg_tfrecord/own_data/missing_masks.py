@@ -9,7 +9,7 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, Ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.trees.layout import ANY, ID, MASK_FOLDERS, MASK_SUFFIXES, Naming
 from voc_seg_tfrecord.trees.listing import index_files
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -37,7 +37,7 @@ def without_masks(
     left_out: dict[str, list[str]] = {}
     for name, ids in splits.items():
         out = {image_id for image_id in ids if _is_left_out(image_id, tree, config)}
-        kept[name] = Ids(image_id for image_id in ids if image_id not in out) if out else ids
+        kept[name] = [image_id for image_id in ids if image_id not in out] if out else ids
         if out:
             left_out[name] = [image_id for image_id in ids if image_id in out]
     bare = [name for name, ids in kept.items() if not ids]

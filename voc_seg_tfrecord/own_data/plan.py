@@ -3,7 +3,7 @@
 Where a build would stop, `check` reads on by a plan in which less is decided.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
 
@@ -245,13 +245,11 @@ def _decide(
         return AS_SAID
     place = Place(tree.root / tree.layout.masks, tree.masks)
 
-    def listed() -> Iterator[str]:
-        there = (image_id for image_id in tree.images if image_id in tree.masks)
-        return (i for i in there if any(i in ids for ids in splits.values()))
-
-    count = sum(1 for _ in listed())
+    of_splits = {tree.images.written(i) for ids in splits.values() for i in ids}
+    listed = [i for i in tree.images if i in of_splits and i in tree.masks]
     void = void_colors(config.void)
-    found = survey(map(place.path, listed()), count, all_colors=question.needs_colors, void=void)
+    paths = map(place.path, listed)
+    found = survey(paths, len(listed), all_colors=question.needs_colors, void=void)
     return decide(dataclasses.replace(question, found=found), config.masks_by)
 
 

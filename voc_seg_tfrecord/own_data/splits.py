@@ -10,7 +10,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, Ids, image_id
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, image_id
 from voc_seg_tfrecord.own_data import discovery, plain_folders
 from voc_seg_tfrecord.own_data.stratifying import POOL
 from voc_seg_tfrecord.splitting.ratios import assign, split_of
@@ -46,11 +46,10 @@ def split_ids(
     # A config has lists for all splits or ratios for all; see VocSegConfig.
     ratios = {name: value for name, value in wanted.items() if not isinstance(value, str)}
     if ratios and config.split_by == "stratified":
-        splits, sources = {POOL: Ids(tree.images)}, {POOL: POOL}
+        splits, sources = {POOL: list(tree.images)}, {POOL: POOL}
     elif ratios:
         groups = config.grouping.groups(tree.images) if config.grouping else None
-        assigned = assign(tree.images, ratios, config.seed, groups)
-        splits = {name: Ids(ids) for name, ids in assigned.items()}
+        splits = assign(tree.images, ratios, config.seed, groups)
         in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
         share = f"of {len(tree.images)}{in_groups}, by hash"
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
@@ -229,7 +228,7 @@ def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
 
 def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Sequence[str]:
     if source.endswith("/"):
-        return Ids(i for i in tree.images if i.startswith(source))
+        return [i for i in tree.images if i.startswith(source)]
     ids = _with_folders(tree, split, source, tree.read_lines(source))
     notes += [
         f"{_file(source)} names masks in {folder}, and they are read from {tree.layout.masks}. "
@@ -237,9 +236,9 @@ def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Seq
         for folder in tree.masks_elsewhere(source)
         if folder
     ]
-    if not ids.repeated:
+    once = list(dict.fromkeys(ids))
+    if len(once) == len(ids):
         return ids
-    once = Ids(dict.fromkeys(ids))
     notes.append(
         f"{_file(source)} has {len(ids)} lines for {len(once)} ids. An id that it repeats is in "
         "the split once."
@@ -247,7 +246,7 @@ def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Seq
     return once
 
 
-def _with_folders(tree: VocTree, split: str, source: str, ids: Ids) -> Ids:
+def _with_folders(tree: VocTree, split: str, source: str, ids: list[str]) -> list[str]:
     """Returns ids of images in sub-folders for lines that name the image alone.
 
     Of two images of one name in two folders, that in the split's own folder is meant.
@@ -274,7 +273,7 @@ def _with_folders(tree: VocTree, split: str, source: str, ids: Ids) -> Ids:
                 remedy="write the folder before the name, as in " + choice[0],
             )
         meant[line] = choice[0] if choice else line
-    return Ids(meant.get(i, i) for i in ids)
+    return [meant.get(i, i) for i in ids]
 
 
 def _check_not_empty(
@@ -293,14 +292,14 @@ def _check_not_empty(
 def _check_disjoint(
     splits: dict[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
 ) -> None:
+    ids = {name: set(found) for name, found in splits.items()}
     shared = {
         (a, b): both
         for a, b in itertools.combinations(splits, 2)
-        if (both := [i for i in splits[a] if i in splits[b]])
+        if (both := [i for i in splits[a] if i in ids[b]])
     }
     if not shared:
         return
-    ids = {name: set(found) for name, found in splits.items()}
     found = [
         f"{sources[a]} and {sources[b]} have {len(both)} of {len(ids[a])} and "
         f"{len(ids[b])} ids in both, such as {', '.join(both[:_SHOWN_IDS])}"

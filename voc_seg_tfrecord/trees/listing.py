@@ -1,15 +1,11 @@
-"""Lists the files of a folder and its sub-folders by id, in little memory."""
+"""Lists the files of a folder and its sub-folders by id."""
 
-import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 import errno
 import functools
-import heapq
-import itertools
-import operator
 import os
 import posixpath
-from typing import Any
+import types
 import unicodedata
 
 from etils import epath
@@ -17,20 +13,16 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import unprintable
 from voc_seg_tfrecord.base.storage import is_bucket
-from voc_seg_tfrecord.formats.id_lists import Ids
 from voc_seg_tfrecord.trees.layout import ANY, Naming
-
-_PART = 20_000  # ids that are sorted at a time
 
 
 class Names(Mapping[str, str]):
     """The names of files below a folder, by id.
 
-    Names are not kept but made from ids, since all have the same naming and few endings.
-
     Args:
-      naming: what names have around their id.
-      other: names below a folder that may have the same ids, which are held once then.
+      files: the names by id, in the order of ids.
+      twins: see below.
+      loops: see below.
 
     Attributes:
       twins: by id, all names of its files, where it has more than one.
@@ -38,71 +30,30 @@ class Names(Mapping[str, str]):
         already.
     """
 
-    def __init__(self, naming: Naming = ANY, other: "Names | None" = None):
-        self._naming = naming
-        self._other = other
-        self._ids = Ids()
-        self._endings: list[str] = []  # all that there are
-        self._ending_of = array.array("H")  # by the id's number, the index of its ending
-        self._waiting: list[tuple[str, int]] = []
-        self._parts: list[tuple[Ids, array.array]] = []  # sorted
-        self.twins: dict[str, list[str]] = {}
-        self.loops: list[str] = []
+    def __init__(
+        self,
+        files: Mapping[str, str] = types.MappingProxyType({}),
+        twins: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
+        loops: Sequence[str] = (),
+    ):
+        self._files = files
+        self.twins = twins
+        self.loops = loops
 
     def __getitem__(self, image_id: str) -> str:
         written = self.written(image_id)
         if written is None:
             raise KeyError(image_id)
-        return self._name(written, self._ending_of[self._ids.number(written)])
+        return self._files[written]
 
     def __contains__(self, image_id: object) -> bool:
         return isinstance(image_id, str) and self.written(image_id) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._ids)
+        return iter(self._files)
 
     def __len__(self) -> int:
-        return len(self._ids)
-
-    def add(self, image_id: str, ending: str) -> None:
-        """Adds a file. `finish` has to follow the last one."""
-        if ending not in self._endings:
-            self._endings.append(ending)
-        self._waiting.append((image_id, self._endings.index(ending)))
-        if len(self._waiting) == _PART:
-            self._sort_waiting()
-
-    def finish(self, rank: Callable[[str], Any]) -> None:
-        """Sorts the ids, and names the best file of each id that has several.
-
-        Args:
-          rank: how good a name is, the lowest first.
-        """
-        self._sort_waiting()
-        files = heapq.merge(*(zip(ids, endings, strict=True) for ids, endings in self._parts))
-        others = self._other._ids if self._other is not None else Ids()
-        self._ids = _like(others, self._best(files, rank))
-        self._parts, self._other = [], None
-
-    def _sort_waiting(self) -> None:
-        self._waiting.sort()
-        endings = array.array("H", (ending for _, ending in self._waiting))
-        self._parts.append((Ids(image_id for image_id, _ in self._waiting), endings))
-        self._waiting = []
-
-    def _best(self, files: Iterable[tuple[str, int]], rank: Callable[[str], Any]) -> Iterator[str]:
-        """Yields each id once, and keeps the ending of its best file."""
-        for image_id, same in itertools.groupby(files, key=operator.itemgetter(0)):
-            ending, *others = (ending for _, ending in same)
-            if others:
-                names = sorted((self._name(image_id, e) for e in (ending, *others)), key=rank)
-                self.twins[image_id] = names
-                ending = self._endings.index(posixpath.splitext(names[0])[1])
-            self._ending_of.append(ending)
-            yield image_id
-
-    def _name(self, image_id: str, ending: int) -> str:
-        return self._naming.name_of(image_id, self._endings[ending])
+        return len(self._files)
 
     def written(self, image_id: str) -> str | None:
         """Returns an id as the name of its file writes it, None if there is no such file.
@@ -110,7 +61,7 @@ class Names(Mapping[str, str]):
         An id that is not there means the one that differs in its Unicode form alone: macOS
         writes names in another form than most programs. Of two such files neither is meant.
         """
-        if image_id in self._ids:
+        if image_id in self._files:
             return image_id
         same = () if image_id.isascii() else self._by_form.get(_form(image_id), ())
         return same[0] if len(same) == 1 else None
@@ -132,16 +83,6 @@ class Names(Mapping[str, str]):
         return {_look(image_id): image_id for image_id in self}
 
 
-def _like(others: Ids, ids: Iterator[str]) -> Ids:
-    """Returns `others` if they are the ids that are drawn; while they are, no others are made."""
-    there, same = iter(others), 0
-    for image_id in ids:
-        if next(there, None) != image_id:
-            return Ids(itertools.chain(itertools.islice(others, same), [image_id], ids))
-        same += 1
-    return others if same == len(others) else Ids(itertools.islice(others, same))
-
-
 def _form(image_id: str) -> str:
     return unicodedata.normalize("NFC", image_id)
 
@@ -155,7 +96,6 @@ def index_files(
     endings: Collection[str],
     naming: Naming = ANY,
     without: Naming | None = None,
-    like: Names | None = None,
 ) -> Names:
     """Lists a folder and its sub-folders; no file is opened.
 
@@ -164,7 +104,6 @@ def index_files(
       endings: in lower case; other files are passed over, and hidden ones.
       naming: what names have around their id; other files are passed over.
       without: names that fit this are passed over.
-      like: the names below another folder that may have the same ids.
 
     Returns:
       Names below `folder` by id. Of two files of one id the first of `endings` is named, and
@@ -174,20 +113,24 @@ def index_files(
       LayoutError: if a folder cannot be listed, or the name of a file has control characters
         or is not UTF-8.
     """
-    found = Names(naming, like)
     rank = {ending: n for n, ending in enumerate(endings)}
-    strange: set[str] = set()
-    files = _walk(folder, endings, found.loops) if folder.is_dir() else ()
-    for name in files:
+    files: dict[str, str] = {}
+    twins: dict[str, list[str]] = {}
+    loops: list[str] = []
+    for name in _walk(folder, endings, loops) if folder.is_dir() else ():
         image_id = naming.id_of(name)
-        if image_id and not (without and without.id_of(name)):
-            if unprintable(image_id):
-                strange.add(image_id)
-            found.add(image_id, posixpath.splitext(name)[1])
-    found.finish(lambda name: (rank[posixpath.splitext(name)[1].lower()], name))
-    if strange:
-        raise _strange_name(folder, min(found[i] for i in strange), len(strange))
-    return found
+        if not image_id or (without and without.id_of(name)):
+            continue
+        if image_id in files:
+            twins.setdefault(image_id, [files[image_id]]).append(name)
+        files[image_id] = name
+    for image_id, names in twins.items():
+        names.sort(key=lambda name: (rank[posixpath.splitext(name)[1].lower()], name))
+        files[image_id] = names[0]
+    ids = sorted(files)
+    if strange := [image_id for image_id in ids if unprintable(image_id)]:
+        raise _strange_name(folder, files[strange[0]], len(strange))
+    return Names({image_id: files[image_id] for image_id in ids}, twins, loops)
 
 
 def _walk(folder: epath.Path, endings: Collection[str], loops: list[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError
 from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, Ids, any_id, listed_masks, parse_ids
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, listed_masks, parse_ids
 from voc_seg_tfrecord.trees.layout import (
     ANY,
     IMAGES,
@@ -174,11 +174,11 @@ class VocTree:
         """
         return self._read(name, repeats=False)
 
-    def read_lines(self, name: str) -> Ids:
+    def read_lines(self, name: str) -> list[str]:
         """Returns the same as `read_ids` of a list that may repeat ids: one per line."""
         return self._read(name, repeats=True)
 
-    def _read(self, name: str, *, repeats: bool) -> Ids:
+    def _read(self, name: str, *, repeats: bool) -> list[str]:
         path = self.list_path(name)
         if not path.exists():
             names = self.list_names()
@@ -305,9 +305,8 @@ class VocTree:
         naming: Naming = ANY,
         without: Naming | None = None,
     ) -> Names:
-        """Lists a folder below the root. Ids that are those of one listed before are held once."""
-        like = next((v for v in vars(self).values() if isinstance(v, Names)), None)
-        return index_files(self.root / folder, endings, naming, without, like)
+        """Lists a folder below the root."""
+        return index_files(self.root / folder, endings, naming, without)
 
     @functools.cached_property
     def images(self) -> Names:
