@@ -3,12 +3,15 @@ import io
 import numpy as np
 from PIL import Image
 import pytest
+from support.building import build
 from support.png_writer import write_png
 
-from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord import VocSegConfig, voc_palette
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
 from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.formats import file as formats_file
+from voc_seg_tfrecord.formats import jpeg, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.rule import index_rule
 
@@ -101,3 +104,30 @@ def test_an_image_alone_is_an_example_of_an_image_its_name_and_its_size():
     alone = RawExample(File(saved(), "a.jpg"), "a.jpg", None)
     expected = ["image", "image/filename", "image/height", "image/width"]
     assert sorted(make_example(alone, spec)) == expected
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_build_finds_out_kind_header_and_size_of_a_file_once(own, root, tmp_path, monkeypatch):
+    seen = {"kind": [], "size": [], "JPEG header": [], "PNG header": []}
+
+    def count(module, name, what, of=lambda *arguments: arguments):
+        function = getattr(module, name)
+
+        def counted(*arguments):
+            seen[what].append(of(*arguments))
+            return function(*arguments)
+
+        monkeypatch.setattr(module, name, counted)
+
+    count(formats_file, "kind_of", "kind", lambda data: data)
+    count(formats_file, "_max_pixels", "size", lambda file: file.data)
+    count(jpeg, "Header", "JPEG header")
+    count(png, "Header", "PNG header")
+    if own:  # VOC's palette decides without decoding, so the survey asks for kinds alone
+        config = VocSegConfig(name="own", instance_mask=True)
+        build(tmp_path, config, root, workers=1)
+    else:
+        build(tmp_path, "sample", workers=1)
+    for what in ("kind", "size"):
+        assert len({id(data) for data in seen[what]}) == len(seen[what]) > 0
+    assert (len(seen["JPEG header"]), len(seen["PNG header"])) == (6, 12)

@@ -27,7 +27,7 @@ from voc_seg_tfrecord.base.names import (
 from voc_seg_tfrecord.examples.raw import Item, RawExample
 from voc_seg_tfrecord.examples.tiles import Tiling, cut
 from voc_seg_tfrecord.formats import annotations, images, pillow
-from voc_seg_tfrecord.formats.file import Kind, kind_of
+from voc_seg_tfrecord.formats.file import Kind
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.rule import MaskRule
@@ -179,7 +179,7 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pill
     image = images.open_image(
         raw.image, exif=spec.exif, mask_size=mask_size, decoding=spec.decoding
     )
-    kept = isinstance(image, images.StoredImage) and kind_of(image.data) is Kind.JPEG
+    kept = isinstance(image, images.StoredImage) and raw.image.kind is Kind.JPEG
     if spec.official and not kept:
         raise ImageError(
             raw.image.where,

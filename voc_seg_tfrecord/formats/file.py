@@ -7,23 +7,27 @@ References:
   RFC 9649, WebP Image Format.
 """
 
+from collections.abc import Callable
 import dataclasses
 import enum
 import errno
+import functools
 import os
 import stat
 import struct
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.storage import is_bucket
 
+Found = TypeVar("Found")
+
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A file that has been read, but not looked into.
+    """A file that has been read. It keeps what was found in it, so that nobody looks twice.
 
     Attributes:
       data: its bytes.
@@ -32,6 +36,14 @@ class File:
 
     data: bytes = dataclasses.field(repr=False)
     where: str
+    _found: dict[str, Any] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def kind(self) -> "Kind":
+        """The kind of file that its first bytes make it."""
+        return _kind(self)
 
     @classmethod
     def read(cls, path: epath.PathLike, error: type[VocSegError] = LayoutError) -> Self:
@@ -54,6 +66,19 @@ class File:
                 remedy="put the file there and allow reading it, or remove it from the lists",
                 kind="unreadable file",
             ) from None
+
+
+def once_per_file(find: Callable[[File], Found]) -> Callable[[File], Found]:
+    """Makes a function of a file run once: the file keeps what it returned, but no error."""
+    name = f"{find.__module__}.{find.__name__}"
+
+    @functools.wraps(find)
+    def found(file: File) -> Found:
+        if name not in file._found:
+            file._found[name] = find(file)
+        return file._found[name]
+
+    return found
 
 
 def _read(path: epath.PathLike) -> bytes:
@@ -151,10 +176,16 @@ def kind_of(data: bytes) -> Kind:
     return Kind.UNKNOWN if data else Kind.EMPTY
 
 
-def describe_kind(data: bytes) -> str:
-    """Says in words what some bytes are; of an unknown kind it shows the first ones."""
-    kind = kind_of(data)
-    return f"{kind.value} that starts with {data[:8]!r}" if kind is Kind.UNKNOWN else kind.value
+@once_per_file
+def _kind(file: File) -> Kind:
+    return kind_of(file.data)
+
+
+def describe_kind(file: File) -> str:
+    """Says in words what a file is; of an unknown kind it shows the first bytes."""
+    if file.kind is Kind.UNKNOWN:
+        return f"{file.kind.value} that starts with {file.data[:8]!r}"
+    return file.kind.value
 
 
 MAX_PIXELS = 178_956_970
@@ -171,10 +202,14 @@ _ALWAYS = 1 << 24  # so many pixels take less than a second, whatever the size o
 def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) -> None:
     """Stops a decompression bomb at its header, and what could not be read as a PNG.
 
+    A size of a file that passed is not checked again.
+
     Raises:
       VocSegError: of the class `error`, if there are more than `MAX_PIXELS` pixels, more than
         the bytes of the file can hold, or more than `MAX_SIDE` in a row or a column.
     """
+    if file._found.get("size") == (width, height):
+        return
     if max(width, height) > MAX_SIDE:
         raise error(
             file.where,
@@ -182,8 +217,7 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             expected=f"at most {MAX_SIDE} pixels in a row or a column, which is what libpng reads",
             remedy="see whether the file is damaged, or cut image and mask into tiles",
         )
-    limit = min(MAX_PIXELS, _MAX_PIXELS_OF.get(kind_of(file.data), MAX_PIXELS))
-    limit = min(limit, max(_ALWAYS, _MOST_PER_BYTE * len(file.data)))
+    limit = _max_pixels(file)
     if width * height > limit:
         raise error(
             file.where,
@@ -191,6 +225,12 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             expected=f"at most {limit} pixels in it; more is taken for a decompression bomb",
             remedy="cut image and mask into tiles",
         )
+    file._found["size"] = (width, height)
+
+
+def _max_pixels(file: File) -> int:
+    most_in_bytes = max(_ALWAYS, _MOST_PER_BYTE * len(file.data))
+    return min(MAX_PIXELS, most_in_bytes, _MAX_PIXELS_OF.get(file.kind, MAX_PIXELS))
 
 
 def animated_error(file: File, error: type[VocSegError], kind: Kind) -> VocSegError:

@@ -67,9 +67,12 @@ def parse_ids(
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.
     """
-    resolved = list(_resolved(data, where, known, plain))
-    ids = [found for _, _, found in resolved]
-    wrong = [(*line, fault) for *line, found in resolved if (fault := _wrong(found))]
+    ids: list[str] = []
+    wrong: list[tuple[int, str, str]] = []
+    for number, line, found in _resolved(data, where, known, plain):
+        ids.append(found)
+        if fault := _wrong(found):
+            wrong.append((number, line, fault))
     if wrong:
         number, line, fault = wrong[0]
         more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
@@ -87,7 +90,7 @@ def parse_ids(
             remedy="add ids to the list, or leave its split out",
         )
     if not repeats and len(set(ids)) < len(ids):
-        raise _repeated(where, resolved)
+        raise _repeated(where, _resolved(data, where, known, plain))
     return ids
 
 

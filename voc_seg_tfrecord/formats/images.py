@@ -27,7 +27,7 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.formats import jpeg, pillow, png, png_pixels
-from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, kind_of
+from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 
 Exif = Literal["auto", "apply", "ignore"]
 Decoding = Literal["none", "readable", "alike"]
@@ -101,7 +101,7 @@ def open_image(
     Returns:
       The image as it is stored, or the decoded image if its bytes are not to be stored.
     """
-    kind = kind_of(file.data)
+    kind = file.kind
     if kind is Kind.JPEG:
         return _read_jpeg(file, exif, mask_size, decoding)
     if kind is Kind.PNG:
@@ -222,7 +222,7 @@ def check_readable(file: File, height: int, width: int) -> None:
     Raises:
       ImageError: if one of the decoders would fail, or reads another size.
     """
-    if kind_of(file.data) is Kind.PNG:
+    if file.kind is Kind.PNG:
         still = pillow.decode(file, ImageError)
         _check_sizes(file, (still.height, still.width), (height, width))
         return
@@ -312,7 +312,7 @@ def large_in_turn(*files: File | None) -> Iterator[None]:
 
 def _pixels(file: File) -> int:
     """Returns the pixels that a header claims; 0 if it cannot be read, which is told later."""
-    read = {Kind.PNG: png.read_header, Kind.JPEG: jpeg.read_header}.get(kind_of(file.data))
+    read = {Kind.PNG: png.read_header, Kind.JPEG: jpeg.read_header}.get(file.kind)
     try:
         header = read(file) if read else None
     except VocSegError:

@@ -14,9 +14,8 @@ import struct
 
 from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.file import File, Kind, describe_kind, kind_of
+from voc_seg_tfrecord.formats.file import File, Kind, describe_kind, once_per_file
 
-_SOI = b"\xff\xd8"
 _EOI = b"\xff\xd9"
 _SOS = 0xDA
 # Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
@@ -36,6 +35,7 @@ class Header:
     exif: bool = False
 
 
+@once_per_file
 def read_header(file: File) -> Header:
     """Reads a JPEG's frame header and checks that its end-of-image marker is there.
 
@@ -49,8 +49,8 @@ def read_header(file: File) -> Header:
       ImageError: if this is not a JPEG, has no frame or scan, or is truncated.
     """
     data = file.data
-    if not data.startswith(_SOI):
-        raise _bad(file, f"not a JPEG, but {describe_kind(data)}")
+    if file.kind is not Kind.JPEG:
+        raise _bad(file, f"not a JPEG, but {describe_kind(file)}")
     frame: tuple[int, int, int, int] | None = None
     exif = False
     position = 2
@@ -118,7 +118,7 @@ def unturned(file: File) -> bytes:
     """
     if not pillow.is_turned(file):
         return file.data
-    remove = {Kind.JPEG: _plain_jpeg, Kind.PNG: _plain_png}.get(kind_of(file.data))
+    remove = {Kind.JPEG: _plain_jpeg, Kind.PNG: _plain_png}.get(file.kind)
     plain = remove(file) if remove else file.data
     if pillow.is_turned(File(plain, file.where)):
         raise ImageError(

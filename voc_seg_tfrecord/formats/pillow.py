@@ -23,7 +23,6 @@ from voc_seg_tfrecord.formats.file import (
     check_pixels,
     check_webp,
     describe_kind,
-    kind_of,
 )
 
 _FORMATS = {
@@ -184,7 +183,7 @@ def is_turned(file: File) -> bool:
       ImageError: if it is not an image.
     """
     image = _opened(file, ImageError)
-    if kind_of(file.data) is Kind.PNG and not any(kind in file.data for kind in _PNG_TEXTS):
+    if file.kind is Kind.PNG and not any(kind in file.data for kind in _PNG_TEXTS):
         return False  # Pillow decodes a PNG to see whether such a chunk follows the pixels
     try:
         with warnings.catch_warnings(action="ignore"):  # of damage, which is removed
@@ -210,11 +209,11 @@ def count_values(pixels: np.ndarray) -> np.ndarray:
 
 def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     """Returns an image of which only the headers are read."""
-    kind = kind_of(file.data)
+    kind = file.kind
     if kind not in _FORMATS:
         raise error(
             file.where,
-            found=describe_kind(file.data),
+            found=describe_kind(file),
             expected="a PNG, JPEG, BMP, TIFF, GIF or WebP file",
             remedy="put the image itself there",
         )

@@ -15,7 +15,14 @@ from typing import NamedTuple
 import zlib
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, Kind, animated_error, describe_kind
+from voc_seg_tfrecord.formats.file import (
+    PNG_SIGNATURE,
+    File,
+    Kind,
+    animated_error,
+    describe_kind,
+    once_per_file,
+)
 
 
 class ColorType(enum.IntEnum):
@@ -54,6 +61,7 @@ class Header:
         return f"{self.depth}-bit {self.color.name.lower().replace('_', '+')} PNG"
 
 
+@once_per_file
 def read_header(file: File) -> Header:
     """Reads IHDR alone; nothing is decompressed.
 
@@ -67,10 +75,10 @@ def read_header(file: File) -> Header:
       MaskError: if this is not a PNG, or its header is not one.
     """
     data = file.data
-    if not data.startswith(PNG_SIGNATURE):
+    if file.kind is not Kind.PNG:
         raise MaskError(
             file.where,
-            found=f"not a PNG, but {describe_kind(data)}",
+            found=f"not a PNG, but {describe_kind(file)}",
             expected="a PNG that holds one class index per pixel",
             remedy="export the masks as PNG; JPEG's compression would change class indices",
         )

@@ -14,7 +14,7 @@ import numpy as np
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.formats import pillow, png, png_pixels
-from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, kind_of
+from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 from voc_seg_tfrecord.masks.lookup import counts_by_value, map_colors, map_values
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
@@ -68,7 +68,7 @@ def read_mask(
     """
     rule = rule.of_mask(file.where)
     header = None
-    if official or kind_of(file.data) is Kind.PNG:
+    if official or file.kind is Kind.PNG:
         header = png.read_header(file)
         check_pixels(header.width, header.height, file, MaskError)
         _check_size((header.height, header.width), size, file)
@@ -108,7 +108,7 @@ def decode(file: File) -> np.ndarray:
 
 
 def _may_hold_colors(file: File) -> bool:
-    kind = kind_of(file.data)
+    kind = file.kind
     if kind is Kind.PNG:
         return png.read_header(file).color in (png.ColorType.RGB, png.ColorType.RGBA)
     return kind is not Kind.NUMPY

@@ -9,7 +9,7 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.formats import pillow, png, png_pixels
-from voc_seg_tfrecord.formats.file import IMAGE_KINDS, File, Kind, check_pixels, kind_of
+from voc_seg_tfrecord.formats.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk
 
 _KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
@@ -41,7 +41,7 @@ def read_samples(file: File) -> Samples:
       MaskError: if it cannot be read, cannot be a mask (a JPEG, an animated file, pixels that
         are not opaque), or is too large.
     """
-    kind = kind_of(file.data)
+    kind = file.kind
     if kind is Kind.NUMPY:
         return Samples("grey", _load_array(file))
     depth = 8
@@ -80,7 +80,7 @@ def size_of(file: File) -> tuple[int, int]:
     Raises:
       MaskError: if it cannot be read.
     """
-    if kind_of(file.data) is Kind.PNG:
+    if file.kind is Kind.PNG:
         header = png.read_header(file)
         return header.height, header.width
     height, width = read_samples(file).values.shape[:2]

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.formats import images, png
 from voc_seg_tfrecord.formats.class_files import VOID_COLOR
 from voc_seg_tfrecord.formats.class_parsers import Color
-from voc_seg_tfrecord.formats.file import File, Kind, kind_of
+from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks.lookup import counts_by_color, counts_by_value
 from voc_seg_tfrecord.masks.stored import Samples, read_samples
 
@@ -160,7 +160,7 @@ class _Look:
 def _look(path: epath.PathLike, all_colors: bool) -> _Look:
     try:
         file = File.read(path, MaskError)
-        is_png = kind_of(file.data) is Kind.PNG
+        is_png = file.kind is Kind.PNG
         if is_png and not all_colors and png.has_palette(file.data, _VOC_BYTES):
             return _Look("voc")
         with images.large_in_turn(file):
