@@ -129,6 +129,7 @@ def test_tfds_builds_a_tree_of_a_bucket_into_the_bucket_and_loads_it(bucket, tmp
 
 
 LOADED = """
+import tensorflow_datasets as tfds
 
 builder = tfds.builder_from_directory("gs://voc/datasets/voc_seg_tfrecord/own/1.0.0")
 for example in builder.as_dataset(split="train"):

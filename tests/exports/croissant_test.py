@@ -13,7 +13,7 @@ from support.paths import DUMMY_DATA
 from support.published import odd_names
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.exports import publish
+from voc_seg_tfrecord.exports import layouts, publish
 from voc_seg_tfrecord.exports.export import export
 
 
@@ -34,7 +34,7 @@ def opened(folder):
     return dataset, issues.errors, issues.warnings
 
 
-@pytest.mark.parametrize("layout", ["parquet", "voc", "coco-panoptic", "raw", "deeplab"])
+@pytest.mark.parametrize("layout", layouts.EXPORTED)
 def test_a_file_is_valid_and_lacks_only_what_nobody_has_said(sample, tmp_path, layout):
     _, errors, warnings = opened(exported(sample, tmp_path / "out", layout))
     assert not errors
@@ -97,7 +97,7 @@ def test_a_release_has_the_date_of_its_archive(tmp_path):
     assert json.loads((folder / "croissant.json").read_text())["datePublished"] == "2012-05-11"
 
 
-@pytest.mark.parametrize("layout", ["parquet", "voc", "coco-panoptic", "raw", "deeplab"])
+@pytest.mark.parametrize("layout", layouts.EXPORTED)
 def test_each_file_of_an_export_has_its_size_and_digest(sample, tmp_path, layout):
     folder = exported(sample, tmp_path / "out", layout)
     said = {

@@ -162,3 +162,8 @@ def test_an_image_without_an_ending_gets_one(tmp_path):
     names = ["x.tfrecord-000000.png", "x.tfrecord-000001.png"]
     assert sorted(path.name for path in (tmp_path / "out/JPEGImages").iterdir()) == names
     assert sorted(path.name for path in (tmp_path / "out/SegmentationClass").iterdir()) == names
+
+
+def test_an_unknown_layout_suggests_the_closest_one(sample, tmp_path):
+    with pytest.raises(VocSegError, match="no such layout; did you mean parquet"):
+        export(sample, tmp_path / "out", layout="parket")

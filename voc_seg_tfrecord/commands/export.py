@@ -4,13 +4,13 @@ A card (README.md) and a Croissant file (croissant.json) lie beside each of them
 """
 
 import argparse
-from typing import get_args
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.exports.export import LayoutName, export
+from voc_seg_tfrecord.exports.export import export
+from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS
 
 SUMMARY = "write a built dataset as TFRecords, Parquet, a VOC tree or a COCO panoptic tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
@@ -22,12 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout",
         required=True,
-        choices=get_args(LayoutName),
-        help="what to write. raw: TFRecords with pixels in image_raw and label_raw; deeplab: "
-        "TFRecords with DeepLab's features, image/encoded and others; voc: a tree with "
-        "JPEGImages, SegmentationClass and ImageSets; parquet: every feature as a column, as "
-        "Hugging Face's datasets.load_dataset(FOLDER) reads them; coco-panoptic: images, PNGs of "
-        "segment ids and a JSON file per split",
+        choices=EXPORTED,
+        help="; ".join(f"{name}: {LAYOUTS[name].help}" for name in EXPORTED),
     )
     parser.add_argument(
         "--out", required=True, metavar="FOLDER", help="folder to write; must be new or empty"

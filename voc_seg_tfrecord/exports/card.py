@@ -23,6 +23,7 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -236,25 +237,29 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "prose": markdown_prose,
         "block": markdown_block,
     }
-    body = environment.get_template("card.md.jinja").render(
-        title=title(builder),
-        said=description.description_of_built(builder.info),
-        name=_tfds_name(builder),
-        version=builder.info.version,
-        config=_config(builder),
-        features=sorted(builder.info.features),
-        splits=summary.splits,
-        examples=summary.examples,
-        classes=_class_rows(summary),
-        void_share=_void_share(summary),
-        has_masks=MASK in builder.info.features,
-        has_instances=INSTANCES in builder.info.features,
-        has_labels=LABEL in builder.info.features,
-        layout=layout,
-        fingerprint=summary.fingerprint,
-        writer=wording.package_version(),
-        void=VOID,
-    )
+    said = {
+        "title": title(builder),
+        "said": description.description_of_built(builder.info),
+        "name": _tfds_name(builder),
+        "version": builder.info.version,
+        "config": _config(builder),
+        "features": sorted(builder.info.features),
+        "splits": summary.splits,
+        "examples": summary.examples,
+        "classes": _class_rows(summary),
+        "void_share": _void_share(summary),
+        "has_masks": MASK in builder.info.features,
+        "has_instances": INSTANCES in builder.info.features,
+        "has_labels": LABEL in builder.info.features,
+        "is_export": layout != BUILT,
+        "fingerprint": summary.fingerprint,
+        "writer": wording.package_version(),
+        "void": VOID,
+    }
+    for part in ("masks", "load"):
+        text = environment.from_string(getattr(LAYOUTS[layout], part))
+        said[f"about_{part}"] = text.render(said).strip()
+    body = environment.get_template("card.md.jinja").render(said)
     return f"{front_matter(_fields(builder, summary, layout))}\n{body.strip()}\n"
 
 
@@ -310,7 +315,7 @@ def _fields(
     fields |= {"task_categories": tasks} if tasks else {}
     fields |= {"task_ids": kinds} if kinds else {}
     fields |= {"size_categories": [size_category(summary.examples)]}
-    if layout == "parquet":
+    if LAYOUTS[layout].has_columns:
         files = [{"split": split, "path": f"data/{split}-*"} for split in summary.splits]
         fields |= {"configs": [{"config_name": "default", "data_files": files}]}
     return fields

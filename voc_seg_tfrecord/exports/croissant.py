@@ -21,9 +21,11 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.names import INSTANCES, MASK, VOID
+from voc_seg_tfrecord.base.storage import SUMS
 from voc_seg_tfrecord.exports import card, columns, parquet
 from voc_seg_tfrecord.exports.card import Summary
 from voc_seg_tfrecord.exports.columns import Column
+from voc_seg_tfrecord.exports.layouts import LAYOUTS, Layout
 from voc_seg_tfrecord.sources import description
 
 if TYPE_CHECKING:
@@ -136,12 +138,6 @@ def _enumeration(place: str, names: list[str]) -> dict[str, Any]:
     }
 
 
-TREES = ("voc", "coco-panoptic")
-"""Layouts of many files."""
-
-SUMS = "SHA256SUMS"
-"""The file of digests in a tree of many files, as `sha256sum -c` reads it."""
-
 _KINDS = {
     ".parquet": "application/x-parquet",
     ".txt": "text/plain",
@@ -223,13 +219,6 @@ _CONTEXT = {
 }
 """What the words of the file mean: the context of the specification's appendix."""
 
-_IN_SETS = {
-    "voc": r"(JPEGImages|SegmentationClass|SegmentationObject)/()",
-    "coco-panoptic": r"(images/[^/]+|annotations/panoptic_[^/]+)/()",
-    "parquet": r"(data)/(\w+-)\d{5}-of-\d{5}\.parquet",
-}
-"""Which files of a layout are a set: its folder, and what their names begin with."""
-
 
 def write(
     builder: tfds.core.DatasetBuilder,
@@ -264,28 +253,28 @@ def write(
         "license": said.license,
         "url": said.homepage,
         "version": str(builder.info.version),
-        "distribution": list(_distribution(layout, found)),
-        "recordSet": list(of_parquet(builder)) if layout == "parquet" else [],
+        "distribution": list(_distribution(LAYOUTS[layout], found)),
+        "recordSet": list(of_parquet(builder)) if LAYOUTS[layout].has_columns else [],
     }
     known = {name: value for name, value in described.items() if value}
     return json.dumps(known, ensure_ascii=False, indent=2) + "\n"
 
 
-def _distribution(layout: str, found: Sequence[DataFile]) -> Iterator[dict[str, Any]]:
+def _distribution(layout: Layout, found: Sequence[DataFile]) -> Iterator[dict[str, Any]]:
     """Yields the files. Of a tree's many, the file of their digests has a digest here."""
     sets: dict[str, set[str]] = {}
     for file in found:
         pattern = _pattern(layout, file.path)
         if pattern:
             sets.setdefault(pattern, set()).add(file.kind)
-        if pattern and layout in TREES:
+        if pattern and layout.is_tree:
             continue
-        told = f"sha256 of each file of the tree, as `sha256sum -c {SUMS}` checks them"
+        sums = f"sha256 of each file of the tree, as `sha256sum -c {SUMS}` checks them"
         yield {
             "@type": "cr:FileObject",
             "@id": file.path,
             "name": file.path,
-            **({"description": told} if file.path == SUMS else {}),
+            **({"description": sums} if file.path == SUMS else {}),
             "contentSize": f"{file.size} B",
             "contentUrl": file.path,
             "encodingFormat": file.kind,
@@ -301,8 +290,10 @@ def _distribution(layout: str, found: Sequence[DataFile]) -> Iterator[dict[str, 
         }
 
 
-def _pattern(layout: str, path: str) -> str:
+def _pattern(layout: Layout, path: str) -> str:
     """Returns the pattern of the set that a file belongs to; empty if it belongs to none."""
-    found = re.match(_IN_SETS.get(layout, r"(?!)"), path)
-    ending = ".parquet" if layout == "parquet" else ""
-    return f"{found[1]}/{found[2]}*{ending}" if found else ""
+    if layout.file_set is None:
+        return ""
+    files, pattern = layout.file_set
+    found = re.fullmatch(files, path)
+    return found.expand(pattern) if found else ""

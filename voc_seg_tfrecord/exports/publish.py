@@ -9,6 +9,7 @@ from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.exports import card, croissant
 from voc_seg_tfrecord.exports.card import Summary, summarize
 from voc_seg_tfrecord.exports.croissant import DataFile
+from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
 
 _OURS = b"Fingerprint of "  # stands in each card and in each Croissant file
 
@@ -34,7 +35,7 @@ def beside_export(
     """
     summary = summarize(builder, progress=progress)
     found = croissant.find_files(folder)
-    if layout in croissant.TREES:
+    if LAYOUTS[layout].is_tree:
         found.append(croissant.write_sums(folder, found))
     _write(builder, summary, folder, layout, found, published)
 
@@ -76,7 +77,7 @@ def of_built(
         summary = summarize(builder, progress=progress)
         folder.mkdir(parents=True, exist_ok=True)
         if alone:
-            _save(places[0], card.write(builder, summary, "tfds"))
+            _save(places[0], card.write(builder, summary, BUILT))
             return places
         home = epath.Path(builder.data_dir)
         found = [
@@ -84,7 +85,7 @@ def of_built(
             for file in croissant.find_files(home)
             if file.path not in (card.NAME, croissant.NAME)
         ]
-        _write(builder, summary, folder, "tfds", found, published)
+        _write(builder, summary, folder, BUILT, found, published)
     return places
 
 

@@ -1,8 +1,8 @@
 """Writes examples as plain TFRecords: raw pixels, or the features of DeepLab."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import contextlib
-from typing import Any, Literal
+from typing import Any
 
 from etils import epath
 from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
@@ -18,7 +18,7 @@ def write(
     examples: Iterable[dict[str, Any]],
     folder: epath.Path,
     split: str,
-    layout: Literal["raw", "deeplab"],
+    features_of: Callable[[dict[str, Any]], dict[str, bytes | int]],
     num_shards: int,
 ) -> None:
     """Writes a split as files named `SPLIT-00000-of-00001.tfrecord`.
@@ -27,21 +27,21 @@ def write(
       examples: features with one value each, images and masks still encoded.
       folder: the folder of the files.
       split: the split's name.
-      layout: which features records have.
+      features_of: makes the features of a record; `raw_features` or `deeplab_features`.
       num_shards: how many files to write.
     """
-    make = {"raw": _raw_features, "deeplab": _deeplab_features}[layout]
     names = [f"{split}-{n:05}-of-{num_shards:05}.tfrecord" for n in range(num_shards)]
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context((folder / name).open("wb")) for name in names]
         for number, example in enumerate(examples):
-            features = {name: _feature(value) for name, value in make(example).items()}
+            features = {name: _feature(value) for name, value in features_of(example).items()}
             record = tf_example_pb2.Example(features=tf_feature_pb2.Features(feature=features))
             serialized = record.SerializeToString(deterministic=True)
             files[number % num_shards].write(frames.frame(serialized))
 
 
-def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+def raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+    """Returns decoded pixels, uint8; where there is a label in place of a mask, the label."""
     import tensorflow as tf
 
     # TensorFlow's decoder, so that the pixels are those that training on the dataset sees.
@@ -60,7 +60,8 @@ def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     return features
 
 
-def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+def deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+    """Returns DeepLab's features, with the image's own bytes."""
     is_jpeg = kind_of(example[IMAGE]) is Kind.JPEG
     return {
         DEEPLAB.image: example[IMAGE],

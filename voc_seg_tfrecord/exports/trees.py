@@ -36,17 +36,21 @@ from voc_seg_tfrecord.trees.layout import LISTS, VOC
 _SPLITS = {"validation": "val"}
 
 
-def write_voc(examples: Iterable[dict[str, Any]], root: epath.Path, split: str) -> None:
-    """Writes a split: JPEGImages, SegmentationClass, SegmentationObject and its list.
+def write_voc(
+    examples: Iterable[dict[str, Any]], root: epath.Path, split: str, class_names: Iterable[str]
+) -> None:
+    """Writes a split: JPEGImages, SegmentationClass, SegmentationObject, its list, and the classes.
 
     Args:
       examples: features with one value each, images and masks still encoded.
       root: the folder of the tree.
       split: the split's name.
+      class_names: the classes of all splits, for `class_names.txt`.
 
     Raises:
       RecordError: if a name cannot be that of a file below the folder, or two files have it.
     """
+    (root / "class_names.txt").write_text("".join(f"{name}\n" for name in class_names))
     palette = voc_palette().tobytes()
     ids: dict[str, None] = {}
     for number, example in enumerate(examples):

@@ -1,0 +1,272 @@
+"""The layouts that a dataset can be exported in, one row each.
+
+A row names the function that writes a split, says which datasets the layout can hold, and has what
+the card and the Croissant file say of it. A new layout is a writer and a row.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+from typing import Any
+
+from etils import epath
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError
+from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, LABEL, MASK, WIDTH
+from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.exports import columns, parquet, records, trees
+from voc_seg_tfrecord.imports.files import Record
+
+BUILT = "tfds"
+"""The layout of a dataset as it was built. It has a card and is not exported."""
+
+_SINGLE = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """A split on its way into an export.
+
+    Attributes:
+      builder: of the built dataset.
+      name: the split's name.
+      folder: the folder of the export.
+      num_shards: how many files to write; None for the layout's default.
+      records: each record's name for errors, and its features.
+    """
+
+    builder: tfds.core.DatasetBuilder
+    name: str
+    folder: epath.Path
+    num_shards: int | None
+    records: Iterator[tuple[str, Record]]
+
+    def examples(self) -> Iterator[dict[str, Any]]:
+        """Yields the features that have one value, images and masks still encoded.
+
+        Raises:
+          RecordError: if a record lacks one of them.
+        """
+        needed = [name for name in _SINGLE if name in self.builder.info.features]
+        for where, record in self.records:
+            lacking = [name for name in needed if len(record.get(name, ())) != 1]
+            if lacking:
+                raise RecordError(
+                    where,
+                    found=f"no {', '.join(lacking)}",
+                    expected=f"one value each of {', '.join(needed)}",
+                    remedy="build the dataset again",
+                )
+            yield {name: record[name][0] for name in needed}
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """What is known of a layout.
+
+    Attributes:
+      help: what it writes, for `export --help`.
+      masks: what the card says of masks: a numbered list, in Jinja's language.
+      load: what the card says of loading, likewise.
+      write: writes a split. Returns how many images lost metadata by which readers would rotate
+        them. None if nothing is exported in this layout.
+      needs_masks: whether only datasets with masks can be exported.
+      check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
+        dataset's name.
+      file_set: which files are one set in the Croissant file: a pattern of their paths, and the
+        set's name made of its groups. None if each file is named.
+      is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS.
+      has_columns: whether it is Parquet files, whose columns are described.
+    """
+
+    help: str
+    masks: str
+    load: str
+    write: Callable[[Split], int] | None = None
+    needs_masks: bool = True
+    check_split: Callable[[str, str], None] | None = None
+    file_set: tuple[str, str] | None = None
+    is_tree: bool = False
+    has_columns: bool = False
+
+
+def find_layout(name: str) -> Layout:
+    """Returns a layout that datasets are exported in.
+
+    Raises:
+      ConfigError: if there is none of this name.
+    """
+    if name not in EXPORTED:
+        raise ConfigError(
+            f"--layout {name}",
+            found=f"no such layout{did_you_mean(name, EXPORTED)}",
+            expected=f"one of {', '.join(EXPORTED)}",
+        )
+    return LAYOUTS[name]
+
+
+def _write_raw(split: Split) -> int:
+    shards = split.num_shards or 1
+    records.write(split.examples(), split.folder, split.name, records.raw_features, shards)
+    return 0
+
+
+def _write_deeplab(split: Split) -> int:
+    shards = split.num_shards or 1
+    records.write(split.examples(), split.folder, split.name, records.deeplab_features, shards)
+    return 0
+
+
+def _write_voc(split: Split) -> int:
+    classes = split.builder.info.features[MASK].names
+    trees.write_voc(split.examples(), split.folder, split.name, classes)
+    return 0
+
+
+def _write_coco(split: Split) -> int:
+    categories = trees.categories(split.builder)
+    return trees.write_coco(split.examples(), split.folder, split.name, categories)
+
+
+def _write_parquet(split: Split) -> int:
+    info = split.builder.info.splits[split.name]
+    return parquet.write(
+        split.records,
+        split.folder,
+        split.name,
+        columns.columns(split.builder.info.features, split.builder.info.full_name),
+        examples=info.num_examples,
+        num_shards=parquet.shards_for(info.num_bytes, info.num_examples, split.num_shards),
+    )
+
+
+_GREY = """\
+1. A mask is a greyscale PNG: the value of a pixel is its class. It looks black, and has no palette.
+"""
+_VOID = """\
+2. {{ void }} is void. Losses and metrics must ignore it (`ignore_index={{ void }}`).
+"""
+_INSTANCES = """\
+{% if has_instances %}
+3. In an instance mask the value of a pixel is the number of its object. 0 is no object, \
+{{ void }} is void.
+{% endif %}
+"""
+_READ_RECORDS = """\
+```python
+import tensorflow as tf
+
+files = tf.io.gfile.glob("path/of/this/folder/{{ (splits | list)[0] }}-*")
+ds = tf.data.TFRecordDataset(files)
+```
+
+"""
+_FEATURES = '{% for name in features %}`{{ name }}`{{ ", " if not loop.last }}{% endfor %}'
+
+LAYOUTS: Mapping[str, Layout] = {
+    "raw": Layout(
+        help="TFRecords with pixels in image_raw and label_raw",
+        masks="""\
+1. A mask is an array of uint8, `height` x `width`: the value of a pixel is its class.
+"""
+        + _VOID,
+        load=_READ_RECORDS
+        + """\
+A record holds `image_raw` (uint8, `height` x `width` x 3)\
+{% if has_masks %}, `label_raw` (uint8, `height` x `width`)\
+{% elif has_labels %}, `label` (an integer){% endif %}, `height`, `width` and `name`.
+""",
+        write=_write_raw,
+        needs_masks=False,
+    ),
+    "deeplab": Layout(
+        help="TFRecords with DeepLab's features, image/encoded and others",
+        masks=_GREY + _VOID,
+        load=_READ_RECORDS
+        + """\
+A record holds `image/encoded`, `image/segmentation/class/encoded`, `image/height`, `image/width` \
+and others, as DeepLab reads them.
+""",
+        write=_write_deeplab,
+    ),
+    "voc": Layout(
+        help="a tree with JPEGImages, SegmentationClass and ImageSets",
+        masks="""\
+1. A mask is a palette PNG: the index of a pixel is its class. The colours are VOC's and mean \
+nothing else. Whoever converts a mask to RGB or to grey loses the classes.
+"""
+        + _VOID
+        + _INSTANCES,
+        load="""\
+```bash
+voc-seg-tfrecord build path/of/this/folder --name my_name
+```
+
+The tree has VOC's layout: `JPEGImages`, `SegmentationClass`, `ImageSets/Segmentation`, and \
+`class_names.txt` with the classes in the order of their indices. `sha256sum -c SHA256SUMS` checks \
+all files.
+""",
+        write=_write_voc,
+        file_set=(r"(JPEGImages|SegmentationClass|SegmentationObject)/.*", r"\1/*"),
+        is_tree=True,
+    ),
+    "parquet": Layout(
+        help="every feature as a column, for Hugging Face's datasets.load_dataset(FOLDER)",
+        masks=_GREY + _VOID + _INSTANCES,
+        load=f"""\
+```python
+import datasets
+
+ds = datasets.load_dataset("path/of/this/folder")
+```
+
+Columns: {_FEATURES}.
+""",
+        write=_write_parquet,
+        needs_masks=False,
+        check_split=parquet.check_split,
+        file_set=(r"(data/\w+-)\d{5}-of-\d{5}\.parquet", r"\1*.parquet"),
+        has_columns=True,
+    ),
+    "coco-panoptic": Layout(
+        help="images, PNGs of segment ids and a JSON file per split",
+        masks="""\
+1. A mask is an RGB PNG of segment ids, red + 256 x green + 65536 x blue. The JSON file names the \
+class of each segment. An id is 1 + 256 x class\
+{% if has_instances %} + number of the object{% endif %}, and 0 is void.
+2. Losses and metrics must ignore void.
+""",
+        load="""\
+```python
+import json
+
+said = json.load(open("path/of/this/folder/annotations/panoptic_{{ (splits | list)[0] }}.json"))
+```
+
+Images lie in `images/SPLIT`, masks in `annotations/panoptic_SPLIT`. The ids of categories are the \
+indices of classes. `sha256sum -c SHA256SUMS` checks all files.
+""",
+        write=_write_coco,
+        file_set=(r"(images/[^/]+|annotations/panoptic_[^/]+)/.*", r"\1/*"),
+        is_tree=True,
+    ),
+    BUILT: Layout(
+        help="the dataset as it was built",
+        masks=_GREY + _VOID + _INSTANCES,
+        load=f"""\
+```python
+import tensorflow_datasets as tfds
+
+builder = tfds.builder_from_directory("path/of/the/dataset/{{{{ version }}}}")
+ds = builder.as_dataset(split="{{{{ (splits | list)[0] }}}}")
+```
+
+Features: {_FEATURES}. Where the dataset lies in a `data_dir`, \
+`tfds.load("{{{{ name }}}}", data_dir=...)` loads it too. Neither needs the package that built it.
+""",
+    ),
+}
+"""The layouts by name."""
+
+EXPORTED = tuple(name for name, layout in LAYOUTS.items() if layout.write)
+"""The names of those that datasets are exported in."""
