@@ -114,9 +114,31 @@ def test_a_class_file_in_a_devkit_is_read_if_the_tree_in_it_is_given(tree):
     expect(devkit / "VOC", "background", "a", "b")
 
 
-def test_a_class_file_above_the_folder_that_was_given_is_left_alone(tree):
+def test_a_class_file_above_the_folder_that_was_given_is_read_if_that_is_the_only_one(tree):
     exports.put(tree.parent, "class_names.txt", "background\na\nb\n")
+    expect(tree, "background", "a", "b")
+    (tree.parent / "other").mkdir()
     with pytest.raises(LayoutError, match="no class names"):
+        find_config(tree, name="mine")
+
+
+COLORS_TXT = "\n".join(f"{{}} {10 * n} 0 {n}" for n in (1, 2, 3)) + "\n"  # none is black
+
+
+@pytest.mark.parametrize("names", [("bg", "a", "b"), ("a", "b", "c")])
+def test_colors_txt_gets_no_background_that_grey_masks_do_not_use(tree, names):
+    exports.put(tree, "colors.txt", COLORS_TXT.format(*names))
+    expect(tree, *names)
+
+
+def test_colors_txt_has_background_at_0_if_grey_masks_use_all_its_names_besides(tree):
+    exports.put(tree, "colors.txt", "a 10 0 1\nb 20 0 2\n")
+    expect(tree, "background", "a", "b")
+
+
+def test_colors_txt_with_grey_masks_of_fewer_values_is_asked_about(tree):
+    exports.put(tree, "colors.txt", COLORS_TXT.format("a", "b", "c") + "d 40 0 4\n")
+    with pytest.raises(LayoutError, match="4 names and no background, while the masks have"):
         find_config(tree, name="mine")
 
 

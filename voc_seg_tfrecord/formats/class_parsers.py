@@ -7,7 +7,7 @@ import dataclasses
 import json
 import re
 
-from voc_seg_tfrecord.base.names import VOID, voc_palette
+from voc_seg_tfrecord.base.names import VOID, background_index, voc_palette
 
 Color = tuple[int, int, int]
 
@@ -80,14 +80,22 @@ def _class_names(text: str) -> list[Entry]:
 
 
 def _colors(text: str) -> list[Entry]:
-    """Supervisely: `name R G B`; black is background, which is not listed."""
+    """Supervisely: `name R G B`; black is background, which is not listed.
+
+    The entry of background is `by_place` then, unless a class of another colour is called so.
+    """
     entries = []
     for line in filter(None, (line.strip() for line in text.splitlines())):
         name, *rgb = line.rsplit(maxsplit=3)
         entries.append((name, _rgb(rgb)))
-    if (0, 0, 0) not in [color for _, color in entries]:
+    named = background_index([name for name, _ in entries]) is not None
+    added = not named and (0, 0, 0) not in [color for _, color in entries]
+    if added:
         entries.insert(0, ("background", (0, 0, 0)))
-    return [Entry(value, name, color) for value, (name, color) in enumerate(entries)]
+    return [
+        Entry(value, name, color, by_place=added and not value)
+        for value, (name, color) in enumerate(entries)
+    ]
 
 
 def _classes_csv(text: str) -> list[Entry]:
@@ -113,9 +121,12 @@ def _table(text: str) -> list[Entry]:
         return []
     for delimiter in ",;\t":
         rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-        columns = [re.sub(r"[^a-z0-9]", "", cell.casefold()) for cell in rows[0]]
-        if len(columns) > 1 and not {*columns}.isdisjoint(_NAME_COLUMNS) and _says_more(columns):
-            return _placed([_of_columns(columns, row) for row in rows[1:]])
+        columns = [_column(cell) for cell in rows[0]]
+        if len(columns) > 1 and not {*columns}.isdisjoint(_NAME_COLUMNS):
+            if _says_more(columns):
+                return _placed([_of_columns(columns, row) for row in rows[1:]])
+            if len(rows) > 1 and all(len(row) == len(columns) for row in rows):
+                raise ValueError(f"the head line {lines[0][:80]!r} names no value and no colour")
     if len(lines) > 1 and lines[0].casefold() in ("name", "class", "classes", "class_name"):
         lines = lines[1:]
     if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
@@ -127,7 +138,14 @@ def _table(text: str) -> list[Entry]:
 _NAME_COLUMNS = ("name", "classname", "labelname", "label", "class", "category")
 _VALUE_COLUMNS = ("id", "value", "pixelvalue", "index", "classid", "labelid")
 _COLOR_COLUMNS = ("color", "colour", "rgb", "hex")
+_OF_COLOR = re.compile("(?:class|label)?(?:colou?rs?|rgb|hex)+(?:values?|codes?)?")
 _RED, _GREEN, _BLUE = ("r", "red"), ("g", "green"), ("b", "blue")
+
+
+def _column(cell: str) -> str:
+    """Returns what a head line calls a column: `color` for `color_rgb` and `RGB values` too."""
+    word = re.sub(r"[^a-z0-9]", "", cell.casefold())
+    return "color" if word not in _COLOR_COLUMNS and _OF_COLOR.fullmatch(word) else word
 
 
 def _says_more(columns: Collection[str]) -> bool:

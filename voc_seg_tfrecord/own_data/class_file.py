@@ -13,10 +13,13 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Color, Entry
+from voc_seg_tfrecord.formats.file import PNG_SIGNATURE
 from voc_seg_tfrecord.masks.rule import index_of_names
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, survey
-from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey, survey
+from voc_seg_tfrecord.own_data import discovery, plain_folders
 from voc_seg_tfrecord.trees.tree import VocTree
+
+_COLOR_TYPE = 25  # the byte of a PNG that says whether it is greyscale
 
 # Names of value 0 in lists that need no background.
 _AS_BACKGROUND = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
@@ -61,6 +64,8 @@ def find_class_file(
     best = max(files, key=lambda file: (file.colored, bool(file.background)), default=None)
     if best and not named and _without_background(best, config):
         best = _with_background_if_used(tree, best, config)
+    elif best and not named and _background_added(best):
+        best = _without_background_if_grey(tree, best, config)
     return best, notes + (_order_note(best, config) if best and named else [])
 
 
@@ -112,11 +117,15 @@ def _merged(tree: VocTree, source: str, by_folder: Mapping[str, ClassFile]) -> C
 def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
     """Reads the class files one level above a tree, such as in `VOCdevkit`.
 
-    What lies above the folder that the user gave may belong to other data, except in a devkit.
+    What lies above the folder that the user gave may belong to other data, if there are more
+    folders than the tree's.
     """
     folder = epath.Path(tree.root).parent
+    if not any((folder / name).exists() for name in class_files.NAMES):
+        return []
     inside = tree.root != tree.given and folder.is_relative_to(tree.given)
-    if not inside and folder.name.lower() != "vocdevkit":
+    alone = inside or plain_folders.subfolders(folder) == [tree.root.name]
+    if not alone and folder.name.lower() != "vocdevkit":
         return []
     files, _ = class_files.read_all(folder)
     files = [dataclasses.replace(file, source=f"../{file.source}") for file in files]
@@ -132,7 +141,9 @@ def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFi
     for file in files:
         names = file.class_names(config.void)
         background = background_index(given, config.background)
-        if file.plain and given[1:] == names and background == 0:
+        if _background_added(file) and given == names[1:]:
+            file = _with_background_removed(file)
+        elif file.plain and given[1:] == names and background == 0:
             file = _with_background(file, given[0])
             notes.append(
                 f"{file.source} has no background, so value 0 is {given[0]}, and value 1 is "
@@ -182,6 +193,17 @@ def _with_background(file: ClassFile, name: str) -> ClassFile:
     return dataclasses.replace(file, entries=(Entry(0, name, by_place=True), *moved))
 
 
+def _background_added(file: ClassFile) -> bool:
+    """Says whether the first entry is the background of a `colors.txt` that does not list it."""
+    first, *others = file.entries
+    return bool(others) and first.by_place and not any(entry.by_place for entry in others)
+
+
+def _with_background_removed(file: ClassFile) -> ClassFile:
+    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in file.entries[1:]]
+    return dataclasses.replace(file, entries=tuple(moved))
+
+
 def _with_background_if_used(tree: VocTree, file: ClassFile, config: VocSegConfig) -> ClassFile:
     """Adds background to a list of names if the masks have one value more than it has names.
 
@@ -191,8 +213,7 @@ def _with_background_if_used(tree: VocTree, file: ClassFile, config: VocSegConfi
     Raises:
       LayoutError: if both are possible.
     """
-    names, where = file.class_names(()), tree.root / tree.layout.masks
-    found = survey([where / name for name in tree.masks.values()], all_colors=True)
+    names, found = file.class_names(()), _survey(tree)
     used = found.greys | {value for value, _ in found.pairs}
     used |= {VOC_NUMBERS[color] for color in found.colors if not found.strange.masks}
     used -= {value for value in config.void if isinstance(value, int)}
@@ -211,6 +232,39 @@ def _with_background_if_used(tree: VocTree, file: ClassFile, config: VocSegConfi
         remedy=f"say --class_names {shown} if value 0 is {names[0]}, or --class_names "
         f"background,{shown} if it is background; or write background in the first line",
     )
+
+
+def _without_background_if_grey(tree: VocTree, file: ClassFile, config: VocSegConfig) -> ClassFile:
+    """Takes the background that no line of a file names away, if values of masks do not use it.
+
+    Supervisely's file lists no background, which is black. Greyscale masks have values in place of
+    colours.
+
+    Raises:
+      LayoutError: if both are possible.
+    """
+    first = next(iter(tree.masks.values()), None)
+    if first is None or _has_colors(tree.root / tree.layout.masks / first):
+        return file
+    found = _survey(tree)
+    greys = {(grey, grey, grey) for grey in found.greys - {0, VOID}}
+    if found.pairs or found.rgb.masks or greys <= {entry.color for entry in file.entries}:
+        return file
+    shorter = _with_background_removed(file)
+    chosen = _with_background_if_used(tree, shorter, config)
+    return shorter if chosen is shorter else file
+
+
+def _has_colors(path: epath.Path) -> bool:
+    """Says whether a mask is a PNG that is not greyscale."""
+    with path.open("rb") as mask:
+        header = mask.read(_COLOR_TYPE + 1)
+    return header.startswith(PNG_SIGNATURE) and header[_COLOR_TYPE:] != b"\0"
+
+
+def _survey(tree: VocTree) -> Survey:
+    where = tree.root / tree.layout.masks
+    return survey([where / name for name in tree.masks.values()], all_colors=True)
 
 
 def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:
