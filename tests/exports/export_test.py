@@ -165,5 +165,5 @@ def test_an_image_without_an_ending_gets_one(tmp_path):
 
 
 def test_an_unknown_layout_suggests_the_closest_one(sample, tmp_path):
-    with pytest.raises(VocSegError, match="no such layout; did you mean parquet"):
+    with pytest.raises(VocSegError, match="no such layout; did you mean 'parquet'"):
         export(sample, tmp_path / "out", layout="parket")
