@@ -425,3 +425,31 @@ def test_a_folder_of_a_split_whose_images_lie_elsewhere_in_it_is_told(tmp_path):
     root = write(tmp_path, ONE, ("train/image/{}.png", "train/label/{}.png"))
     exports.put_image(root, "test/0.png")
     assert "test/ makes no split, because its 1 images" in " ".join(plan_of(root).notes)
+
+
+def test_images_in_a_folder_of_any_name_are_found_by_the_names_of_all_masks(tmp_path):
+    root = write(tmp_path, ONE, ("xrays/{}.png", "masks/{}.png"))
+    exports.put_image(root, "CSVs/chart.png")
+    exports.put_image(root, "screen.jpg")
+    plan = plan_of(root)
+    assert_right(plan, ONE)
+    assert "They are read from xrays" in " ".join(plan.notes)
+    write(root, ONE, ("scans/{}.png", "masks/{}.png"))
+    with pytest.raises(LayoutError, match=r"(?s)2 ways.*--images 'scans'.*--images 'xrays'"):
+        plan_of(root)
+    assert_right(plan_of(root, images="xrays"), ONE)
+
+
+@pytest.mark.parametrize(
+    ("image", "mask", "folders"),
+    [
+        ("stills/{}.png", "labelsRGB/{}.png", "--images 'stills' --masks 'labelsRGB'"),
+        ("b/{}.png", "a/{}_L.png", "--images 'b' --masks 'a'"),
+        ("Round2_data/x/{}.png", "Round2_Labels/x/{}.png", "--masks 'Round2_Labels'"),
+    ],
+)
+def test_of_two_folders_of_any_name_that_with_masks_is_proposed(tmp_path, image, mask, folders):
+    with pytest.raises(LayoutError) as error:
+        plan_of(write(tmp_path, ONE, (image, mask)))
+    assert folders in error.value.remedy
+    assert ", or " not in error.value.remedy

@@ -31,6 +31,7 @@ _SPLIT = re.compile(r"(?i)(|.*[^a-z])(train(?:ing)?|val(?:id(?:ation)?)?|test(?:
 _BESIDE = re.compile(
     r"(?i)(.+?)([ _.-]+(?:masks?|labels?|l|gt|seg|segmentation|annotation|ground_?truth))"
 )
+_LIKE_MASKS = re.compile("(?i)mask|label|annot|truth|seg|gt")
 _FEW = 6  # folders of which each two are compared
 _ENDINGS = (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt", ".xml", ".json", ".csv")
 
@@ -82,8 +83,8 @@ def find(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
     fit = [(tree, count) for tree in found.values() if (count := fits(with_pattern(tree)))]
     if len(fit) > 1:
         raise _several(root, fit)
-    if fit:
-        return fit[0][0]
+    if fit or (of_names := _of_names(root, said)):
+        return fit[0][0] if fit else of_names
     # Names that do not match are told when they are compared.
     return next(iter(found.values())) if len(found) == 1 else None
 
@@ -148,10 +149,39 @@ def unnamed(root: epath.Path) -> list[str]:
     names = subfolders(root)
     if not 2 <= len(names) <= _FEW:
         return []
-    trees = [VocTree(root, Layout(*pair)) for pair in itertools.permutations(names, 2)]
-    counts = [(fits(with_pattern(t)), t.layout) for t in trees if t.images and t.masks]
-    best = sorted((c for c in counts if c[0]), key=lambda c: -c[0])
-    return [f"--images '{a.images}' --masks '{a.masks}' ({n} images)" for n, a in best[:_FEW]]
+    found: dict[frozenset[str], list[tuple[VocTree, int]]] = {}
+    for pair in itertools.permutations(names, 2):
+        tree = with_pattern(VocTree(root, Layout(*pair)))
+        if count := fits(tree):
+            found.setdefault(frozenset(pair), []).append((tree, count))
+    best = []
+    for trees in found.values():
+        # One of both is that of masks if its name, or the names of its files, say so.
+        likely = [t for t in trees if _LIKE_MASKS.search(t[0].layout.masks)]
+        likely = likely if len(likely) == 1 else [t for t in trees if not t[0].layout.image_name]
+        best += likely or trees
+    best.sort(key=lambda t: -t[1])
+    layouts = [(tree.layout, count) for tree, count in best[:_FEW]]
+    return [f"--images '{a.images}' --masks '{a.masks}' ({count} images)" for a, count in layouts]
+
+
+def _of_names(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
+    """Finds the folder of images by the names of its files, which are those of all masks.
+
+    Raises:
+      LayoutError: if there are several.
+    """
+    names = subfolders(root)
+    masks = [said["masks"]] if "masks" in said else [n for n in names if holds(n) == "masks"]
+    others = [n for n in names if not holds(n) and not split_word(n) and n not in masks]
+    if "images" in said or len(masks) != 1 or len(others) > _FEW:
+        return None
+    patterns = {name: value for name, value in said.items() if name != "masks"}
+    trees = [VocTree(root, Layout(other, masks[0], **patterns)) for other in others]
+    fit = [(t, count) for t in trees if (count := fits(with_pattern(t))) and count == len(t.masks)]
+    if len(fit) > 1:
+        raise _several(root, fit)
+    return fit[0][0] if fit else None
 
 
 def beside(folder: epath.Path) -> list[Layout]:
@@ -181,6 +211,18 @@ def complete(folder: epath.Path, layouts: Sequence[Layout]) -> bool:
     """Says whether all images at and below a folder have a mask beside them."""
     trees = (VocTree(folder, layout) for layout in layouts)
     return not subfolders(folder) or any(fits(tree) == len(tree.images) for tree in trees)
+
+
+def images_note(tree: VocTree, said: Mapping[str, str]) -> str:
+    """Returns the note that the folder of images was found by its files; mostly empty."""
+    layout = tree.layout
+    top = layout.images.partition("/")[0]
+    if "images" in said or layout.images == "." or layout.image_name or holds(top):
+        return ""
+    return (
+        f"No folder is called as one of images is. They are read from {layout.images}, where all "
+        f"files of {layout.masks} have an image by their names."
+    )
 
 
 def rivals(tree: VocTree) -> list[str]:

@@ -34,7 +34,7 @@ from voc_seg_tfrecord.own_data.missing_masks import (
     suggest_mask_folders,
     without_masks,
 )
-from voc_seg_tfrecord.own_data.plain_folders import rivals
+from voc_seg_tfrecord.own_data.plain_folders import images_note, rivals
 from voc_seg_tfrecord.own_data.splits import split_ids
 from voc_seg_tfrecord.own_data.stratifying import POOL, divide_stratified
 from voc_seg_tfrecord.trees.place import Place
@@ -123,10 +123,11 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     splits, left_out = without_masks(tree, config, splits)
     notes += drop_splits_without_masks(splits, sources)
     decision = _decide(tree, config, class_file, splits)
-    told = [pattern_note(tree, config.layout or {}), discovery.stray_note(tree)]
+    said = config.layout or {}
+    told = [images_note(tree, said), pattern_note(tree, said), discovery.stray_note(tree)]
     notes += [note for note in told if note]
     _check_colors_of_void(class_file, config, decision)
-    notes += [] if {"masks", "mask_name"} & (config.layout or {}).keys() else rivals(tree)
+    notes += [] if {"masks", "mask_name"} & said.keys() else rivals(tree)
     notes += [*decision.notes, *_loops(tree)]
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
