@@ -176,10 +176,10 @@ def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
         stderr=subprocess.PIPE,
     )
     with build:
-        told = b""
-        while b"Generating train examples" not in told:
-            told += (more := build.stderr.read1())
-            assert more, told.decode()
+        printed = b""
+        while b"Generating examples" not in printed:
+            printed += (more := build.stderr.read1())
+            assert more, printed.decode()
         build.send_signal(signal.SIGINT)
         _, rest = build.communicate(timeout=300)
     assert build.returncode != 0

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 import traceback
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.signals import Held
@@ -29,6 +29,7 @@ Note = Callable[[int], Any]
 """Takes how many examples were done since it was called last."""
 
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from {0} import serve; serve()"
+_Said = queue.SimpleQueue[tuple["_Worker", str, Any]]
 _OFTEN = 0.2  # seconds between two notes
 _SHOWN = 500  # characters that a dead worker said last
 _NO_MORE = object()
@@ -57,7 +58,7 @@ def unordered_map(
       VocSegError: if a process is killed.
     """
     numbered = enumerate(tasks)
-    said: queue.SimpleQueue[tuple[_Worker, str, Any]] = queue.SimpleQueue()
+    said: _Said = queue.SimpleQueue()
     team: list[_Worker] = []
     try:
         for number, task in numbered:
@@ -97,20 +98,22 @@ class _Worker:
       number: of the task that it was given last.
     """
 
-    def __init__(self, work: Callable, said: "queue.SimpleQueue[tuple[_Worker, str, Any]]"):
+    def __init__(self, work: Callable[..., Any], said: _Said):
         self.number = -1
         self._said = said
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         # A group of its own: Ctrl-C is for the process that started it, which ends it then.
-        group = {"process_group": 0} if os.name == "posix" else {}
+        group = 0 if os.name == "posix" else None
         self.process = subprocess.Popen(
             [sys.executable, "-c", _CODE.format(__name__), *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env={"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ},
-            **group,
+            process_group=group,
         )
+        self._requests = cast(IO[bytes], self.process.stdin)
+        self._answers = cast(IO[bytes], self.process.stdout)
         # It talks in a thread: a large task is only taken when the process has started.
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._talker = threading.Thread(target=self._talk, args=(work,), daemon=True)
@@ -121,14 +124,14 @@ class _Worker:
         self.number = number
         self._tasks.put(task)
 
-    def _talk(self, work: Callable) -> None:
+    def _talk(self, work: Callable[..., Any]) -> None:
         try:
             self._write(work)
             while (task := self._tasks.get()) is not _NO_MORE:
                 self._write(task)
                 kind = "note"
                 while kind == "note":
-                    kind, value = pickle.load(self.process.stdout)
+                    kind, value = pickle.load(self._answers)
                     self._said.put((self, kind, value))
         except (EOFError, OSError, pickle.UnpicklingError):
             self._said.put((self, "died", None))
@@ -136,8 +139,8 @@ class _Worker:
             self._said.put((self, "raised", error))
 
     def _write(self, value: Any) -> None:
-        self.process.stdin.write(pickle.dumps(value))
-        self.process.stdin.flush()
+        self._requests.write(pickle.dumps(value))
+        self._requests.flush()
 
     def died(self) -> VocSegError:
         """Returns the error that says how it ended."""
@@ -161,8 +164,8 @@ class _Worker:
         self._tasks.put(_NO_MORE)
         self._talker.join()
         with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self.process.stdout.close()
+            self._requests.close()
+        self._answers.close()
         self._errors.close()
 
 

@@ -27,7 +27,7 @@ from voc_seg_tfrecord.base.storage import is_bucket
 try:
     import fcntl
 except ImportError:  # Windows has no such locks; nothing is removed there either
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 _LOCK = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
 # TFDS builds in a folder whose name is its own prefix and the name that it was given.

@@ -114,12 +114,12 @@ def storage_error(error: BaseException, where: object) -> StorageError:
     if type(error).__name__ in _DAMAGE:
         return StorageError(
             where,
-            found=f"damaged: {_INTERNALS.sub('', str(error.message)).strip()}",
+            found=f"damaged: {_INTERNALS.sub('', str(getattr(error, 'message', error))).strip()}",
             expected="complete files whose checksums match",
             remedy="copy the files again, or build the dataset again",
         )
     text = " ".join((getattr(error, "strerror", None) or str(error)).split())
-    number = getattr(error, "errno", None)
+    number: int | None = getattr(error, "errno", None)
     for words, code in _WORDS.items():
         if words in text:
             number = code
@@ -127,7 +127,7 @@ def storage_error(error: BaseException, where: object) -> StorageError:
         getattr(error, "filename", None) or where,
         found=text or type(error).__name__,
         expected="a disk that can be written and files that can be read",
-        remedy=_ADVICE.get(number, "see that the path is right and the disk in order"),
+        remedy=_ADVICE.get(number or 0, "see that the path is right and the disk in order"),
     )
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import os
 import time
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -133,7 +133,7 @@ class _Pace:
         self.together = 1
         self.ahead = self._least = ahead
 
-    def follow(self, done: _Done) -> None:
+    def follow(self, done: _Done[Any, Any]) -> None:
         """Chooses anew, by the last group that was made."""
         fitting = int(_SPAN * len(done.results) / max(done.seconds, done.drawn, 1e-6))
         self.together = max(1, min(fitting, 2 * self.together, TOGETHER))

@@ -55,16 +55,16 @@ def save_confusion(result: Result, path: PathLike) -> None:
 
 def check_path(path: PathLike) -> None:
     """Checks that a picture can be drawn and written; see `save_confusion`."""
-    path = epath.Path(path).expanduser()
-    if path.suffix.lower() not in SUFFIXES:
+    out = epath.Path(path).expanduser()
+    if out.suffix.lower() not in SUFFIXES:
         raise ConfigError(
-            path,
-            found=f"the ending {path.suffix!r}",
+            out,
+            found=f"the ending {out.suffix!r}",
             expected=f"one of {', '.join(SUFFIXES)}",
             remedy="name the file so",
         )
-    if not path.parent.is_dir():
-        raise ConfigError(path, found=f"no folder {path.parent}", expected="an existing folder")
+    if not out.parent.is_dir():
+        raise ConfigError(out, found=f"no folder {out.parent}", expected="an existing folder")
     try:
         import matplotlib  # noqa: F401  (asked for here, so that it fails before any work)
     except ImportError:

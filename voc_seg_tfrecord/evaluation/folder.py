@@ -170,9 +170,10 @@ def scored(
         return record.id, mask, predictions.read(record.id, mask.shape)
     place = tile_place(record)
     at = record.ints(TILE_Y) + record.ints(TILE_X)
-    known = place is not None and len(place.size) == len(at) == 2
-    tile = tiling.tile_at(*place.size, *at) if known else None
-    if tile is None or mask.shape != (tile.height, tile.width):
+    tile = None
+    if place is not None and len(place.size) == len(at) == 2:
+        tile = tiling.tile_at(*place.size, *at)
+    if place is None or tile is None or mask.shape != (tile.height, tile.width):
         raise RecordError(
             record.id,
             found=f"a tile of {mask.shape} at {at}",

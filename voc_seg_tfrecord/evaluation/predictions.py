@@ -1,5 +1,7 @@
 """A folder of predictions: one PNG or NumPy file per image, named by its id."""
 
+from collections.abc import Sequence
+
 from etils import epath
 import numpy as np
 
@@ -51,7 +53,7 @@ class Predictions:
                 remedy="write the predictions there",
             )
 
-    def read(self, image_id: str, size: tuple[int, int] | None) -> np.ndarray:
+    def read(self, image_id: str, size: Sequence[int] | None) -> np.ndarray:
         """Reads one prediction.
 
         Args:
@@ -118,7 +120,7 @@ def _check_indices(samples: Samples, path: epath.Path) -> None:
             expected="class indices, in a greyscale or palette PNG or a NumPy file",
             remedy="write the index of the class, not its colour",
         )
-    if samples.kind == "palette":
+    if samples.palette is not None:
         used = np.unique(samples.values)
         known = used[used < len(samples.palette)]
         if len(known) < len(used) or (samples.palette[known] != voc_palette()[known]).any():

@@ -1,6 +1,6 @@
 """The archive of predictions that VOC's evaluation server takes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import functools
 import gzip
 import io
@@ -100,13 +100,13 @@ def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
 
 def check_out(path: PathLike) -> epath.Path:
     """Returns the path of an archive to write; raises a ConfigError if it cannot be one."""
-    path = epath.Path(path).expanduser()
-    if not path.name.endswith(ENDINGS):
+    out = epath.Path(path).expanduser()
+    if not out.name.endswith(ENDINGS):
         expected = f"an ending {' or '.join(ENDINGS)}"
-        raise ConfigError(path, found=f"the name {path.name!r}", expected=expected)
-    if not path.parent.is_dir():
-        raise ConfigError(path, found=f"no folder {path.parent}", expected="an existing folder")
-    return path
+        raise ConfigError(out, found=f"the name {out.name!r}", expected=expected)
+    if not out.parent.is_dir():
+        raise ConfigError(out, found=f"no folder {out.parent}", expected="an existing folder")
+    return out
 
 
 def _try_png(found: Predictions, sizes: Sizes | None, image_id: str) -> bytes | VocSegError:
@@ -116,7 +116,7 @@ def _try_png(found: Predictions, sizes: Sizes | None, image_id: str) -> bytes | 
         return error
 
 
-def _png(found: Predictions, size: tuple[int, ...] | None, image_id: str) -> bytes:
+def _png(found: Predictions, size: Sequence[int] | None, image_id: str) -> bytes:
     """Returns a prediction as a PNG with VOC's palette."""
     values = found.read(image_id, size)
     wrong = np.unique(values[(values < 0) | (values >= len(VOC_CLASSES))])

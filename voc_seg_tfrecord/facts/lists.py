@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 import dataclasses
 import functools
 import hashlib
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, ListError
@@ -49,7 +49,7 @@ class NamedList:
 def named_lists() -> dict[str, NamedList]:
     """Returns what is known of each named list, by name."""
     return {
-        row["name"]: NamedList(**{**row, "examples": int(row["examples"])})
+        row["name"]: NamedList(**cast(Any, row | {"examples": int(row["examples"])}))
         for row in official_splits.read_table(official_splits.facts_folder("facts") / "lists.tsv")
     }
 
@@ -120,7 +120,7 @@ class PublishedLeak:
 def published_leaks() -> list[PublishedLeak]:
     """Returns the rows of `facts/leaks.tsv`."""
     rows = official_splits.read_table(official_splits.facts_folder("facts") / "leaks.tsv")
-    return [PublishedLeak(**{**row, "ids": int(row["ids"])}) for row in rows]
+    return [PublishedLeak(**cast(Any, row | {"ids": int(row["ids"])})) for row in rows]
 
 
 FOLDS = 4

@@ -79,10 +79,8 @@ class Release:
     def published(self) -> str:
         """The date in the names of all archives, such as 2012-05-11; empty if one has none."""
         found = [re.search(r"\d\d-\w{3}-\d{4}", archive.filename) for archive in self.archives]
-        if not found or None in found:
-            return ""
-        dates = [datetime.datetime.strptime(date[0], "%d-%b-%Y").date() for date in found]
-        return max(dates).isoformat()
+        dates = [datetime.datetime.strptime(f[0], "%d-%b-%Y").date() for f in found if f]
+        return max(dates).isoformat() if dates and None not in found else ""
 
 
 def _archive(

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import json
 import re
+from typing import Any
 
 from voc_seg_tfrecord.base.names import VOID, background_index, voc_palette
 
@@ -163,7 +164,8 @@ def _of_columns(columns: list[str], row: list[str]) -> Entry:
     def cell(words: Collection[str]) -> str | None:
         return next((cells[word] for word in words if word in cells), None)
 
-    name, value, color = cell(_NAME_COLUMNS), cell(_VALUE_COLUMNS), cell(_COLOR_COLUMNS)
+    name, value = cell(_NAME_COLUMNS), cell(_VALUE_COLUMNS)
+    color: object = cell(_COLOR_COLUMNS)
     if color is None and cell(_RED) is not None:
         color = [cell(_RED), cell(_GREEN), cell(_BLUE)]
     if value is None and name not in (number := cell(("class", "label")), None):
@@ -175,14 +177,14 @@ def _of_columns(columns: list[str], row: list[str]) -> Entry:
     return Entry(0 if value is None else _value(value), _name(name), rgb, by_place=value is None)
 
 
-def _value(value: object) -> int:
+def _value(value: Any) -> int:
     number = int(value)  # numbers in JSON may be text
     if number != float(value):
         raise ValueError(f"the value {value!r:.80} of a class is no whole number")
     return VOID if number == -1 else number
 
 
-def _any_color(color: object) -> Color:
+def _any_color(color: Any) -> Color:
     """Reads `[128, 0, 0]`, `128 0 0`, `(128, 0, 0)` or `#800000`."""
     if isinstance(color, str):
         if re.fullmatch(r"#[0-9a-f]{6}", color.strip(), re.I):
@@ -199,22 +201,23 @@ def _by_color(lines: list[str]) -> list[Entry]:
     """Reads lines that all have a colour, at their end or at their start; else none."""
     last = [re.fullmatch(rf"(.*\S)[:,;\s]\s*{_COLOR}[:;\s]*", line) for line in lines]
     first = [re.fullmatch(rf"{_COLOR}{_SEPARATOR}(\S.*)", line) for line in lines]
-    if all(last) and all(first):
+    ends, starts = list(filter(None, last)), list(filter(None, first))
+    if len(ends) == len(starts) == len(lines):
         raise ValueError(f"the line {lines[0][:80]!r} may be a colour and a name, or both reversed")
-    if all(last):
-        named = [(found[1], found[2]) for found in last]
-    elif all(first):
-        named = [(found[2], found[1]) for found in first]
-    elif sum(map(bool, last)) > 1 or sum(map(bool, first)) > 1:
-        found = last if sum(map(bool, last)) > 1 else first
+    if len(ends) == len(lines):
+        named = [(found[1], found[2]) for found in ends]
+    elif len(starts) == len(lines):
+        named = [(found[2], found[1]) for found in starts]
+    elif len(ends) > 1 or len(starts) > 1:
+        found = last if len(ends) > 1 else first
         odd = next(n for n, match in enumerate(found) if not match)
         raise ValueError(f"no colour in {lines[odd][:80]!r}, as in other lines")
     else:
         return []
     names = [name.strip(" \t,;:\"'") for name, _ in named]
-    numbered = _by_number(names) if all(last) else []
-    ends = [re.search(rf"{_SEPARATOR}(\d+)$|^(\d+){_SEPARATOR}", name) for name in names]
-    if not numbered and all(ends) and _distinct(re.sub(r"[\d\s]", "", name) for name in names):
+    numbered = _by_number(names) if len(ends) == len(lines) else []
+    numbers = [re.search(rf"{_SEPARATOR}(\d+)$|^(\d+){_SEPARATOR}", name) for name in names]
+    if not numbered and all(numbers) and _distinct(re.sub(r"[\d\s]", "", name) for name in names):
         raise ValueError(f"four numbers in {lines[0][:80]!r}; nothing says which is the colour")
     return [
         Entry(
@@ -231,11 +234,10 @@ def _by_number(lines: list[str]) -> list[Entry]:
     """Reads lines that all have a number and a name; none if the numbers belong to names."""
     before = [re.fullmatch(r"(-?\d+)(?:\s*[:,;=.)]\s*|\s+)(\S.*)", line) for line in lines]
     after = [re.fullmatch(r"(\S.*?)(?:\s*[:,;=]\s*|\s+)(-?\d+)", line) for line in lines]
-    if all(before):
-        found = [(int(m[1]), m[2]) for m in before]
-    elif all(after):
-        found = [(int(m[2]), m[1]) for m in after]
-    else:
+    found = [(int(m[1]), m[2]) for m in before if m]
+    if len(found) < len(lines):
+        found = [(int(m[2]), m[1]) for m in after if m]
+    if len(found) < len(lines):
         places = [n for n, m in enumerate(before) if m and int(m[1]) in (n, n + 1)]
         if len(places) > 1:
             odd = next(n for n, match in enumerate(before) if not match)
@@ -298,7 +300,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return dict(pairs)
 
 
-def _rgb(parts: Collection) -> Color:
+def _rgb(parts: Collection[Any]) -> Color:
     red, green, blue = (int(part) for part in parts)
     if [red, green, blue] != [float(part) for part in parts]:
         raise ValueError(f"colour {', '.join(map(str, parts))} is not in whole numbers")

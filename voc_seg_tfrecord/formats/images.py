@@ -312,9 +312,10 @@ def large_in_turn(*files: File | None) -> Iterator[None]:
 
 def _pixels(file: File) -> int:
     """Returns the pixels that a header claims; 0 if it cannot be read, which is told later."""
-    read = {Kind.PNG: png.read_header, Kind.JPEG: jpeg.read_header}.get(file.kind)
+    if file.kind not in (Kind.PNG, Kind.JPEG):
+        return 0
     try:
-        header = read(file) if read else None
+        header = png.read_header(file) if file.kind is Kind.PNG else jpeg.read_header(file)
     except VocSegError:
         return 0
-    return header.width * header.height if header else 0
+    return header.width * header.height

@@ -17,7 +17,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from typing import Literal
+from typing import IO, Literal, cast
 import weakref
 
 import numpy as np
@@ -78,9 +78,9 @@ def read(file: File, whose: Whose) -> np.ndarray:
 
 def _child(file: File) -> "_Child":
     """Returns this thread's child; the file of its first use is named if it cannot be started."""
-    child = getattr(_of_thread, "child", None)
-    if child is not None and child.parent == os.getpid():  # else this process is a fork
-        return child
+    old: _Child | None = getattr(_of_thread, "child", None)
+    if old is not None and old.parent == os.getpid():  # else this process is a fork
+        return old
     if importlib.util.find_spec("scipy") is None:
         raise _no_scipy(file, "SciPy is not installed, and it is needed to read .mat files")
     try:
@@ -127,7 +127,9 @@ class _Child:
             | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             start_new_session=True,  # Ctrl-C is for the parent, whose end ends the child
         )
-        weakref.finalize(self, _end, self.process)
+        self._requests = cast(IO[bytes], self.process.stdin)
+        self._answers = cast(IO[bytes], self.process.stdout)
+        weakref.finalize(self, _end, self.process, self._requests, self._answers)
 
     def ask(self, data: bytes, whose: Whose) -> np.ndarray | str:
         """Returns the mask in a file's bytes, or why there is none.
@@ -136,8 +138,8 @@ class _Child:
           _DiedError: if the process ends.
         """
         try:
-            pickle.dump((whose, data), self.process.stdin)
-            self.process.stdin.flush()
+            pickle.dump((whose, data), self._requests)
+            self._requests.flush()
         except OSError:
             raise _DiedError from None
         return self.answer()
@@ -148,7 +150,7 @@ class _Child:
         timer.daemon = True
         timer.start()
         try:
-            return pickle.load(self.process.stdout)
+            return pickle.load(self._answers)
         except (EOFError, pickle.UnpicklingError):
             raise _DiedError from None
         except BaseException:
@@ -158,9 +160,9 @@ class _Child:
             timer.cancel()
 
 
-def _end(process: subprocess.Popen) -> None:
+def _end(process: subprocess.Popen[bytes], requests: IO[bytes], answers: IO[bytes]) -> None:
     process.kill()  # not by a fork, of which it is no child
     process.wait()
-    process.stdout.close()
+    answers.close()
     with contextlib.suppress(OSError):  # what was not written yet
-        process.stdin.close()
+        requests.close()

@@ -39,7 +39,7 @@ _PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
 _PIECE = 1 << 22  # pixels that are copied at once
 # Memory of large images in blocks that the C library gives back to the system at once. Those of
 # Pillow's own size, 16 MB, it keeps for the thread that had them.
-Image.core.set_block_size(1 << 26)
+Image.core.set_block_size(1 << 26)  # type: ignore[attr-defined]
 _PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
 
 
@@ -80,11 +80,12 @@ class Still:
 
     def palette(self) -> np.ndarray | None:
         """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
-        if self._image.mode != "P":
+        palette = self._image.palette
+        if self._image.mode != "P" or palette is None:
             return None
         with translated(self._where, self._error):
-            colors = np.frombuffer(self._image.palette.getdata()[1], np.uint8)
-            if self._image.palette.mode == "RGBA":
+            colors = np.frombuffer(bytes(palette.getdata()[1]), np.uint8)
+            if palette.mode == "RGBA":
                 return colors.reshape(-1, 4)[:, :3]
             return colors[: len(colors) // 3 * 3].reshape(-1, 3)
 
@@ -233,12 +234,11 @@ def _as_array(image: Image.Image) -> np.ndarray:
     step = max(1, _PIECE // image.width)
     if step >= image.height:
         return np.asarray(image)
-    array = None
+    first = np.asarray(image.crop((0, 0, image.width, 1)))
+    array = np.empty((image.height, *first.shape[1:]), first.dtype)
     for top in range(0, image.height, step):
-        rows = np.asarray(image.crop((0, top, image.width, min(top + step, image.height))))
-        if array is None:
-            array = np.empty((image.height, *rows.shape[1:]), rows.dtype)
-        array[top : top + len(rows)] = rows
+        bottom = min(top + step, image.height)
+        array[top:bottom] = np.asarray(image.crop((0, top, image.width, bottom)))
     return array
 
 

@@ -7,7 +7,7 @@ References:
   Portable Network Graphics (PNG) Specification, third edition, sections 5 and 11.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 import dataclasses
 import enum
 import struct
@@ -193,12 +193,12 @@ def _check_palette(
     most = 1 << header.depth if header.color is ColorType.PALETTE else 256
     if palette is not None and (rest or not 1 <= colors <= most):
         raise damaged(file, f"a palette of {len(palette)} bytes, which is not 1 to {most} colours")
-    fits = {
-        ColorType.GREY: alpha is None or len(alpha) == 2,
-        ColorType.RGB: alpha is None or len(alpha) == 6,
-        ColorType.PALETTE: alpha is None or len(alpha) <= colors,
+    lengths: dict[ColorType, Collection[int]] = {
+        ColorType.GREY: (2,),
+        ColorType.RGB: (6,),
+        ColorType.PALETTE: range(colors + 1),
     }
-    if not fits.get(header.color, alpha is None):
+    if alpha is not None and len(alpha) not in lengths.get(header.color, ()):
         raise damaged(file, f"transparency (tRNS) of {len(alpha)} bytes: {header.describe()}")
     if None not in (palette, alpha) and kinds.index(b"tRNS") < kinds.index(b"PLTE"):
         raise damaged(file, "transparency (tRNS) in front of the palette (PLTE)")

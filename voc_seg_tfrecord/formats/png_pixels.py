@@ -94,7 +94,7 @@ def _inflated(file: File, packed: bytes, size: int, row: int) -> bytes:
             rows = inflater.decompress(packed, size + 1)
         if not inflater.eof:  # the checksum behind the last row
             rows += inflater.decompress(inflater.unconsumed_tail, 1)
-    except (zlib.error, zlib_ng.error) as error:
+    except (zlib.error, zlib_ng.error) as error:  # type: ignore[misc]
         raise damaged(file, f"pixels that cannot be inflated: {error}") from None
     if len(rows) != size:
         found = f"more than {size}" if len(rows) > size else f"{len(rows)} of {size}"

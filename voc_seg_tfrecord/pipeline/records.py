@@ -7,6 +7,7 @@ are those of `tfds.load`.
 
 from collections.abc import Callable, Collection, Iterable
 import dataclasses
+from typing import cast
 
 import numpy as np
 import tensorflow as tf
@@ -128,6 +129,7 @@ def select(builder: tfds.core.DatasetBuilder, split: Wanted, *, partial: bool = 
       ConfigError: if there is nothing to read, or ids are missing or in several splits.
     """
     if not _is_list(builder, split):
+        split = cast(str, split)  # or a ReadInstruction of TFDS, which has no types
         total = count_records(builder, split)  # of an empty split there is nothing to open
         return Selection(records(builder, split), total)
     where = (
@@ -170,9 +172,9 @@ def divide(
     scanned = _Scanned.of(builder, split)
     held = check_held(wanted_ids(labelled), scanned.ids, where, partial=partial)
     others = frozenset(scanned.ids) - held
-    return tuple(
-        _joined([scanned.only(part)], f"{where}, {name}")
-        for part, name in ((held, "labelled part"), (others, "unlabelled part"))
+    return (
+        _joined([scanned.only(held)], f"{where}, labelled part"),
+        _joined([scanned.only(others)], f"{where}, unlabelled part"),
     )
 
 

@@ -1,6 +1,7 @@
 """Labelled and unlabelled batches side by side, for semi-supervised training."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_datasets as tfds
@@ -78,7 +79,7 @@ def labelled_unlabelled_batches(
             expected="at least one full batch",
             remedy="use smaller batches or a smaller ratio",
         )
-    order = {"seed": seed, "shuffle": shuffle}
+    order: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
     unlabelled_stream = reading.epoch_stream(
         many, epochs=epochs, first_epoch=first_epoch, take=steps * many_per_batch, **order
     )
@@ -119,7 +120,7 @@ def _times(batch_size: int, ratio: float) -> int:
 
 
 def _resumed(
-    selection: Selection, batches: int, batch_size: int, order: dict[str, int]
+    selection: Selection, batches: int, batch_size: int, order: dict[str, Any]
 ) -> tf.data.Dataset:
     """Streams `(epoch, record)` without end, as if so many batches had been drawn before."""
     per_epoch = selection.count // batch_size * batch_size or selection.count

@@ -131,7 +131,7 @@ class _Canvas:
                 expected="floating-point scores, or overlap='first' for classes",
                 remedy="stitch the scores, and take .argmax(-1) of the result",
             )
-        self._count = None if self._first else np.zeros(self.size, np.uint16)
+        self._count = np.zeros((0, 0) if self._first else self.size, np.uint16)
 
     def names(self) -> list[str]:
         """Returns the ids of the tiles that have not come."""
