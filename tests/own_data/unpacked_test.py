@@ -1,5 +1,6 @@
 """Exports as archives: built as their folders are, and hostile ones refused."""
 
+import gzip
 import hashlib
 import io
 import pathlib
@@ -137,6 +138,24 @@ def test_a_damaged_archive_is_one_error_that_names_it(export, temporary, ending)
     with pytest.raises(LayoutError, match=message), unpacked(path):
         pass
     assert not left(temporary)
+
+
+@pytest.mark.parametrize("ending", [".tar", ".tar.gz"])
+def test_a_tar_that_is_cut_or_damaged_between_two_files_is_refused(export, ending):
+    path = packed(export, ending)
+    opened = gzip.open if ending.endswith("gz") else open
+    with opened(path, "rb") as file:
+        data = file.read()
+    with tarfile.open(path) as archive:
+        place = archive.getmembers()[-2].offset
+    for part in (data[:place], data[:place] + b"x" + data[place + 1 :]):
+        with opened(path, "wb") as file:
+            file.write(part)
+        with (
+            pytest.raises(LayoutError, match=f"truncated or damaged at byte {place}"),
+            unpacked(path),
+        ):
+            pass
 
 
 def test_more_bytes_than_the_disk_has_are_refused_before_any_is_written(tmp_path, temporary):

@@ -108,8 +108,9 @@ LIES = {
 def test_a_server_that_lies_is_one_error_and_is_not_waited_for(
     answer, words, serve, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr(download, "_PAUSE", 0)
     if answer in (drip, drip_headers, stall, silence):
-        monkeypatch.setattr(download, "PATIENCE", 1)
+        monkeypatch.setattr(download, "PATIENCE", 0.3)
     with pytest.raises(TransferError, match=words):
         Transfer(serve(answer), tmp_path / "a", len(BODY)).run()
     path = tmp_path / "a"
@@ -122,4 +123,12 @@ def test_a_server_that_lies_is_one_error_and_is_not_waited_for(
 def test_the_right_bytes_are_taken_whatever_their_length_is_called(length, serve, tmp_path):
     address = serve(plain(OK + length))
     assert Transfer(address, tmp_path / "a", len(BODY)).run() == hashlib.sha256(BODY).hexdigest()
+    assert (tmp_path / "a").read_bytes() == BODY
+
+
+def test_a_server_that_is_busy_is_asked_again(serve, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "_PAUSE", 0)
+    busy = plain(b"HTTP/1.1 503 X\r\nConnection: close\r\nContent-Length: 0\r\n", b"")
+    answers = iter([busy, busy, plain(OK)])
+    Transfer(serve(lambda send: next(answers)(send)), tmp_path / "a", len(BODY)).run()
     assert (tmp_path / "a").read_bytes() == BODY

@@ -1,7 +1,9 @@
-"""An export as a tool hands it over: a `.zip` or `.tar`, unpacked into a folder that goes away.
+"""An export as a tool hands it over: a `.zip` or `.tar`, unpacked into a temporary folder.
 
 An archive may come from anybody, so nothing in it is believed. Names that leave the folder, links,
-devices and two files of one name are refused before anything is written.
+devices and two files of one name are refused before anything is written. `zipfile` and `tarfile`'s
+data filter would change such names, follow links inside the folder, and let the last file of a name
+win.
 """
 
 from collections.abc import Callable, Iterator
@@ -119,10 +121,15 @@ def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
     def kind(info: tarfile.TarInfo) -> str:
         return "folder" if info.isdir() else "file" if info.isreg() else "link or device"
 
-    return [
+    members = [
         _Member(info.name, info.size, kind(info), lambda info=info: archive.extractfile(info))
         for info in archive.getmembers()
     ]
+    # `tarfile` takes a tar that is cut for complete. At the end there are two blocks of zeros.
+    read = archive.fileobj.tell() - archive.offset
+    if read != tarfile.BLOCKSIZE or archive.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
+        raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
+    return members
 
 
 def _checked(members: list[_Member], where: epath.Path) -> dict[str, _Member]:

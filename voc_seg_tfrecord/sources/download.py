@@ -99,6 +99,10 @@ PATIENCE = 30.0
 LEAST = 10_000
 """Bytes; also what a slow line brings in that time, and far more than a drip."""
 
+_AGAIN = 2  # times that a server is asked again if it is busy or refuses the connection
+_BUSY = (502, 503, 504)
+_PAUSE = 1.0  # seconds before it is asked the third time; none before the second
+
 _CHUNK = 1 << 16
 
 
@@ -151,19 +155,29 @@ class Transfer:
         return self._digest.hexdigest()
 
     def _work(self) -> None:
-        import requests  # here, to keep it out of `import voc_seg_tfrecord`
+        import requests  # here, to keep both out of `import voc_seg_tfrecord`
+        import urllib3
 
+        again = urllib3.Retry(
+            connect=_AGAIN,
+            read=0,
+            status=_AGAIN,
+            status_forcelist=_BUSY,
+            backoff_factor=_PAUSE,
+            raise_on_status=False,
+            respect_retry_after_header=False,
+        )
+        headers = {"Accept-Encoding": "identity"}
         try:
-            with requests.get(
-                self._url,
-                stream=True,
-                timeout=PATIENCE,
-                verify=self._verify,
-                headers={"Accept-Encoding": "identity"},
-            ) as response:
-                self._check(response)
-                with self._path.open("wb") as file:
-                    self._copy(response, file)
+            with requests.Session() as session:
+                for scheme in ("http://", "https://"):
+                    session.mount(scheme, requests.adapters.HTTPAdapter(max_retries=again))
+                with session.get(
+                    self._url, stream=True, timeout=PATIENCE, verify=self._verify, headers=headers
+                ) as response:
+                    self._check(response)
+                    with self._path.open("wb") as file:
+                        self._copy(response, file)
         except requests.RequestException as error:
             text = " ".join(str(error).split())
             self._error = TransferError(f"no answer: {type(error).__name__}: {text[:200]}")
