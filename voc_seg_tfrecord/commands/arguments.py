@@ -37,6 +37,19 @@ def complete_by(argument: argparse.Action, completer: Callable[..., list[str]]) 
     argument.completer = completer  # type: ignore[attr-defined]  # argcomplete's own way
 
 
+def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: Any) -> None:
+    """Adds DATASET@SPLIT with a help text and options, `--data_dir` and `--predictions`."""
+    argument = parser.add_argument("dataset", metavar="DATASET@SPLIT", help=dataset, **options)
+    complete_by(argument, complete_datasets)
+    add_data_dir(parser)
+    parser.add_argument(
+        "--predictions",
+        required=True,
+        metavar="FOLDER",
+        help="folder of ID.png or ID.npy: the class index of each pixel",
+    )
+
+
 def add_json(parser: argparse._ActionsContainer) -> None:
     """Adds `--json`, for commands that report."""
     parser.add_argument(

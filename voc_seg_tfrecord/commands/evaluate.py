@@ -16,17 +16,7 @@ EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    argument = parser.add_argument(
-        "dataset", metavar="DATASET@SPLIT", help="a built dataset and a split, or SPLIT+SPLIT"
-    )
-    arguments.complete_by(argument, arguments.complete_datasets)
-    arguments.add_data_dir(parser)
-    parser.add_argument(
-        "--predictions",
-        required=True,
-        metavar="FOLDER",
-        help="folder of ID.png or ID.npy: the class index of each pixel",
-    )
+    arguments.add_predictions(parser, "a built dataset and a split, or SPLIT+SPLIT")
     parser.add_argument(
         "--trimap",
         type=int,

@@ -16,20 +16,11 @@ EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    argument = parser.add_argument(
-        "dataset",
+    arguments.add_predictions(
+        parser,
+        "the built test images, such as voc_seg_tfrecord/2012_test@test; without them the sizes "
+        "of the predictions are not checked",
         nargs="?",
-        metavar="DATASET@SPLIT",
-        help="the built test images, such as voc_seg_tfrecord/2012_test@test; without them the "
-        "sizes of the predictions are not checked",
-    )
-    arguments.complete_by(argument, arguments.complete_datasets)
-    arguments.add_data_dir(parser)
-    parser.add_argument(
-        "--predictions",
-        required=True,
-        metavar="FOLDER",
-        help="folder of ID.png or ID.npy: the class index of each pixel",
     )
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="archive to write: .tgz or .tar.gz"

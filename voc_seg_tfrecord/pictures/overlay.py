@@ -61,7 +61,7 @@ def shrink(mask: np.ndarray, height: int, width: int) -> np.ndarray:
         return small
     for value in common_first(mask)[1:]:  # the rarest is painted last
         if value != VOID:
-            lost = _anywhere(mask == value, height, width) & ~_grown(small == value)
+            lost = _anywhere(mask == value, height, width) & ~grown(small == value)
             small[lost] = value
     return small
 
@@ -77,7 +77,7 @@ def _anywhere(region: np.ndarray, height: int, width: int) -> np.ndarray:
     return region
 
 
-def _grown(region: np.ndarray) -> np.ndarray:
+def grown(region: np.ndarray) -> np.ndarray:
     """Returns a region with all pixels that touch it."""
     padded = np.pad(region, 1)
     wide = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
@@ -137,7 +137,7 @@ def overlay(
             # The rarest class first, and no line over it, or an object of one pixel would be lost.
             region = mask == value
             border = region & ~_shrunk(region) & ~outlined
-            around = _grown(region) & ~region & ~outlined
+            around = grown(region) & ~region & ~outlined
             both[border] = palette[value]
             both[around] = contrast(palette[value])
             outlined |= region | around

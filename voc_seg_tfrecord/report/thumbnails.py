@@ -15,6 +15,7 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.pictures.overlay import common_first, grown, shrink
 from voc_seg_tfrecord.report.choose import Object, Place
 
 SIDE = 320
@@ -82,10 +83,13 @@ def image_url(pixels: np.ndarray) -> str:
 
 
 def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
-    """Returns a thumbnail of a mask, uint8 `[H, W]`, as the data URL of a palette PNG."""
+    """Returns a thumbnail of a mask, uint8 `[H, W]`, as the data URL of a palette PNG.
+
+    No class disappears in it, however few pixels it has.
+    """
     scale = min(1, SIDE / max(mask.shape))
     height, width = (max(1, round(side * scale)) for side in mask.shape)
-    values, indices = np.unique(_nearest(mask, height, width), return_inverse=True)
+    values, indices = np.unique(shrink(mask, height, width), return_inverse=True)
     grey = pillow.encode_png(indices.reshape(height, width).astype(np.uint8))
     return _url("png", png.palette_png(File(grey, "mask"), colors[values].tobytes()))
 
@@ -139,8 +143,7 @@ def _mask(record: Record, name: str) -> np.ndarray | None:
 def shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
     """Returns each value of a mask, uint8 `[H, W]`, and its share of the pixels, largest first."""
     counts = count_values(mask)
-    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    return tuple((int(value), float(counts[value] / mask.size)) for value in order)
+    return tuple((value, float(counts[value] / mask.size)) for value in common_first(mask))
 
 
 def _crop(image: np.ndarray, found: np.ndarray) -> str:
@@ -150,28 +153,15 @@ def _crop(image: np.ndarray, found: np.ndarray) -> str:
         _span(of[0], of[-1], n) for of, n in zip((rows, columns), found.shape, strict=True)
     )
     small = pillow.shrink(np.ascontiguousarray(image[window]), _CROP).copy()
-    inside = _nearest(found[window], *small.shape[:2])
-    small[_grown(inside) & ~inside] = 0
-    small[inside & _grown(~inside)] = 255
+    inside = shrink(found[window].view(np.uint8), *small.shape[:2]).view(bool)
+    small[grown(inside) & ~inside] = 0
+    small[inside & grown(~inside)] = 255
     return _url("jpeg", pillow.encode_jpeg(small, 85))
 
 
 def _span(first: int, last: int, length: int) -> slice:
     margin = max(_MARGIN, (last - first) // 4)
     return slice(max(0, first - margin), min(length, last + 1 + margin))
-
-
-def _nearest(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
-    rows = ((np.arange(height) + 0.5) * pixels.shape[0] / height).astype(int)
-    columns = ((np.arange(width) + 0.5) * pixels.shape[1] / width).astype(int)
-    return pixels[np.ix_(rows, columns)]
-
-
-def _grown(found: np.ndarray) -> np.ndarray:
-    """Returns bool `[H, W]` with the neighbours above, below, left and right."""
-    padded = np.pad(found, 1)
-    grown = padded[1:-1, :-2] | padded[1:-1, 2:] | padded[:-2, 1:-1] | padded[2:, 1:-1]
-    return grown | found
 
 
 def _url(kind: str, data: bytes) -> str:
