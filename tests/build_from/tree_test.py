@@ -96,7 +96,7 @@ def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_pat
 def test_each_mask_is_opened_once_to_decide_and_once_to_build(
     export, tmp_path, monkeypatch, by_command
 ):
-    root, data_dir = export("supervisely"), tmp_path / "data"  # its masks are read by colour
+    root, data_dir = export("cvat"), tmp_path / "data"  # its masks are read by colour
     opened = []
     read = _read
     monkeypatch.setattr(file, "_read", lambda path: opened.append(pathlib.Path(path)) or read(path))

@@ -125,10 +125,32 @@ def test_a_class_file_above_the_folder_that_was_given_is_read_if_that_is_the_onl
 COLORS_TXT = "\n".join(f"{{}} {10 * n} 0 {n}" for n in (1, 2, 3)) + "\n"  # none is black
 
 
+@pytest.mark.parametrize("kind", ["grey", "palette", "rgb"])
 @pytest.mark.parametrize("names", [("bg", "a", "b"), ("a", "b", "c")])
-def test_colors_txt_gets_no_background_that_grey_masks_do_not_use(tree, names):
+def test_colors_txt_gets_no_background_that_values_do_not_use(tree, names, kind):
+    if kind == "palette":
+        palette = np.array([(128, 64, 128), (244, 35, 232), (70, 70, 70)])
+        mask = exports.write_png(TRUTH, depth=4, palette=palette)
+        exports.put(tree, "SegmentationClass/a.png", mask)
+    elif kind == "rgb":
+        exports.Image.fromarray(np.stack([TRUTH] * 3, -1)).save(tree / "SegmentationClass/a.png")
     exports.put(tree, "colors.txt", COLORS_TXT.format(*names))
     expect(tree, *names)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("label_colors.txt", "0 0 0\t__ignore__\n128 0 0\ta\n0 128 0\tb\n"),
+        ("classes.json", '["__ignore__", "a", "b"]'),
+    ],
+)
+def test_a_first_name_ignore_is_value_0_but_in_labelmes_files(tree, file, text):
+    exports.put(tree, file, text)
+    expect(tree, "void", "a", "b")
+    (tree / file).unlink()
+    exports.put(tree, "labels.txt", "__ignore__\nbackground\na\nb\n")
+    expect(tree, "background", "a", "b")
 
 
 def test_colors_txt_has_background_at_0_if_grey_masks_use_all_its_names_besides(tree):

@@ -39,6 +39,11 @@ def test_lists_at_the_root_are_lists(voc):
     assert splits(voc)[0] == {"train": ["a", "b"], "validation": ["c"]}
 
 
+def test_an_empty_text_at_the_root_is_no_list(voc):
+    exports.put(voc, "requirements.txt", "")
+    assert splits(voc)[0] == {"train": ["a", "b", "c"]}
+
+
 def test_lists_in_imagesets_win_over_those_at_the_root(voc):
     exports.put(voc, "train.txt", "a\nb\n")
     exports.put(voc, "ImageSets/Segmentation/train.txt", "c\n")

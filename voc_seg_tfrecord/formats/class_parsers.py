@@ -4,6 +4,7 @@ import collections
 from collections.abc import Collection, Iterable
 import csv
 import dataclasses
+import functools
 import json
 import re
 from typing import Any
@@ -32,13 +33,13 @@ class Entry:
     by_place: bool = dataclasses.field(default=False, compare=False)
 
 
-def _placed(entries: list[Entry]) -> list[Entry]:
-    """Gives entries without values those of their places; labelme's first `__ignore__` is -1."""
+def _placed(entries: list[Entry], *, labelme: bool = False) -> list[Entry]:
+    """Gives entries without values those of their places; `labelme`'s first `__ignore__` is -1."""
     if all(not entry.by_place for entry in entries):
         return entries
     if any(not entry.by_place for entry in entries):
         raise ValueError("some classes have a value, and others have none")
-    first = -1 if entries[0].name == _IGNORED else 0
+    first = -1 if labelme and entries[0].name == _IGNORED else 0
     return [
         dataclasses.replace(entry, value=v if v >= 0 else VOID)
         for v, entry in enumerate(entries, start=first)
@@ -77,7 +78,7 @@ def _name(value: object) -> str:
 def _class_names(text: str) -> list[Entry]:
     """Labelme: one name per line; `__ignore__` before the first class counts as -1."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
-    return _placed([Entry(0, name, by_place=True) for name in names])
+    return _placed([Entry(0, name, by_place=True) for name in names], labelme=True)
 
 
 def _colors(text: str) -> list[Entry]:
@@ -110,7 +111,7 @@ def _classes_csv(text: str) -> list[Entry]:
     return [Entry(int(row[0]), row[1].strip()) for row in rows[1:]]
 
 
-def _table(text: str) -> list[Entry]:
+def _table(text: str, *, labelme: bool = False) -> list[Entry]:
     """Names by hand, with or without numbers and colours: the columns say what they are.
 
     Lines are `name`, `value name`, `name value`, `name r g b`, `r g b name` or `value name r g b`,
@@ -133,7 +134,7 @@ def _table(text: str) -> list[Entry]:
     if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
         lines = lines[0].split(",")
     names = [Entry(0, line.strip(" \t\"'"), by_place=True) for line in lines]
-    return _placed(_by_color(lines) or _by_number(lines) or names)
+    return _placed(_by_color(lines) or _by_number(lines) or names, labelme=labelme)
 
 
 _NAME_COLUMNS = ("name", "classname", "labelname", "label", "class", "category")
@@ -320,7 +321,7 @@ PARSERS = {
     "labelmap.csv": _table,
     "classes.txt": _table,
     "classes.json": _classes_json,
-    "labels.txt": _table,
+    "labels.txt": functools.partial(_table, labelme=True),
 }
 """The function that reads each class file, in the order in which files are looked for."""
 

@@ -13,13 +13,10 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Color, Entry
-from voc_seg_tfrecord.formats.file import PNG_SIGNATURE
 from voc_seg_tfrecord.masks.rule import index_of_names
 from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey, survey
 from voc_seg_tfrecord.own_data import discovery, plain_folders
 from voc_seg_tfrecord.trees.tree import VocTree
-
-_COLOR_TYPE = 25  # the byte of a PNG that says whether it is greyscale
 
 # Names of value 0 in lists that need no background.
 _AS_BACKGROUND = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
@@ -65,7 +62,7 @@ def find_class_file(
     if best and not named and _without_background(best, config):
         best = _with_background_if_used(tree, best, config)
     elif best and not named and _background_added(best):
-        best = _without_background_if_grey(tree, best, config)
+        best = _without_background_if_unused(tree, best, config)
     return best, notes + (_order_note(best, config) if best and named else [])
 
 
@@ -215,7 +212,10 @@ def _with_background_if_used(tree: VocTree, file: ClassFile, config: VocSegConfi
     """
     names, found = file.class_names(()), _survey(tree)
     used = found.greys | {value for value, _ in found.pairs}
-    used |= {VOC_NUMBERS[color] for color in found.colors if not found.strange.masks}
+    if all(len({*color}) == 1 for color in found.colors):
+        used |= {color[0] for color in found.colors}
+    elif not found.strange.masks:
+        used |= {VOC_NUMBERS[color] for color in found.colors}
     used -= {value for value in config.void if isinstance(value, int)}
     if len(names) == 1 or max(used, default=0) == len(names):
         return _with_background(file, "background")
@@ -234,37 +234,34 @@ def _with_background_if_used(tree: VocTree, file: ClassFile, config: VocSegConfi
     )
 
 
-def _without_background_if_grey(tree: VocTree, file: ClassFile, config: VocSegConfig) -> ClassFile:
+def _without_background_if_unused(
+    tree: VocTree, file: ClassFile, config: VocSegConfig
+) -> ClassFile:
     """Takes the background that no line of a file names away, if values of masks do not use it.
 
-    Supervisely's file lists no background, which is black. Greyscale masks have values in place of
-    colours.
+    Supervisely's file lists no background, which is black. Masks without any of the file's colours
+    have values in place of them.
 
     Raises:
       LayoutError: if both are possible.
     """
-    first = next(iter(tree.masks.values()), None)
-    if first is None or _has_colors(tree.root / tree.layout.masks / first):
-        return file
-    found = _survey(tree)
-    greys = {(grey, grey, grey) for grey in found.greys - {0, VOID}}
-    if found.pairs or found.rgb.masks or greys <= {entry.color for entry in file.entries}:
+    colors = {entry.color for entry in file.entries[1:]}
+
+    def are_used(found: Survey) -> bool:
+        greys = {(grey, grey, grey) for grey in found.greys - {0, VOID}}
+        return bool(colors & {*found.palette_colors, *found.colors} or (greys and greys <= colors))
+
+    # Mostly the first mask tells.
+    if not tree.masks or are_used(_survey(tree, 1)) or are_used(_survey(tree)):
         return file
     shorter = _with_background_removed(file)
-    chosen = _with_background_if_used(tree, shorter, config)
-    return shorter if chosen is shorter else file
+    return shorter if _with_background_if_used(tree, shorter, config) is shorter else file
 
 
-def _has_colors(path: epath.Path) -> bool:
-    """Says whether a mask is a PNG that is not greyscale."""
-    with path.open("rb") as mask:
-        header = mask.read(_COLOR_TYPE + 1)
-    return header.startswith(PNG_SIGNATURE) and header[_COLOR_TYPE:] != b"\0"
-
-
-def _survey(tree: VocTree) -> Survey:
+def _survey(tree: VocTree, most: int | None = None) -> Survey:
     where = tree.root / tree.layout.masks
-    return survey([where / name for name in tree.masks.values()], all_colors=True)
+    names = itertools.islice(tree.masks.values(), most)
+    return survey([where / name for name in names], all_colors=True)
 
 
 def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:

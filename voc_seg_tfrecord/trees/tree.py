@@ -163,7 +163,7 @@ class VocTree:
             text = data.decode("utf-8-sig", "replace")
             if not class_files.images_in(text, self._known):
                 return False
-        return not data.strip() or any_id(data, self.list_path(name), self._known)
+        return any_id(data, self.list_path(name), self._known)
 
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of the list `name`, in its order.
