@@ -18,7 +18,7 @@ from voc_seg_tfrecord.facts.lists import (
     Fold,
     NamedList,
     Wanted,
-    check_held,
+    check_present,
     identify,
     pascal5i,
     wanted_ids,
@@ -178,7 +178,7 @@ def _divide(dataset: Any, wanted: Wanted, partial: bool) -> tuple[Any, Any]:
     # Read from the records themselves: only the file names are decoded.
     raw = dataset.data_source
     found = [records.parse(raw[index]).id for index in range(len(raw))]
-    chosen = check_held(wanted_ids(wanted), found, repr(dataset), partial=partial)
+    chosen = check_present(wanted_ids(wanted), found, repr(dataset), partial=partial)
     inside = np.array([image in chosen for image in found], bool)
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
 
@@ -204,7 +204,7 @@ def _divide_tf_data(dataset: Any, wanted: Wanted, partial: bool, where: object) 
     ids = wanted_ids(wanted)
     if not partial:
         filenames = dataset.map(lambda example: example[names.FILENAME]).as_numpy_iterator()
-        check_held(ids, [image_id(name.decode()) for name in filenames], where, partial=False)
+        check_present(ids, [image_id(name.decode()) for name in filenames], where, partial=False)
     keys = tf.constant(sorted(ids))
     table = tf.lookup.StaticHashTable(
         tf.lookup.KeyValueTensorInitializer(keys, tf.ones_like(keys, tf.bool)), False

@@ -47,7 +47,11 @@ def test_without_a_task_no_process_is_started(monkeypatch):
         (("raise", ImageError("a.jpg", found="x")), ImageError, "a.jpg: x"),
         (("raise", OSError(28, "No space left", "f")), OSError, "No space left"),
         (("lambda", 0), RuntimeError, "cannot be sent"),
-        (("kill", signal.SIGKILL), VocSegError, r"(?s)ended by SIGKILL, and said last.*my words"),
+        (
+            ("kill", signal.SIGKILL),
+            VocSegError,
+            r"(?s)ended by SIGKILL, and its last output.*my words",
+        ),
         (("exit", 3), VocSegError, "ended with status 3"),
     ],
 )

@@ -7,8 +7,8 @@ from voc_seg_tfrecord.formats.id_lists import id_list_sha256, parse_ids, show_na
 KNOWN = {"a", "b", "102_0", "1 (237)2", "UFO_6.25_0074", "sub dir/img 2", "x.jpg", "2007_000033"}
 
 
-def parse(text, known=KNOWN):
-    return parse_ids(text if isinstance(text, bytes) else text.encode(), "train.txt", known)
+def parse(text, image_ids=KNOWN):
+    return parse_ids(text if isinstance(text, bytes) else text.encode(), "train.txt", image_ids)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ class AnnotationError(VocSegError):
 
 
 class RecordError(VocSegError):
-    """A record, or its file, is damaged or not what it is taken for."""
+    """A record, or its file, is damaged or of another kind than expected."""
 
     KIND = "record"
 
@@ -99,7 +99,7 @@ class StorageError(VocSegError):
 class SplitError(VocSegError):
     """A split has problems. The first few are shown and all are counted.
 
-    Problems of which the same is expected stand together, and it is said once.
+    Problems with the same expectation and advice stand together, which are printed once.
 
     Args:
       split: name of the split.
@@ -137,7 +137,7 @@ class SplitError(VocSegError):
 
 
 def from_json(data: Mapping[str, Any]) -> VocSegError:
-    """Returns the error that `to_json` made plain data of.
+    """Returns the error whose plain data `to_json` made.
 
     Args:
       data: the plain data. Only a class of this module is ever called with it.

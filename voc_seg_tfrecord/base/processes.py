@@ -29,9 +29,9 @@ Note = Callable[[int], Any]
 """Takes how many examples were done since it was called last."""
 
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from {0} import serve; serve()"
-_Said = queue.SimpleQueue[tuple["_Worker", str, Any]]
+_Messages = queue.SimpleQueue[tuple["_Worker", str, Any]]
 _OFTEN = 0.2  # seconds between two notes
-_SHOWN = 500  # characters that a dead worker said last
+_SHOWN = 500  # characters of a dead worker's last output that an error shows
 _NO_MORE = object()
 
 
@@ -48,7 +48,7 @@ def unordered_map(
         It is pickled, and so are tasks and results.
       tasks: drawn when a process is free.
       workers: how many processes at most.
-      note: told what `work` notes, in this process.
+      note: called in this process with what `work` notes.
 
     Yields:
       The number of each task and its result, in the order in which they are done.
@@ -58,17 +58,17 @@ def unordered_map(
       VocSegError: if a process is killed.
     """
     numbered = enumerate(tasks)
-    said: _Said = queue.SimpleQueue()
+    messages: _Messages = queue.SimpleQueue()
     team: list[_Worker] = []
     try:
         for number, task in numbered:
-            team.append(_Worker(work, said))
+            team.append(_Worker(work, messages))
             team[-1].send(number, task)
             if len(team) == workers:
                 break
         busy = len(team)
         while busy:
-            worker, kind, value = said.get()
+            worker, kind, value = messages.get()
             if kind == "died":
                 raise worker.died()
             if kind == "raised":
@@ -98,9 +98,9 @@ class _Worker:
       number: of the task that it was given last.
     """
 
-    def __init__(self, work: Callable[..., Any], said: _Said):
+    def __init__(self, work: Callable[..., Any], messages: _Messages):
         self.number = -1
-        self._said = said
+        self._messages = messages
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         # A group of its own: Ctrl-C is for the process that started it, which ends it then.
         group = 0 if os.name == "posix" else None
@@ -132,11 +132,11 @@ class _Worker:
                 kind = "note"
                 while kind == "note":
                     kind, value = pickle.load(self._answers)
-                    self._said.put((self, kind, value))
+                    self._messages.put((self, kind, value))
         except (EOFError, OSError, pickle.UnpicklingError):
-            self._said.put((self, "died", None))
+            self._messages.put((self, "died", None))
         except Exception as error:  # of a task that cannot be pickled
-            self._said.put((self, "raised", error))
+            self._messages.put((self, "raised", error))
 
     def _write(self, value: Any) -> None:
         self._requests.write(pickle.dumps(value))
@@ -152,9 +152,10 @@ class _Worker:
         last = self._errors.read().decode("utf-8", "replace").strip()[-_SHOWN:]
         return VocSegError(
             f"worker process {self.process.pid}",
-            found=f"it was ended {how}" + (f", and said last:\n    {last}" if last else ""),
+            found=f"it was ended {how}"
+            + (f", and its last output is:\n    {last}" if last else ""),
             expected="a process that lives until the work is done",
-            remedy="see that there is memory for all workers, or give fewer of them (--workers)",
+            remedy="make sure that there is memory for all workers, or use fewer (--workers)",
             kind="dead worker",
         )
 
@@ -206,7 +207,7 @@ def serve() -> None:
 
 
 def _picklable(error: Exception) -> Exception:
-    """Returns an error with where it was raised, or what can be said of it if it cannot be sent."""
+    """Returns an error with its traceback; if it cannot be pickled, an error with its text."""
     try:
         if not isinstance(error, VocSegError):
             error.add_note("".join(traceback.format_exception(error)))

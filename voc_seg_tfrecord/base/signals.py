@@ -14,7 +14,7 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Terminated(SystemExit):
-    """SIGTERM has come. Not caught, it ends the process with status 143."""
+    """SIGTERM has arrived. Not caught, it ends the process with status 143."""
 
 
 class Held:
@@ -57,7 +57,7 @@ class Held:
         self._raise_first()
 
     def let_through(self) -> None:
-        """Handles what has come, and signals from now on when they come."""
+        """Handles the signals that have arrived, and later ones at once."""
         self.waiting = False
         self._raise_first()
 

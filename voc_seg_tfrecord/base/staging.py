@@ -38,7 +38,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # from Linux's fcntl.h and fs.h
 
 @contextlib.contextmanager
 def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[epath.Path]:
-    """Lets a folder be made beside its place, and moves it there when it is complete.
+    """Yields a new folder beside its place, and moves it there when it is complete.
 
     What dead processes left beside it is removed first.
 
@@ -113,8 +113,8 @@ def _token(parent: epath.Path) -> Iterator[str]:
     remove_dead(parent)
     lock = pathlib.Path(parent, f"incomplete.{token}.lock")
     lock.touch()
-    with _locked(lock) as held:
-        if not held or not lock.exists():  # another run took the lock before it was held
+    with _locked(lock) as is_locked:
+        if not is_locked or not lock.exists():  # another run took the lock before it was held
             with _token(parent) as other:
                 yield other
             return
@@ -126,7 +126,7 @@ def _token(parent: epath.Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _locked(lock: pathlib.Path) -> Iterator[bool]:
-    """Tries to take the lock of a file; yields whether it is held."""
+    """Tries to lock a file; yields whether it could."""
     try:
         descriptor = os.open(lock, os.O_RDONLY)
     except FileNotFoundError:
@@ -134,11 +134,11 @@ def _locked(lock: pathlib.Path) -> Iterator[bool]:
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        held = True
+        is_locked = True
     except OSError:  # held by another process, or a file system without locks
-        held = False
+        is_locked = False
     try:
-        yield held
+        yield is_locked
     finally:
         os.close(descriptor)
 

@@ -1,4 +1,4 @@
-"""What the disk holds and says: storage errors as errors of this package, and the file SHA256SUMS.
+"""Errors of the disk as errors of this package, and the file SHA256SUMS.
 
 SHA256SUMS lists every file of a dataset with its sha256, so that a copy can be verified whatever
 made it: by `verify`, or by `sha256sum -c SHA256SUMS` in the dataset's folder. The small files are
@@ -44,10 +44,10 @@ _ADVICE = {
 # What TensorFlow raises for records with wrong checksums, too few records, and broken images.
 _DAMAGE = ("DataLossError", "FailedPreconditionError", "InvalidArgumentError")
 
-# Names of nodes and operations in TensorFlow's messages, which say nothing to a user.
+# Names of nodes and operations in TensorFlow's messages, which do not help a user.
 _INTERNALS = re.compile(r"\{\{.*?\}\} ?|\[\[.*?\]\]|\s*\[Op:.*|\s*\n.*", re.S)
 
-# TensorFlow's errors have no number: what they say in its place.
+# TensorFlow's errors have no number, so their texts stand for it.
 _WORDS = {
     "No space left": errno.ENOSPC,
     "quota exceeded": errno.EDQUOT,
@@ -75,7 +75,7 @@ def size(path: PathLike) -> int:
 
 @contextlib.contextmanager
 def as_storage_error(where: object) -> Iterator[None]:
-    """Turns what the operating system or TensorFlow says about files into a `StorageError`.
+    """Turns errors of the operating system or TensorFlow about files into a `StorageError`.
 
     Args:
       where: what is being written or read, for errors that name no file.
@@ -127,7 +127,7 @@ def storage_error(error: BaseException, where: object) -> StorageError:
         getattr(error, "filename", None) or where,
         found=text or type(error).__name__,
         expected="a disk that can be written and files that can be read",
-        remedy=_ADVICE.get(number or 0, "see that the path is right and the disk in order"),
+        remedy=_ADVICE.get(number or 0, "check that the path is right and that the disk works"),
     )
 
 
@@ -189,8 +189,8 @@ def check_sums(folder: epath.Path) -> None:
             continue
         found = digest_of(path)[0] if path.exists() else ""
         if found != digest and not (name == _INFO and _without_formats(path) == digest):
-            said = f"a file with the sha256 {found}" if found else "no such file"
-            raise _damaged(path, said, f"the sha256 {digest}, as {SUMS} says")
+            what = f"a file with the sha256 {found}" if found else "no such file"
+            raise _damaged(path, what, f"the sha256 {digest}, as {SUMS} says")
 
 
 def check_listed(folder: epath.Path, names: Iterable[str]) -> None:

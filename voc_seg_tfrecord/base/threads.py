@@ -19,16 +19,16 @@ THREADS = CORES + 1
 """Threads that read and check files, of which one may be waiting for a disk."""
 
 AHEAD = THREADS + 1
-"""How many groups of items may be in the making or waiting, by default: what bounds the memory."""
+"""How many groups of items may be in work or waiting, by default. This bounds the memory."""
 
 TOGETHER = 16
-"""How many items a thread takes at a time, at most."""
+"""How many items a thread gets at a time, at most."""
 
 _SPAN = 0.02
-"""Seconds that what a thread takes at a time should take it.
+"""How many seconds of work a thread should get at a time.
 
-Each time is a hand-over, which costs as much as a small item, and more where threads wait for
-Python's lock. What takes long is taken alone: that is what takes much memory.
+Each hand-over costs as much as a small item, and more where threads wait for Python's lock. An
+item that takes longer than this is handed over alone, because such items also need much memory.
 """
 
 _LONG = 0.001
@@ -36,8 +36,8 @@ _LONG = 0.001
 Python's lock, so that threads gain. They do not where they wait for each other's lock."""
 
 _WAITS = 4
-"""How many times as long as it computes a thread takes if it waits for files. Python's lock, for
-which it waits too, makes it two or three."""
+"""A thread that needs this many times its computing time is waiting for files. Waiting for Python's
+lock makes it only two or three times."""
 
 
 def ordered_map(
@@ -53,7 +53,7 @@ def ordered_map(
       items: what to call it with; drawn no further ahead than `ahead` groups.
       ahead: how many groups of up to `TOGETHER` items may be in the making or waiting. For calls
         that keep Python's lock most of the time 1 is fastest. It rises to `CORES` while calls
-        take long, and to `THREADS` while they wait for files, whatever is said here.
+        take long, and to `THREADS` while they wait for files, even above this number.
 
     Yields:
       Each item with its result, in the order of `items`.
@@ -91,7 +91,7 @@ def ordered_map(
 
 @dataclasses.dataclass
 class _Done(Generic[Item, Result]):
-    """What a thread made of what it took at a time.
+    """The results of one group of items, and how long they took.
 
     Attributes:
       results: items with their results, up to the first that failed.
@@ -134,7 +134,7 @@ class _Pace:
         self.ahead = self._least = ahead
 
     def follow(self, done: _Done[Any, Any]) -> None:
-        """Chooses anew, by the last group that was made."""
+        """Adapts both numbers to the times of the last group."""
         fitting = int(_SPAN * len(done.results) / max(done.seconds, done.drawn, 1e-6))
         self.together = max(1, min(fitting, 2 * self.together, TOGETHER))
         fastest = 1

@@ -1,4 +1,4 @@
-"""How the package speaks: objects in short, the closest match for a name, versions."""
+"""Words for messages: objects in short, the closest match for a name, versions."""
 
 from collections.abc import Iterable, Sequence
 import difflib
@@ -64,15 +64,15 @@ def near_names(word: str, names: Iterable[str]) -> list[str]:
     Capitals do not count. A name that begins with the word is like it (`val`, `validation`), and
     so is one that differs from it in a few letters (`trian`, `train`).
     """
-    wanted = word.casefold()
-    if not wanted or len(wanted) > _LONGEST_NAME:
+    folded = word.casefold()
+    if not folded or len(folded) > _LONGEST_NAME:
         return []
     by_folded = {name.casefold(): name for name in names}
-    begun = [name for name in by_folded if len(wanted) > 1 and name.startswith(wanted)]
-    alike = difflib.get_close_matches(wanted, by_folded, n=_SHOWN, cutoff=_LIKENESS)
-    if alike:  # what is much less like it than the best would only confuse
-        least = _likeness(wanted, alike[0]) - _NEXT
-        alike = [name for name in alike if _likeness(wanted, name) >= least]
+    begun = [name for name in by_folded if len(folded) > 1 and name.startswith(folded)]
+    alike = difflib.get_close_matches(folded, by_folded, n=_SHOWN, cutoff=_LIKENESS)
+    if alike:  # names much less alike than the best one would only confuse
+        least = _likeness(folded, alike[0]) - _NEXT
+        alike = [name for name in alike if _likeness(folded, name) >= least]
     return [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
 
 

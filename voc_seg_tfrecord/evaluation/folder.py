@@ -62,11 +62,11 @@ def evaluate(
         values that are no class. All of them are counted, and the first few are named.
       MaskError: if there are predictions of images that are not in the splits.
     """
-    wanted = [splits] if isinstance(splits, str) else list(splits)
-    if not wanted:
+    split_names = [splits] if isinstance(splits, str) else list(splits)
+    if not split_names:
         raise ConfigError("splits", found="no split", expected="at least one split")
     check_features(builder, (IMAGE, FILENAME, MASK))
-    check_splits(builder, wanted)
+    check_splits(builder, split_names)
     found = Predictions(predictions)
     names = class_names(builder)
     tiling = tiling_of(builder)
@@ -82,7 +82,7 @@ def evaluate(
     fingerprints: dict[str, fingerprint.Fingerprint] = {}
     ids: set[str] = set()
     predicted: set[str] = set()
-    for split in wanted:
+    for split in split_names:
         digests: dict[str, fingerprint.Digests] = {}
         problems: list[VocSegError] = []
         scanned = records.scan(builder, split, score, progress=progress)
@@ -100,7 +100,7 @@ def evaluate(
     total.images = count_images(ids, tiling)
     return total.result(
         fingerprint=fingerprint.of_dataset(fingerprints),
-        dataset=f"{builder.info.full_name}@{'+'.join(wanted)}",
+        dataset=f"{builder.info.full_name}@{'+'.join(split_names)}",
     )
 
 
@@ -113,13 +113,13 @@ def _check_complete(
     """Raises what is wrong with a split; a number over fewer images must not be printed."""
     if problems:
         raise SplitError(split, problems, len(digests))
-    said = builder.info.splits[split].num_examples
-    if len(digests) != said:
+    expected = builder.info.splits[split].num_examples
+    if len(digests) != expected:
         raise ConfigError(
             f"{builder.info.full_name}@{split}",
             found=f"{len(digests)} images",
-            expected=f"{said}, as the dataset's info says",
-            remedy="see what is wrong with voc-seg-tfrecord verify, or build it again",
+            expected=f"{expected}, as the dataset's info says",
+            remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
 
 

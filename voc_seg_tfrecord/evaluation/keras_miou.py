@@ -70,14 +70,14 @@ class VocMeanIoU(keras.metrics.Metric):
         (truth, broken_truth), (predicted, broken) = _whole(truth), _whole(predicted)
         void = truth == VOID
         valid = (predicted >= 0) & (predicted < classes) & ~broken
-        known = (truth >= 0) & (truth < classes) & ~broken_truth
+        is_class = (truth >= 0) & (truth < classes) & ~broken_truth
         cells = classes * classes
-        pairs = ops.where(known & valid, truth * classes + predicted, cells)
+        pairs = ops.where(is_class & valid, truth * classes + predicted, cells)
         counts = ops.cast(_counted(ops.reshape(pairs, [-1]), cells + 1), self.low.dtype)
         low = self.low + counts[:cells]
         self.low.assign(low % _WORD)
         self.high.assign_add(low // _WORD)
-        wrong = ops.any(~valid | ~(known | void))
+        wrong = ops.any(~valid | ~(is_class | void))
         self.wrong.assign_add(ops.cast(wrong, self.wrong.dtype))
 
     def result(self) -> Any:

@@ -112,7 +112,7 @@ class Predictions:
 
 
 def _check_indices(samples: Samples, path: epath.Path) -> None:
-    """Lets pass only files whose values are class indices without doubt."""
+    """Refuses files whose values may be something else than class indices."""
     if samples.kind == "rgb":
         raise MaskError(
             path,
@@ -122,8 +122,8 @@ def _check_indices(samples: Samples, path: epath.Path) -> None:
         )
     if samples.palette is not None:
         used = np.unique(samples.values)
-        known = used[used < len(samples.palette)]
-        if len(known) < len(used) or (samples.palette[known] != voc_palette()[known]).any():
+        colors = samples.palette[used[used < len(samples.palette)]]
+        if not np.array_equal(colors, voc_palette()[used]):
             raise MaskError(
                 path,
                 found="a palette that is not VOC's, so values may not be classes",

@@ -111,7 +111,7 @@ class Result:
         }
 
     def _names(self, chosen: np.ndarray) -> tuple[str, ...]:
-        return tuple(n for n, wanted in zip(self.class_names, chosen, strict=True) if wanted)
+        return tuple(n for n, is_chosen in zip(self.class_names, chosen, strict=True) if is_chosen)
 
 
 def _union(matrix: np.ndarray) -> np.ndarray:

@@ -239,7 +239,7 @@ def wanted_ids(wanted: Wanted) -> frozenset[str]:
     return ids
 
 
-def check_held(
+def check_present(
     ids: Collection[str], found: Collection[str], where: object, *, partial: bool
 ) -> frozenset[str]:
     """Checks that a dataset has all ids of a list.
@@ -256,8 +256,8 @@ def check_held(
     Raises:
       ConfigError: if some are not there and `partial` is False.
     """
-    held = frozenset(ids).intersection(found)
-    lacking = sorted(set(ids) - held)
+    present = frozenset(ids).intersection(found)
+    lacking = sorted(set(ids) - present)
     if lacking and not partial:
         more = ", ..." if len(lacking) > SHOWN_IDS else ""
         raise ConfigError(
@@ -266,6 +266,6 @@ def check_held(
             f"{', '.join(lacking[:SHOWN_IDS])}{more}",
             expected="a split that holds the complete list",
             remedy="read the split that the list was made for, or give partial=True to use "
-            f"the {len(held)} that are there",
+            f"the {len(present)} that are there",
         )
-    return held
+    return present

@@ -86,8 +86,8 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
     found = id_list_sha256(ids)
     if len(ids) in expected.counts and expected.ids_sha256 in ("", found):
         return
-    known = next((s for s in splits().values() if s.ids_sha256 == found), None)
-    really = f". This is the list {known.name} of {title(known.config)}" if known else ""
+    other = next((s for s in splits().values() if s.ids_sha256 == found), None)
+    really = f". This is the list {other.name} of {title(other.config)}" if other else ""
     sha256 = f", sha256 {expected.ids_sha256}" if expected.ids_sha256 else ""
     raise ListError(
         where,

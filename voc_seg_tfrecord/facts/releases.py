@@ -72,8 +72,8 @@ class Release:
     @property
     def splits(self) -> dict[str, str]:
         """The splits that the archives hold, and the list that each is read from."""
-        held = {split for archive in self.archives for split in archive.splits}
-        return {split: name for split, name in VOC_SPLITS.items() if split in held}
+        in_archives = {split for archive in self.archives for split in archive.splits}
+        return {split: name for split, name in VOC_SPLITS.items() if split in in_archives}
 
     @property
     def published(self) -> str:

@@ -76,13 +76,13 @@ def is_void_name(name: str, void: Collection[int | str | Color]) -> bool:
 
 
 def read_all(
-    folder: epath.Path, known: Container[str] = ()
+    folder: epath.Path, image_ids: Container[str] = ()
 ) -> tuple[list[ClassFile], list[LayoutError]]:
     """Reads the class files in a folder.
 
     Args:
       folder: the folder.
-      known: ids of images; a file of a common name that lists them is none of classes.
+      image_ids: ids of images; a file of a common name that lists images is no class file.
 
     Returns:
       The class files in the order of `NAMES`, and what is wrong with those of a common name
@@ -98,7 +98,7 @@ def read_all(
         if not (path.exists() or pathlib.Path(path).is_symlink()):
             continue
         try:
-            found.append(_read(path, parse, known))
+            found.append(_read(path, parse, image_ids))
         except LayoutError as error:
             if name not in COMMON:
                 raise
@@ -107,13 +107,13 @@ def read_all(
 
 
 def _read(
-    path: epath.Path, parse: Callable[[str], list[Entry]], known: Container[str]
+    path: epath.Path, parse: Callable[[str], list[Entry]], image_ids: Container[str]
 ) -> ClassFile:
     if path.exists() and path.stat().length > _LARGEST:
         raise _unlike(path, f"{path.stat().length} bytes, which is too large for class names")
     try:
         text = File.read(path, LayoutError).data.decode("utf-8-sig")
-        if path.name in COMMON and (images := images_in(text, known)):
+        if path.name in COMMON and (images := images_in(text, image_ids)):
             raise _unlike(path, images)
         entries = parse(text)
     except UNREADABLE as error:
@@ -129,17 +129,17 @@ def _read(
     return ClassFile(path.name, tuple(entries), background)
 
 
-def images_in(text: str, known: Container[str]) -> str:
+def images_in(text: str, image_ids: Container[str]) -> str:
     """Says which images the text of a file of a common name lists; empty if it lists none.
 
     Args:
       text: the file's text; its lines may have more than the image, such as a label.
-      known: ids of images. Only where each line starts with one they are no class names.
+      image_ids: ids of images. Only where each line starts with one they are no class names.
     """
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     first = [re.split(r"[\s,;:]+", line)[0] for line in lines]
     if lines and all(
-        names[0] in known or names[1] in known for names in zip(lines, first, strict=True)
+        names[0] in image_ids or names[1] in image_ids for names in zip(lines, first, strict=True)
     ):
         return f"ids of images, such as {first[0][:80]!r}"
     for number, word in enumerate(first, start=1):

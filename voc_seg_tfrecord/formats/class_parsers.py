@@ -267,10 +267,10 @@ def _classes_json(text: str) -> list[Entry]:
 
 
 def _within(content: dict[str, object]) -> object:
-    """Returns the classes in an object that says they are; None if it says nothing."""
+    """Returns the classes in an object whose key names them as classes; None without such a key."""
     (key, inner), *_ = content.items()
-    known = ("classes", "labels", "names", "categories", "class_names", "label_map")
-    return inner if key in known and isinstance(inner, list | dict) else None
+    keys = ("classes", "labels", "names", "categories", "class_names", "label_map")
+    return inner if key in keys and isinstance(inner, list | dict) else None
 
 
 def _of_json(key: str | None, item: object) -> Entry:

@@ -84,7 +84,7 @@ def once_per_file(find: Callable[[File], Found]) -> Callable[[File], Found]:
 def _read(path: epath.PathLike) -> bytes:
     if is_bucket(path):
         return epath.Path(path).read_bytes()
-    # With few calls to the system: at each one a thread hands Python's lock to another.
+    # Few system calls, because at each one a thread hands Python's lock to another.
     opened = os.open(path, _HOW)
     try:
         status = os.fstat(opened)
@@ -200,7 +200,7 @@ _ALWAYS = 1 << 24  # so many pixels take less than a second, whatever the size o
 
 
 def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) -> None:
-    """Stops a decompression bomb at its header, and what could not be read as a PNG.
+    """Refuses decompression bombs at their header, and sizes that no PNG may have.
 
     A size of a file that passed is not checked again.
 
@@ -215,14 +215,14 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             file.where,
             found=f"{width} x {height} pixels in its header",
             expected=f"at most {MAX_SIDE} pixels in a row or a column, which is what libpng reads",
-            remedy="see whether the file is damaged, or cut image and mask into tiles",
+            remedy="export the file again if it is damaged, or else cut image and mask into tiles",
         )
     limit = _max_pixels(file)
     if width * height > limit:
         raise error(
             file.where,
             found=f"{width} x {height} pixels in its header",
-            expected=f"at most {limit} pixels in it; more is taken for a decompression bomb",
+            expected=f"at most {limit} pixels in it; more may be a decompression bomb",
             remedy="cut image and mask into tiles",
         )
     file._found["size"] = (width, height)

@@ -21,7 +21,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SHOWN = 3  # repeated ids, and lines of each
+_SHOWN = 3  # repeated ids, and lines of each, that an error shows
 _TRAILING_LABEL = re.compile(r"\s+-?\d+$")
 _PLAIN = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
 
@@ -39,14 +39,14 @@ def image_id(filename: str) -> str:
 def parse_ids(
     data: bytes,
     where: object,
-    known: Container[str],
+    image_ids: Container[str],
     *,
     plain: bool = True,
     repeats: bool = False,
 ) -> list[str]:
     """Reads the ids of a list file.
 
-    A line, stripped, is an id if an image of that name is known. Only if none is, it is
+    A line, stripped, is an id if there is an image of that name. Only if there is none, it is
     tried as one path or two (`/JPEGImages/ID.jpg /SegmentationClass/ID.png`), as an id with an
     image's ending, and as an id with a label behind it (`ID -1`). A line that is none of
     these is returned as it is: whoever looks the image up says that it is missing.
@@ -54,7 +54,7 @@ def parse_ids(
     Args:
       data: the file's bytes: UTF-8, UTF-16 or Latin-1, any line ending.
       where: the file, for errors.
-      known: the ids that have an image; or a mapping to them from all names that lists may
+      image_ids: the ids that have an image; or a mapping to them from all names that lists may
         have for images.
       plain: whether names of images are ids. Then a line that can only be an id is one, and
         is not looked up.
@@ -69,7 +69,7 @@ def parse_ids(
     """
     ids: list[str] = []
     wrong: list[tuple[int, str, str]] = []
-    for number, line, found in _resolved(data, where, known, plain):
+    for number, line, found in _resolved(data, where, image_ids, plain):
         ids.append(found)
         if fault := _wrong(found):
             wrong.append((number, line, fault))
@@ -90,18 +90,18 @@ def parse_ids(
             remedy="add ids to the list, or leave its split out",
         )
     if not repeats and len(set(ids)) < len(ids):
-        raise _repeated(where, _resolved(data, where, known, plain))
+        raise _repeated(where, _resolved(data, where, image_ids, plain))
     return ids
 
 
 def _resolved(
-    data: bytes, where: object, known: Container[str], plain: bool
+    data: bytes, where: object, image_ids: Container[str], plain: bool
 ) -> Iterator[tuple[int, str, str]]:
     """Yields number, text and id of each line that has one."""
     for number, line in enumerate(_decode(data, where).splitlines(), start=1):
         line = line.strip()
-        if line and not (line.startswith("#") and line not in known):
-            yield number, line, _resolve(line, known, plain)
+        if line and not (line.startswith("#") and line not in image_ids):
+            yield number, line, _resolve(line, image_ids, plain)
 
 
 def _repeated(where: object, resolved: Iterable[tuple[int, str, str]]) -> ListError:
@@ -144,41 +144,41 @@ def _decode(data: bytes, where: object) -> str:
         ) from None
 
 
-def _resolve(line: str, known: Container[str], plain: bool) -> str:
-    # It changes nothing whether the image of such a line is known. Names of other letters may
-    # have another Unicode form.
+def _resolve(line: str, image_ids: Container[str], plain: bool) -> str:
+    # Such a line means the same whether its image is there or not. Names that are not ASCII
+    # may have another Unicode form.
     if plain and line.isascii() and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
         return line
-    found = _find(line, known)
+    found = _find(line, image_ids)
     return line if found is None else found
 
 
-def _find(line: str, known: Container[str]) -> str | None:
-    if (found := _id_of(line, known)) is not None:
+def _find(line: str, image_ids: Container[str]) -> str | None:
+    if (found := _id_of(line, image_ids)) is not None:
         return found
-    readings = (_id_of(reading, known) for reading in _readings(line.replace("\\", "/")))
+    readings = (_id_of(reading, image_ids) for reading in _readings(line.replace("\\", "/")))
     return next((found for found in readings if found is not None), None)
 
 
-def _id_of(name: str, known: Container[str]) -> str | None:
-    if isinstance(known, Mapping):
-        return known.get(name)
-    return name if name in known else None
+def _id_of(name: str, image_ids: Container[str]) -> str | None:
+    if isinstance(image_ids, Mapping):
+        return image_ids.get(name)
+    return name if name in image_ids else None
 
 
-def any_id(data: bytes, where: object, known: Container[str]) -> bool:
-    """Says whether a line of a text is the id of an image that is known.
+def any_id(data: bytes, where: object, image_ids: Container[str]) -> bool:
+    """Says whether a line of a text is the id of an image that is there.
 
     Args:
       data: the file's bytes, not necessarily text.
       where: the file.
-      known: as in `parse_ids`.
+      image_ids: as in `parse_ids`.
     """
     try:
         lines = _decode(data, where).splitlines()
     except ListError:
         return False
-    return any(_find(line.strip(), known) is not None for line in lines if line.strip())
+    return any(_find(line.strip(), image_ids) is not None for line in lines if line.strip())
 
 
 def _readings(line: str) -> Iterable[str]:

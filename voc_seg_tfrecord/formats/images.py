@@ -179,7 +179,7 @@ def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
         ) from None
     if kept:
         return _kept(file, header, decoding)
-    # Texts and profiles, at which Pillow may stop, go anyway.
+    # Pillow may fail on texts and profiles, and the new PNG has none of them.
     return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
 
 
@@ -197,7 +197,7 @@ def _must_rotate(
         file.where,
         found=f"EXIF orientation {orientation}, which gives the same size rotated or not",
         expected="an image whose mask shows which way it was drawn",
-        remedy='say it: "exif": "apply" if the masks were drawn on the image as viewers '
+        remedy='say which: "exif": "apply" if the masks were drawn on the image as viewers '
         'show it, "exif": "ignore" if on the pixels as stored (--exif)',
     )
 
@@ -311,7 +311,7 @@ def large_in_turn(*files: File | None) -> Iterator[None]:
 
 
 def _pixels(file: File) -> int:
-    """Returns the pixels that a header claims; 0 if it cannot be read, which is told later."""
+    """Returns the pixels that a header claims; 0 of one that cannot be read, an error later."""
     if file.kind not in (Kind.PNG, Kind.JPEG):
         return 0
     try:

@@ -154,7 +154,7 @@ class _Child:
         except (EOFError, pickle.UnpicklingError):
             raise _DiedError from None
         except BaseException:
-            self.process.kill()  # it may be in the middle of an answer
+            self.process.kill()  # its next answer would be the rest of this one
             raise
         finally:
             timer.cancel()

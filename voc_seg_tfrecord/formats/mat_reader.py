@@ -94,8 +94,8 @@ def _read(scipy_io: Any, data: bytes, structure: Structure) -> np.ndarray | str:
     except MemoryError:
         return f"not readable: it needs more than {MEMORY >> 20} MB"
     except Exception as error:  # SciPy raises whatever the damage leads it to
-        said = f"not readable: {type(error).__name__}: {error}".partition("\n")[0]
-        return said[:300].encode("utf-8", "backslashreplace").decode()
+        message = f"not readable: {type(error).__name__}: {error}".partition("\n")[0]
+        return message[:300].encode("utf-8", "backslashreplace").decode()
 
 
 if __name__ == "__main__":

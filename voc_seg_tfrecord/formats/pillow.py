@@ -230,7 +230,7 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
 
 
 def _as_array(image: Image.Image) -> np.ndarray:
-    """Returns an image's samples. Pillow copies them twice on the way, so it gets a few rows."""
+    """Returns an image's samples. Pillow copies them twice, so it gets few rows at a time."""
     step = max(1, _PIECE // image.width)
     if step >= image.height:
         return np.asarray(image)

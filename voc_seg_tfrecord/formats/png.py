@@ -1,7 +1,7 @@
 """PNG files: header, chunks, and index masks made of palette masks with pixels untouched.
 
-Decoders differ in which breaches they forgive, and in what they then read. So none is forgiven
-here: what passes is read alike by every decoder.
+Decoders differ in which faults they tolerate, and in the pixels that they then return. So every
+fault is refused here: all decoders read a PNG that passes to the same pixels.
 
 References:
   Portable Network Graphics (PNG) Specification, third edition, sections 5 and 11.

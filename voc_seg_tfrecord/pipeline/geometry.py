@@ -120,11 +120,11 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
 
 def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operation | None:
     """Fails if a mask has values that it did not have; `after` is float32."""
-    known = tf.scatter_nd(
+    defined = tf.scatter_nd(
         tf.reshape(tf.cast(before, tf.int32), [-1, 1]), tf.ones([tf.size(before)], tf.int32), [256]
     )
     index = tf.cast(after, tf.int32)
-    there = (tf.gather(known, index) > 0) | (index == VOID)
+    there = (tf.gather(defined, index) > 0) | (index == VOID)
     right = tf.reduce_all(there & (tf.cast(index, tf.float32) == after))
     return tf.debugging.Assert(
         right,

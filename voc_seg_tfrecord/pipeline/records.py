@@ -18,7 +18,7 @@ from voc_seg_tfrecord.base.names import FILENAME, FILL
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.facts.lists import Wanted, check_held, wanted_ids
+from voc_seg_tfrecord.facts.lists import Wanted, check_present, wanted_ids
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.pipeline.window import Example
 
@@ -93,9 +93,9 @@ def parser(
             + did_you_mean(unknown[0], builder.info.features),
             expected=f"some of {', '.join(sorted(builder.info.features))}",
         )
-    wanted = tfds.features.FeaturesDict({name: builder.info.features[name] for name in names})
+    parser = tfds.features.FeaturesDict({name: builder.info.features[name] for name in names})
     encoded = {name: tfds.decode.SkipDecoding() for name in names if name in FILL}
-    return lambda record: wanted.deserialize_example(record, decoders=encoded)
+    return lambda record: parser.deserialize_example(record, decoders=encoded)
 
 
 KEPT = 256 << 20
@@ -141,16 +141,16 @@ def select(builder: tfds.core.DatasetBuilder, split: Wanted, *, partial: bool = 
     splits = [name for name, info in builder.info.splits.items() if info.num_examples]
     found = {name: _Scanned.of(builder, name) for name in splits}
     everywhere = [i for scanned in found.values() for i in scanned.ids]
-    held = check_held(ids, everywhere, where, partial=partial)
-    times = sum(i in held for i in everywhere)
-    if times > len(held):
+    present = check_present(ids, everywhere, where, partial=partial)
+    times = sum(i in present for i in everywhere)
+    if times > len(present):
         raise ConfigError(
             where,
-            found=f"{times - len(held)} of its {len(held)} ids are in more than one split",
+            found=f"{times - len(present)} of its {len(present)} ids are in more than one split",
             expected="each id in one split",
             remedy="take the ids of one split with splits.load(builder, split, ids)",
         )
-    return _joined([scanned.only(held) for scanned in found.values()], where)
+    return _joined([scanned.only(present) for scanned in found.values()], where)
 
 
 def divide(
@@ -170,10 +170,10 @@ def divide(
     where = f"{builder.info.full_name}, split {split!r}"
     count_records(builder, split)
     scanned = _Scanned.of(builder, split)
-    held = check_held(wanted_ids(labelled), scanned.ids, where, partial=partial)
-    others = frozenset(scanned.ids) - held
+    present = check_present(wanted_ids(labelled), scanned.ids, where, partial=partial)
+    others = frozenset(scanned.ids) - present
     return (
-        _joined([scanned.only(held)], f"{where}, labelled part"),
+        _joined([scanned.only(present)], f"{where}, labelled part"),
         _joined([scanned.only(others)], f"{where}, unlabelled part"),
     )
 
@@ -202,11 +202,11 @@ class _Scanned:
 
     def only(self, ids: Collection[str]) -> tuple[tf.data.Dataset, int, int]:
         """Returns the records with these ids, how many, and their length in bytes."""
-        wanted = np.array([i in ids for i in self.ids], bool)
-        flags = tf.constant(wanted)
+        keep = np.array([i in ids for i in self.ids], bool)
+        flags = tf.constant(keep)
         kept = self.records.enumerate().filter(lambda number, _: flags[number])
-        length = int(np.array(self.lengths, np.int64)[wanted].sum())
-        return kept.map(lambda _, record: record), int(wanted.sum()), length
+        length = int(np.array(self.lengths, np.int64)[keep].sum())
+        return kept.map(lambda _, record: record), int(keep.sum()), length
 
 
 def _joined(parts: list[tuple[tf.data.Dataset, int, int]], where: object) -> Selection:

@@ -108,11 +108,11 @@ class Window:
                 image = _flipped(image, self.flip)
             if self.canvas is not None:
                 image = self._padded(image, FILL[name])
-            moved[name] = tf.ensure_shape(image, [*self._known(), CHANNELS[name]])
+            moved[name] = tf.ensure_shape(image, [*self._static_size(), CHANNELS[name]])
         return moved
 
-    def _known(self) -> tuple[int | None, int | None]:
-        """Returns what is known of the result's height and width before anything runs."""
+    def _static_size(self) -> tuple[int | None, int | None]:
+        """Returns the result's height and width as far as a graph knows them."""
         size = None if self.size is None else tf.get_static_value(self.size)
         return self.canvas or ((None, None) if size is None else tuple(size.tolist()))
 
