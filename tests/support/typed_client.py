@@ -3,7 +3,7 @@
 It is never run. tests/types_test.py has mypy and pyright check it, strictly.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import pathlib
 from typing import Any, assert_type
 
@@ -31,7 +31,6 @@ from voc_seg_tfrecord import (
     verify,
     voc_palette,
 )
-from voc_seg_tfrecord.facts import lists
 
 
 def build(root: pathlib.Path) -> Builder:
@@ -72,6 +71,8 @@ def read(builder: Builder) -> None:
     assert_type(pipeline.random_flip(example, seed=seed), dict[str, Any])
     assert_type(pipeline.random_scale(example, seed=seed, scales=(0.5, 1)), dict[str, Any])
     assert_type(pipeline.random_scaled_crop(example, 32, seed=seed), dict[str, Any])
+    layers: list[Callable[..., Any]] = []
+    assert_type(pipeline.augment(example, layers), dict[str, Any])
     assert_type(pipeline.one_hot(example, 21), dict[str, Any])
     assert_type(pipeline.sample_weights(example), dict[str, Any])
     whole = pipeline.stitch(builder, [(example, np.zeros((8, 8)))], overlap="average")
@@ -89,10 +90,10 @@ def read_without_tensorflow(example: Mapping[str, Any]) -> None:
 
 
 def select(builder: Builder, root: pathlib.Path) -> None:
-    assert_type(lists.list_ids("semi_92"), tuple[str, ...])
-    assert_type(lists.named_lists(), dict[str, lists.NamedList])
-    assert_type(lists.identify("0" * 64), str)
-    assert_type(lists.pascal5i(0), lists.Fold)
+    assert_type(splits.ids("semi_92"), tuple[str, ...])
+    assert_type(splits.named(), dict[str, splits.NamedList])
+    assert_type(splits.identify("0" * 64), str)
+    assert_type(splits.pascal5i(0), splits.Fold)
     assert_type(splits.val_outside_sbd_train(root), tuple[str, ...])
     features: tuple[str, ...] = splits.LABELS
     assert_type([str(name) for name in features], list[str])
