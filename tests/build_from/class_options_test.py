@@ -313,7 +313,7 @@ def test_values_may_not_count_names_among_which_void_is_before_others(write):
         ("--class_names background,crack", "background crack crack crack"),
         ("--class_names background,crack --masks_by index", "background crack crack crack"),
         ("--class_names background,crack --void 255", "background void void void"),
-        ("--class_names background,crack --void crack", Refused("0 to 0")),
+        ("--class_names background,crack --void crack", Refused("only the values 0 and 255")),
         ("--class_names crack,background --background_first", "crack" + 3 * " background"),
         ("--class_names background,crack --map_classes 'crack=x; *=*'", "background x x x"),
         ("--class_names background,crack --values 0=0,255=1", "background crack crack crack"),

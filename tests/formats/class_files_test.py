@@ -44,21 +44,17 @@ def test_dataset_meta(tmp_path):
     ]
 
 
-def test_class_names_without_final_newline_with_slashes_and_an_ignored_first(tmp_path):
-    found = read(tmp_path, "class_names.txt", "__ignore__\n_background_\npotted plant\ntv/monitor")
-    assert [(e.value, e.name) for e in found.entries] == [
-        (255, "__ignore__"),
-        (0, "_background_"),
-        (1, "potted plant"),
-        (2, "tv/monitor"),
-    ]
+def test_class_names_without_final_newline_and_with_slashes(tmp_path):
+    found = read(tmp_path, "class_names.txt", "_background_\npotted plant\ntv/monitor")
+    assert [e.value for e in found.entries] == [0, 1, 2]
     assert found.class_names(DEFAULT_VOID) == ("_background_", "potted plant", "tv/monitor")
     assert not found.colored
 
 
-def test_colors_names_may_have_blanks_and_background_is_added(tmp_path):
+def test_names_of_colors_txt_may_have_blanks(tmp_path):
     found = read(tmp_path, "colors.txt", "neutral 224 224 192\nkiwi fruit 255 0 0\n")
-    assert found.class_names(DEFAULT_VOID) == ("background", "kiwi fruit")
+    assert found.class_names(DEFAULT_VOID) == ("kiwi fruit",)
+    assert [e.value for e in found.entries] == [0, 1]
 
 
 def test_classes_csv_gives_values(tmp_path):

@@ -145,6 +145,15 @@ def test_an_index_with_two_of_vocs_colours_leaves_the_colours(decide):
     assert "index 0 with colour 128,128,128 is class 7 by colour" in decision.notes[0]
 
 
+def test_a_value_beyond_the_names_leaves_the_colours_of_one_palette(decide):
+    colors = [BLACK, BORDER, *(tuple(voc_palette()[n].tolist()) for n in (1, 2, 3))]
+    masks = [palette([[0, 1, 2, 3, 4]], *colors), palette([[0, 2, 3, 4]], *colors)]
+    decision = decide(masks, names=("bg", "road", "cell", "crop"))
+    assert (decision.by, len(decision.notes)) == ("color", 1)
+    with pytest.raises(MaskError, match="it is not clear what they mean"):
+        decide(masks, names=("bg", "road", "cell", "crop", "sky"))
+
+
 def test_moved_colours_are_shown_with_both_readings(decide):
     (note,) = decide([MOVED]).notes
     assert "index 1 with colour 192,128,128 is person by colour and aeroplane by value" in note

@@ -32,7 +32,7 @@ def found(root, **said):
         root, name="mine", data_dir=root / "data", overwrite=True, verbose=False, **said
     )
     (example,) = examples(builder, "train").values()
-    names = np.array([*config.class_names, *["void"] * (256 - len(config.class_names))])
+    names = np.array([*config.built_class_names, *["void"] * 256])
     return names[example["segmentation_mask"][..., 0]], " ".join(plan.notes)
 
 
@@ -257,6 +257,118 @@ def test_a_list_without_background_of_which_not_all_names_are_used_is_asked_abou
 def test_a_list_that_starts_with_unlabelled_needs_no_background(tree):
     exports.put(tree, "classes.txt", "Unlabeled\ncrack\nroad\ntree\n")
     expect(tree, "Unlabeled", "crack", "road")
+
+
+def put_masks(root, *values):
+    """Writes a greyscale mask that holds these values."""
+    mask = np.resize(np.array(values, np.uint8), TRUTH.shape)
+    exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
+    return mask
+
+
+COLORS = "sand 10 200 30\ncrop 200 20 20\nroad 30 30 220\nsoil 240 200 10\n"
+
+
+@pytest.mark.parametrize("first", ["sand", "bg", "BACKGROUND"])
+def test_colors_txt_without_black_is_numbered_from_0_if_values_use_all_names(tree, first):
+    exports.put(tree, "colors.txt", COLORS.replace("sand", first))
+    mask = put_masks(tree, 0, 1, 2, 3)
+    names = [first, "crop", "road", "soil"]
+    for said in ({}, {"class_names": names}, {"class_names": names[::-1]}):
+        pixels, _ = found(tree, **said)
+        assert (pixels == np.array(names)[mask]).all()
+
+
+def test_colors_txt_without_black_has_background_at_0_if_values_need_it(tree):
+    exports.put(tree, "colors.txt", COLORS)
+    mask = put_masks(tree, 0, 1, 4)
+    for said in ({}, {"class_names": ["background", "sand", "crop", "road", "soil"]}):
+        pixels, notes = found(tree, **said)
+        assert (pixels == np.array(["background", "sand", "", "", "soil"])[mask]).all()
+        assert "colors.txt has no background, so value 0 is background" in notes
+
+
+def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tree):
+    exports.put(tree, "colors.txt", COLORS)
+    put_masks(tree, 0, 1, 2)
+    with pytest.raises(LayoutError, match="value 0 may be sand, or a background that is not"):
+        find_config(tree, name="mine")
+    exports.put(tree, "colors.txt", COLORS.replace("sand", "bg"))
+    assert find_config(tree, name="mine")[0].class_names[0] == "bg"
+
+
+@pytest.mark.parametrize("black", [False, True])
+def test_colors_txt_has_background_by_colour_only_if_masks_have_black(tree, black):
+    colors = np.array([[10, 200, 30], [200, 20, 20], [0, 0, 0] if black else [10, 200, 30]])
+    exports.Image.fromarray(colors[TRUTH].astype(np.uint8)).save(tree / "SegmentationClass/a.png")
+    exports.put(tree, "colors.txt", COLORS)
+    notes = expect(tree, "sand", "crop", "background" if black else "sand")
+    assert "colors.txt has no background" not in notes
+
+
+def test_ignore_in_the_first_line_of_colors_txt_is_no_background(tree):
+    exports.put(tree, "colors.txt", COLORS.replace("sand", "__ignore__"))
+    colors = np.array([[0, 0, 0], [10, 200, 30], [200, 20, 20]], np.uint8)
+    exports.Image.fromarray(colors[TRUTH]).save(tree / "SegmentationClass/a.png")
+    expect(tree, "background", "void", "crop")
+
+
+IGNORED_FILES = {
+    "label_colors.txt": "0 0 0\t__ignore__\n128 0 0\tbg\n0 128 0\tweed\n128 128 0\tsoil\n",
+    "class_dict.csv": "name,r,g,b\n__ignore__,0,0,0\nbg,128,0,0\nweed,0,128,0\nsoil,9,9,9\n",
+    "classes.json": '["__ignore__", "bg", "weed", "soil"]',
+    "labels.txt": "__ignore__\nbg\nweed\nsoil\n",
+    "class_names.txt": "__ignore__\nbg\nweed\nsoil\n",
+}
+BY_LINE = ["void", "bg", "weed", "soil"]
+
+
+@pytest.mark.parametrize("name", IGNORED_FILES)
+def test_ignore_in_the_first_line_counts_if_the_values_need_it(tree, name):
+    exports.put(tree, name, IGNORED_FILES[name])
+    mask = put_masks(tree, 1, 3)
+    for said in ({}, {"class_names": ["__ignore__", "bg", "weed", "soil"]}):
+        pixels, notes = found(tree, **said)
+        assert (pixels == np.array(BY_LINE)[mask]).all()
+        assert f"__ignore__ in the first line of {name} counts" in notes
+
+
+@pytest.mark.parametrize("name", IGNORED_FILES)
+def test_ignore_in_the_first_line_does_not_count_if_the_values_use_all_classes(tree, name):
+    exports.put(tree, name, IGNORED_FILES[name])
+    mask = put_masks(tree, 0, 1, 2, 255)
+    expected = np.array(["bg", "weed", "soil", *["void"] * 253])[mask]
+    for said in ({}, {"class_names": ["bg", "weed", "soil"]}):
+        assert (found(tree, **said)[0] == expected).all()
+
+
+@pytest.mark.parametrize("name", IGNORED_FILES)
+def test_ignore_in_the_first_line_is_asked_about_unless_labelme_wrote_it(tree, name):
+    exports.put(tree, name, IGNORED_FILES[name])
+    mask = put_masks(tree, 1, 2)
+    if name in ("class_names.txt", "labels.txt"):
+        return expect_values(tree, mask, {1: "weed", 2: "soil"})
+    with pytest.raises(LayoutError, match="value 0 may be void, or bg, if __ignore__ does not"):
+        find_config(tree, name="mine")
+    expect_values(tree, mask, {1: "weed", 2: "soil"}, class_names=["bg", "weed", "soil"])
+    by_line = ["__ignore__", "bg", "weed", "soil"]
+    expect_values(tree, mask, {1: "bg", 2: "weed"}, class_names=by_line)
+
+
+def expect_values(root, mask, names, **said):
+    pixels, _ = found(root, **said)
+    assert (pixels == np.vectorize(names.get)(mask)).all()
+
+
+def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
+    exports.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
+    mask = put_masks(tree, 0, 1)
+    expect_values(tree, mask, {0: "_background_", 1: "weed"})
+
+
+def test_a_background_that_the_user_names_is_not_looked_for_a_second_time(tree):
+    exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
+    expect(tree, "sky", "crack", "road", background="sky")
 
 
 def test_the_one_name_of_a_list_is_not_background(tree):

@@ -171,7 +171,7 @@ def find_config_of(
     config = VocSegConfig(name=name, **early)
     tree = open_tree(epath.Path(root).expanduser(), config)
     if not class_names:
-        class_file = _class_file(tree, config)
+        class_file = _class_file(tree, config, background)
         fields["class_names"] = names_from_file(class_file, config)
         background = background or _said_in(class_file, fields["class_names"])
     elif "void" in fields:
@@ -191,8 +191,8 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
     return "" if known else said
 
 
-def _class_file(tree: VocTree, config: VocSegConfig) -> ClassFile:
-    class_file, _ = find_class_file(tree, config, named=False)
+def _class_file(tree: VocTree, config: VocSegConfig, background: str) -> ClassFile:
+    class_file, _ = find_class_file(tree, config, named=False, background=background)
     if class_file is None:
         (seen, colors), official = seen_values(tree), official_note(tree)
         others = colors.keys() - VOC_NUMBERS.keys()

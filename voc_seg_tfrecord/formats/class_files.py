@@ -23,7 +23,10 @@ COMMON = ("classes.txt", "classes.json", "labels.txt")
 
 _LARGEST = 1 << 20  # bytes; 255 names are far below
 
-VOID_NAMES = ("__ignore__", "void", "ignored", "ignore")
+IGNORED = "__ignore__"
+"""labelme's name of void, which does not count in the first line of its class files."""
+
+VOID_NAMES = (IGNORED, "void", "ignored", "ignore")
 """Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
 
 VOID_COLOR: Color = (224, 224, 192)
@@ -43,12 +46,14 @@ class ClassFile:
       background: name of the class that the file says is background; mostly empty.
       folders: the entries for the masks below each folder, where folders number the classes in
         different ways; the values of `entries` are then only places.
+      numbered: a note on how names without values were numbered, if there are two ways.
     """
 
     source: str
     entries: tuple[Entry, ...]
     background: str = ""
     folders: Mapping[str, tuple[Entry, ...]] = dataclasses.field(default_factory=dict)
+    numbered: str = dataclasses.field(default="", compare=False)
 
     @property
     def colored(self) -> bool:
@@ -66,8 +71,13 @@ class ClassFile:
 
 
 def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
-    """Says whether an entry is among the values, names and colours that mean void."""
-    return is_void_name(entry.name, void) or entry.color in void or entry.value in void
+    """Says whether an entry is among the values, names and colours that mean void.
+
+    So is one that has no value but that of void, because its tool does not count it as a class.
+    """
+    uncounted = entry.by_place and entry.value == VOID
+    named = is_void_name(entry.name, void)
+    return named or uncounted or entry.color in void or entry.value in void
 
 
 def is_void_name(name: str, void: Collection[int | str | Color]) -> bool:

@@ -4,16 +4,13 @@ import collections
 from collections.abc import Collection, Iterable
 import csv
 import dataclasses
-import functools
 import json
 import re
 from typing import Any
 
-from voc_seg_tfrecord.base.names import VOID, background_index, voc_palette
+from voc_seg_tfrecord.base.names import VOID, voc_palette
 
 Color = tuple[int, int, int]
-
-_IGNORED = "__ignore__"  # what labelme calls void
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,17 +30,13 @@ class Entry:
     by_place: bool = dataclasses.field(default=False, compare=False)
 
 
-def _placed(entries: list[Entry], *, labelme: bool = False) -> list[Entry]:
-    """Gives entries without values those of their places; `labelme`'s first `__ignore__` is -1."""
+def _placed(entries: list[Entry]) -> list[Entry]:
+    """Gives entries without values those of their places."""
     if all(not entry.by_place for entry in entries):
         return entries
     if any(not entry.by_place for entry in entries):
         raise ValueError("some classes have a value, and others have none")
-    first = -1 if labelme and entries[0].name == _IGNORED else 0
-    return [
-        dataclasses.replace(entry, value=v if v >= 0 else VOID)
-        for v, entry in enumerate(entries, start=first)
-    ]
+    return [dataclasses.replace(entry, value=place) for place, entry in enumerate(entries)]
 
 
 def _labelmap(text: str) -> list[Entry]:
@@ -76,28 +69,18 @@ def _name(value: object) -> str:
 
 
 def _class_names(text: str) -> list[Entry]:
-    """Labelme: one name per line; `__ignore__` before the first class counts as -1."""
+    """Labelme: one name per line."""
     names = [line.strip() for line in text.splitlines() if line.strip()]
-    return _placed([Entry(0, name, by_place=True) for name in names], labelme=True)
+    return _placed([Entry(0, name, by_place=True) for name in names])
 
 
 def _colors(text: str) -> list[Entry]:
-    """Supervisely: `name R G B`; black is background, which is not listed.
-
-    The entry of background is `by_place` then, unless a class of another colour is called so.
-    """
+    """Supervisely: `name R G B`."""
     entries = []
     for line in filter(None, (line.strip() for line in text.splitlines())):
         name, *rgb = line.rsplit(maxsplit=3)
-        entries.append((name, _rgb(rgb)))
-    named = background_index([name for name, _ in entries]) is not None
-    added = not named and (0, 0, 0) not in [color for _, color in entries]
-    if added:
-        entries.insert(0, ("background", (0, 0, 0)))
-    return [
-        Entry(value, name, color, by_place=added and not value)
-        for value, (name, color) in enumerate(entries)
-    ]
+        entries.append(Entry(0, name, _rgb(rgb), by_place=True))
+    return _placed(entries)
 
 
 def _classes_csv(text: str) -> list[Entry]:
@@ -111,7 +94,7 @@ def _classes_csv(text: str) -> list[Entry]:
     return [Entry(int(row[0]), row[1].strip()) for row in rows[1:]]
 
 
-def _table(text: str, *, labelme: bool = False) -> list[Entry]:
+def _table(text: str) -> list[Entry]:
     """Names by hand, with or without numbers and colours: the columns say what they are.
 
     Lines are `name`, `value name`, `name value`, `name r g b`, `r g b name` or `value name r g b`,
@@ -134,7 +117,7 @@ def _table(text: str, *, labelme: bool = False) -> list[Entry]:
     if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
         lines = lines[0].split(",")
     names = [Entry(0, line.strip(" \t\"'"), by_place=True) for line in lines]
-    return _placed(_by_color(lines) or _by_number(lines) or names, labelme=labelme)
+    return _placed(_by_color(lines) or _by_number(lines) or names)
 
 
 _NAME_COLUMNS = ("name", "classname", "labelname", "label", "class", "category")
@@ -321,7 +304,7 @@ PARSERS = {
     "labelmap.csv": _table,
     "classes.txt": _table,
     "classes.json": _classes_json,
-    "labels.txt": functools.partial(_table, labelme=True),
+    "labels.txt": _table,
 }
 """The function that reads each class file, in the order in which files are looked for."""
 

@@ -41,7 +41,7 @@ own. The evidence:
    a colour is that of no class.
 4. Values are disproved if an index has two colours, or is neither a class nor void.
 5. A program that moves entries leaves no gap between the values in use, and none at 255. Where
-   there is a gap, nobody moved them.
+   there is a gap, nobody moved them, unless the masks share one palette and a value is no class.
 6. A class file that has VOC's names in another order may mean VOC's class by each colour, or the
    class of VOC's number, so the user is asked.
 7. If values and colours are both possible and differ, the class names are VOC's, and black is in
@@ -223,7 +223,7 @@ def _by_palette(question: Question, by_color: Decision) -> Decision:
 def _with_void_checked(question: Question, decision: Decision) -> Decision:
     """Checks that 255 is void in masks where it is read as void."""
     found, binary = question.found, []
-    if question.void_said or question.by_value.get(VOID) != VOID:
+    if question.high_said or question.by_value.get(VOID) != VOID:
         return decision
     if decision.by == "index" and (high := _high_is_1(question, decision)):
         return high
@@ -245,7 +245,7 @@ def _with_void_checked(question: Question, decision: Decision) -> Decision:
 
 def _high_is_1(question: Question, decision: Decision) -> Decision | None:
     """Returns the decision that 255 is the class of 1, None if it may be void."""
-    if question.void_said or not (question.two_classes and evidence.only_0_and_255(question.found)):
+    if question.high_said or not (question.two_classes and evidence.only_0_and_255(question.found)):
         return None
     noted = (*decision.notes, advice.high_note(question))
     return dataclasses.replace(decision, high_is_1=True, notes=noted)
@@ -272,7 +272,8 @@ def by_voc_colors(question: Question, by_color: Decision) -> Decision:
         moved is not None or evidence.void_color_elsewhere(found)
     ):
         raise advice.out_of_place(question)
-    no_values = moved is not None or not evidence.known_values(found, question.by_value)
+    beyond = not evidence.known_values(found, question.by_value)
+    no_values = moved is not None or beyond
     no_colors = evidence.void_value_has_class_color(found) or not (
         found.palette_colors <= question.by_color.keys()
     )
@@ -285,7 +286,8 @@ def by_voc_colors(question: Question, by_color: Decision) -> Decision:
     black = any(color == evidence.BLACK for _, color in found.pairs)
     likely = question.all_voc and black
     by_name = evidence.same_class_by_number(question)
-    if evidence.packed(found) and by_name and (no_values or likely):
+    left = no_values if evidence.packed(found) else beyond and moved is None
+    if by_name and (left or (likely and evidence.packed(found))):
         return noted(question, by_color)
     if evidence.same_reading(found, question.by_value, question.by_color):
         return Decision("index", f"like {by_color.reason}")

@@ -5,7 +5,13 @@ import dataclasses
 import functools
 
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, plain
-from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, ClassFile, is_void, is_void_name
+from voc_seg_tfrecord.formats.class_files import (
+    DEFAULT_VOID,
+    VOID_COLOR,
+    ClassFile,
+    is_void,
+    is_void_name,
+)
 from voc_seg_tfrecord.formats.class_parsers import Color, Entry
 from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey
 
@@ -19,10 +25,14 @@ def void_colors(void: Void) -> set[Color]:
 
 
 def colors_of_file(class_file: ClassFile, void: Void) -> dict[Color, int | str]:
-    """Returns the class name, or 255, of each colour of a class file, and of void's colours."""
+    """Returns the class name, or 255, of each colour of a class file, and of void's colours.
+
+    VOC's colour of void is void, whatever the user called void, unless it is that of a class.
+    """
     colors: dict[Color, int | str] = dict.fromkeys(void_colors(void), VOID)
     for entry in class_file.entries:
         colors[entry.color] = VOID if is_void(entry, void) else entry.name
+    colors.setdefault(VOID_COLOR, VOID)
     return colors
 
 
@@ -49,6 +59,7 @@ def colors_of_voc(
             colors[color] = VOID
         elif number in names:
             colors[color] = names[number]
+    colors.setdefault(VOID_COLOR, VOID)
     return colors
 
 
@@ -62,9 +73,12 @@ def voc_names(class_names: Sequence[str]) -> dict[int, str] | None:
 def colors_of_values(
     class_names: Sequence[str], class_file: ClassFile | None, void: Void
 ) -> dict[int, int | str]:
-    """Returns the class name, or 255, of each value when values are the classes."""
+    """Returns the class name, or 255, of each value when values are the classes.
+
+    255 is void, whatever the user called void, unless the class file gives it to a class.
+    """
     voids = {value: VOID for value in void if isinstance(value, int)}
-    return voids | _numbered(class_names, class_file, void)
+    return {VOID: VOID} | voids | _numbered(class_names, class_file, void)
 
 
 def entries(class_names: Sequence[str], class_file: ClassFile | None) -> Sequence[Entry]:
@@ -108,6 +122,11 @@ class Question:
     def void_said(self) -> bool:
         """Whether the user said what is void."""
         return tuple(self.void) != DEFAULT_VOID
+
+    @property
+    def high_said(self) -> bool:
+        """Whether the user said that 255 is void, and no class."""
+        return self.void_said and VOID in self.void
 
     @functools.cached_property
     def by_value(self) -> dict[int, int | str]:

@@ -154,7 +154,7 @@ def make_rule(
 
     known = indexed(colors_of_values(class_names, class_file, void))
     if values is not None:
-        known = dict.fromkeys((v for v in void if isinstance(v, int)), VOID) | values
+        known = dict.fromkeys((VOID, *(v for v in void if isinstance(v, int))), VOID) | values
     if decision.high_is_1:
         known[VOID] = known[1]
     folders = class_file.folders if class_file else {}

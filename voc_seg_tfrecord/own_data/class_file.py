@@ -8,22 +8,18 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.base.names import VOID, background_index, plain
+from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Color, Entry
 from voc_seg_tfrecord.masks.rule import index_of_names
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey, survey
-from voc_seg_tfrecord.own_data import discovery, plain_folders
+from voc_seg_tfrecord.own_data import discovery, numbering, plain_folders
 from voc_seg_tfrecord.trees.tree import VocTree
-
-# Names of value 0 in lists that need no background.
-_AS_BACKGROUND = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
 
 
 def find_class_file(
-    tree: VocTree, config: VocSegConfig, *, named: bool = True
+    tree: VocTree, config: VocSegConfig, *, named: bool = True, background: str = ""
 ) -> tuple[ClassFile | None, list[str]]:
     """Finds the file that says which value or colour is which class.
 
@@ -35,12 +31,14 @@ def find_class_file(
       config: says what is void, and the class names.
       named: whether the config's class names are those of the dataset; otherwise they are
         looked for.
+      background: name of the class that is background, if the user said so; the config's counts
+        only if its class names do.
 
     Returns:
       The file, None where there is none, and notes for the user.
 
     Raises:
-      LayoutError: if a file cannot be read, or two contradict.
+      LayoutError: if a file cannot be read, two contradict, or one has two meanings.
     """
     files, others = class_files.read_all(tree.root, tree.images)
     splits, notes = _of_splits(tree)
@@ -53,17 +51,15 @@ def find_class_file(
         files, more = _fitting(files, config)
         notes += more
     files = _without_shorter(files, config)
-    first = files[0] if files else None
-    for other in files[1:]:
-        if difference := _difference(first, other, config):
-            best = _chosen(tree, files, config, named, difference)
-            return best, [*notes, f"Of the class files, {best.source} has the names you gave."]
-    best = max(files, key=lambda file: (file.colored, bool(file.background)), default=None)
-    if best and not named and _without_background(best, config):
-        best = _with_background_if_used(tree, best, config)
-    elif best and not named and _background_added(best):
-        best = _without_background_if_unused(tree, best, config)
-    return best, notes + (_order_note(best, config) if best and named else [])
+    if not files:
+        return None, notes
+    ways = [files] if named else _agreeing(files, config, background)
+    if difference := _differences(ways[0], config):
+        best = _chosen(tree, ways[0], config, named, difference)
+        return best, [*notes, f"Of the class files, {best.source} has the names you gave."]
+    found = [max(way, key=lambda file: (file.colored, bool(file.background))) for way in ways]
+    best = found[0] if len(found) == 1 else numbering.by_masks(tree, found, config)
+    return best, notes + (_order_note(best, config) if named else [])
 
 
 def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
@@ -132,27 +128,30 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
 
 
 def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFile], list[str]]:
-    """Makes lists of names fit those that the user gave, which win, and says so in notes."""
+    """Makes files fit the names that the user gave, which win over lists; says so in notes."""
     kept, notes = [], []
-    given = config.named_classes
     for file in files:
-        names = file.class_names(config.void)
-        background = background_index(given, config.background)
-        if _background_added(file) and given == names[1:]:
-            file = _with_background_removed(file)
-        elif file.plain and given[1:] == names and background == 0:
-            file = _with_background(file, given[0])
-            notes.append(
-                f"{file.source} has no background, so value 0 is {given[0]}, and value 1 is "
-                f"{given[1]}, its first name."
-            )
-        elif file.plain and not _takes(config, file):
+        file = numbering.by_given_names(file, config)
+        if file.plain and not _takes(config, file):
             notes.append(f"{file.source} has other class names than you gave; it is not used.")
-            continue
-        elif _without_background(file, config) and names == given:
-            notes.append(f"{file.source} has no background. Value 0 is {names[0]}, its first name.")
-        kept.append(file)
+        else:
+            kept.append(file)
     return kept, notes
+
+
+def _agreeing(
+    files: Sequence[ClassFile], config: VocSegConfig, background: str
+) -> list[list[ClassFile]]:
+    """Returns the readings of each file in which all files agree: the usual ones if none agree."""
+    ways = itertools.product(*(numbering.readings(file, background) for file in files))
+    first, *others = (list(way) for way in ways)
+    agreeing = [way for way in (first, *others) if not _differences(way, config)]
+    return agreeing or [first]
+
+
+def _differences(files: Sequence[ClassFile], config: VocSegConfig) -> str:
+    """Says in what the first file contradicts another; empty if it does not."""
+    return next(filter(None, (_difference(files[0], other, config) for other in files[1:])), "")
 
 
 def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
@@ -174,94 +173,6 @@ def _takes(config: VocSegConfig, file: ClassFile) -> bool:
         return bool(index_of_names(config.class_names, file, config.void, any_number=False))
     except ConfigError:
         return False
-
-
-def _without_background(file: ClassFile, config: VocSegConfig) -> bool:
-    """Says whether a file is a list of names in which none may be that of background."""
-    known = background_index(file.class_names(()), config.background) is not None
-    return file.plain and not known and plain(file.entries[0].name) not in _AS_BACKGROUND
-
-
-def _with_background(file: ClassFile, name: str) -> ClassFile:
-    moved = [
-        entry if entry.value == VOID else dataclasses.replace(entry, value=entry.value + 1)
-        for entry in file.entries
-    ]
-    return dataclasses.replace(file, entries=(Entry(0, name, by_place=True), *moved))
-
-
-def _background_added(file: ClassFile) -> bool:
-    """Says whether the first entry is the background of a `colors.txt` that does not list it."""
-    first, *others = file.entries
-    return bool(others) and first.by_place and not any(entry.by_place for entry in others)
-
-
-def _with_background_removed(file: ClassFile) -> ClassFile:
-    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in file.entries[1:]]
-    return dataclasses.replace(file, entries=tuple(moved))
-
-
-def _with_background_if_used(tree: VocTree, file: ClassFile, config: VocSegConfig) -> ClassFile:
-    """Adds background to a list of names if the masks have one value more than it has names.
-
-    Lists of objects, such as those for YOLO, do not name it. The reading by which all names are
-    used is right; if none uses all, both are possible.
-
-    Raises:
-      LayoutError: if both are possible.
-    """
-    names, found = file.class_names(()), _survey(tree)
-    used = found.greys | {value for value, _ in found.pairs}
-    if all(len({*color}) == 1 for color in found.colors):
-        used |= {color[0] for color in found.colors}
-    elif not found.strange.masks:
-        used |= {VOC_NUMBERS[color] for color in found.colors}
-    used -= {value for value in config.void if isinstance(value, int)}
-    if len(names) == 1 or max(used, default=0) == len(names):
-        return _with_background(file, "background")
-    beyond = not used or max(used) > len(names)
-    if beyond or used == {*range(len(names))} or file.source.endswith("class_names.txt"):
-        return file
-    shown = ",".join(names)
-    raise LayoutError(
-        tree.root / file.source,
-        found=f"{len(names)} names and no background, while the masks have the values "
-        f"{', '.join(map(str, sorted(used)))}. So value 0 may be {names[0]}, or a background that "
-        "is not in the list",
-        expected="a list that starts with the name of value 0",
-        remedy=f"say --class_names {shown} if value 0 is {names[0]}, or --class_names "
-        f"background,{shown} if it is background; or write background in the first line",
-    )
-
-
-def _without_background_if_unused(
-    tree: VocTree, file: ClassFile, config: VocSegConfig
-) -> ClassFile:
-    """Takes the background that no line of a file names away, if values of masks do not use it.
-
-    Supervisely's file lists no background, which is black. Masks without any of the file's colours
-    have values in place of them.
-
-    Raises:
-      LayoutError: if both are possible.
-    """
-    colors = {entry.color for entry in file.entries[1:]}
-
-    def are_used(found: Survey) -> bool:
-        greys = {(grey, grey, grey) for grey in found.greys - {0, VOID}}
-        return bool(colors & {*found.palette_colors, *found.colors} or (greys and greys <= colors))
-
-    # Mostly the first mask tells.
-    if not tree.masks or are_used(_survey(tree, 1)) or are_used(_survey(tree)):
-        return file
-    shorter = _with_background_removed(file)
-    return shorter if _with_background_if_used(tree, shorter, config) is shorter else file
-
-
-def _survey(tree: VocTree, most: int | None = None) -> Survey:
-    where = tree.root / tree.layout.masks
-    names = itertools.islice(tree.masks.values(), most)
-    return survey([where / name for name in names], all_colors=True)
 
 
 def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:

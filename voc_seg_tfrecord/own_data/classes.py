@@ -9,7 +9,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.class_files import ClassFile, is_void, is_void_name
+from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.lookup import counts_by_color, counts_by_value
@@ -99,7 +99,10 @@ def names_from_file(class_file: ClassFile, config: VocSegConfig) -> tuple[str, .
       ConfigError: if `values` may count the file's names with those that mean void, or without.
     """
     if config.values is None:
-        return class_file.class_names(config.void)
+        names, first = class_file.class_names(config.void), class_file.entries[0]
+        # Where it counts as a line, the names say so, and the file is read alike with them.
+        counts = first.name == IGNORED and first.by_place and not first.value
+        return names if first.name in names or not counts else (IGNORED, *names)
     void = [v for v in config.void if not isinstance(v, int)]  # values have their own meaning
     names = class_file.class_names(void)
     if names != tuple(entry.name for entry in class_file.entries)[: len(names)]:

@@ -127,6 +127,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     told = [images_note(tree, said), pattern_note(tree, said), discovery.stray_note(tree)]
     notes += [note for note in told if note]
     _check_colors_of_void(class_file, config, decision)
+    if class_file and not (decision.by == "color" and class_file.colored):
+        notes += [class_file.numbered] if class_file.numbered else []
     notes += [] if {"masks", "mask_name"} & said.keys() else rivals(tree)
     notes += [*decision.notes, *_loops(tree)]
     rule = make_rule(
