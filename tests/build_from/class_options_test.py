@@ -241,6 +241,30 @@ def check(root, words, expected, *, may_refuse=False):
     assert classes(again, make_plan(open_tree(epath.Path(root), again), again)) == expected
 
 
+@pytest.mark.parametrize("word", ["255", "c", "3"])
+@pytest.mark.parametrize("name", ["labelmap.txt", "class_names.txt"])
+def test_255_and_its_colour_are_void_whatever_is_said_of_void(write, name, word):
+    border = np.where(PIXELS == 0, 255, PIXELS).astype(np.uint8)
+    voc = "".join(f"{n}:{','.join(map(str, voc_palette()[i]))}::\n" for i, n in enumerate("xabc"))
+    root = write("grey", **{name: voc if name == "labelmap.txt" else "x\na\nb\nc\n"})
+    (root / "SegmentationClass/a.png").write_bytes(write_png(border, palette=voc_palette()))
+    check(root, f"--void {word}", "void a b " + ("c" if word == "255" else "void"))
+
+
+def test_255_is_a_class_if_the_class_file_or_values_say_so(write):
+    root = write("binary", **{"_classes.csv": "Pixel Value, Class\n0, bg\n255, a\n7, junk\n"})
+    check(root, "--void junk", "bg a a a")
+    check(root, "--void junk --class_names bg,a,junk --values 0=0,255=1", "bg a a a")
+
+
+def test_a_class_of_vocs_colour_of_void_is_a_class_if_void_is_said(write):
+    labelmap = "background:0,0,0::\na:224,224,192::\nb:20,0,0::\njunk:30,0,0::\n"
+    root = write("rgb", **{"labelmap.txt": labelmap})
+    colors = np.array([[0, 0, 0], [224, 224, 192], [20, 0, 0], [30, 0, 0]], np.uint8)
+    Image.fromarray(colors[PIXELS]).save(root / "SegmentationClass/a.png")
+    check(root, "--void junk", "background a b void")
+
+
 def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
     config, plan = plan_of(write("grey"), f"{U} --void 0")
     assert "unlabelled means void" in describe(plan, config)

@@ -60,7 +60,8 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "--void",
         help="values, names (in any spelling) or colours that mean void, separated by blanks, "
         "such as '255 unlabelled 224,224,192'; a name that holds a blank stands in double quotes; "
-        "default: 255, void, ignore, ignored, __ignore__ and 224,224,192",
+        "default: void, ignore, ignored, __ignore__; also 255 and 224,224,192, which are always "
+        "void unless a class has them",
     )
     classes.add_argument(
         "--missing_mask",

@@ -57,7 +57,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
       values: class index by mask value, where it is not the value itself. It counts
         `class_names` as they are given here.
       void: values, names (in any spelling) and colours that mean void. Defaults to 255 and
-        what tools write. The name of each class that is void has to be among them.
+        what tools write. The name of each class that is void has to be among them. The value 255
+        and VOC's colour of void are void even if they are not among them, unless the class file
+        gives them to a class or `values` has 255.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
