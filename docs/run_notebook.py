@@ -1,4 +1,4 @@
-"""Runs examples/tour.ipynb in a fresh kernel and keeps what its cells show.
+"""Runs tutorials/tour.ipynb in a fresh kernel and keeps what its cells show.
 
 Run it as `python docs/run_notebook.py [FILE]`; without FILE the notebook itself is written.
 Datasets, settings and caches of the kernel are in a folder that is removed afterwards.
@@ -13,7 +13,7 @@ from unittest import mock
 
 import nbformat
 
-NOTEBOOK = pathlib.Path(__file__).parents[1] / "examples" / "tour.ipynb"
+NOTEBOOK = pathlib.Path(__file__).parent / "tutorials" / "tour.ipynb"
 _FOLDERS = (
     "TFDS_DATA_DIR",
     "IPYTHONDIR",

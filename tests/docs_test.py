@@ -29,7 +29,7 @@ def world(tmp_path, monkeypatch):
     """What the paths of the pages stand for; no dataset is built yet."""
     world = pages.World(tmp_path / "checkout", tmp_path / "data", tmp_path / "datasets")
     world.folder.mkdir()
-    for name in ("voc_seg_tfrecord", "checksums", "dummy_data", "examples", "benchmarks", "docs"):
+    for name in ("voc_seg_tfrecord", "checksums", "dummy_data", "benchmarks", "docs"):
         (world.folder / name).symlink_to(REPOSITORY / name)
     pages_data.write(world.data)
     monkeypatch.chdir(world.folder)

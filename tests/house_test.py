@@ -1,7 +1,11 @@
-"""The walls of the house: who may import whom. See docs/architecture.md."""
+"""The walls of the house: who may import whom, and how many doors there may be.
+
+See docs/architecture.md.
+"""
 
 import ast
 import re
+import runpy
 
 from support.paths import REPOSITORY
 
@@ -50,3 +54,41 @@ def test_the_page_on_the_architecture_shows_the_same_order():
     page = (REPOSITORY / "docs" / "architecture.md").read_text()
     (line,) = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
     assert re.split(r"[ <\n]+", line.strip()) == ORDER
+
+
+measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
+
+
+def test_the_house_keeps_few_and_full_rooms():
+    found = measure(REPOSITORY)
+    assert found["circle"] == []
+    assert found["modules"] <= 185
+    assert found["arrows"] <= 1000
+    assert found["arrows between rooms"] <= 160
+    assert len(found["single importers"]) <= 50, found["single importers"]
+    assert len(found["small modules"]) <= 12, found["small modules"]
+    assert found["longest module"] <= (460, "")
+
+
+def test_a_measure_counts_what_its_name_says(tmp_path):
+    modules = {
+        "__init__": "",
+        "base/__init__": '"""A room."""\n',
+        "base/words": "LIMIT = 3\n",
+        "top/__init__": "",
+        "top/first": "from voc_seg_tfrecord.top.second import two\n\ndef run():\n    two()\n",
+        "top/second": "from voc_seg_tfrecord.base import words\n"
+        "def two():\n    from voc_seg_tfrecord.top import first\n    return words.LIMIT\n",
+    }
+    for name, text in modules.items():
+        path = tmp_path / "voc_seg_tfrecord" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = measure(tmp_path, {"a call": ("run", "top")})
+    assert found["modules"] == 6
+    assert found["arrows"] == 3
+    assert found["arrows between rooms"] == 1
+    assert found["single importers"] == ["base.words", "top.first", "top.second"]
+    assert {*found["circle"]} == {"top.first", "top.second"}
+    assert found["longest module"] == (4, "top.second")
+    assert found["files opened"] == {"a call": 3}

@@ -10,7 +10,7 @@ from PIL import Image
 import pytest
 from support.paths import REPOSITORY
 
-NOTEBOOK = REPOSITORY / "examples" / "tour.ipynb"
+NOTEBOOK = REPOSITORY / "docs" / "tutorials" / "tour.ipynb"
 SHEET, LOSS, SCORE, PREDICTIONS = 5, 7, 9, 11  # the cells that show something
 
 

@@ -8,7 +8,7 @@ from support.paths import REPOSITORY
 
 from voc_seg_tfrecord import VOC_CLASSES, evaluation
 
-EXAMPLE = REPOSITORY / "examples" / "train_keras.py"
+EXAMPLE = REPOSITORY / "docs" / "tutorials" / "train_keras.py"
 
 
 def test_validation_is_on_whole_images_and_counted_as_the_command_counts(sample):

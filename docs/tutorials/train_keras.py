@@ -1,7 +1,7 @@
 r"""Trains a small segmentation network with Keras on a built dataset.
 
-    python examples/train_keras.py                                   # the sample, seconds
-    python examples/train_keras.py --dataset voc_seg_tfrecord/2012_aug \
+    python docs/tutorials/train_keras.py                             # the sample, seconds
+    python docs/tutorials/train_keras.py --dataset voc_seg_tfrecord/2012_aug \
         --size 513 --batch_size 16 --epochs 50 --width 64
 
 Trains on random crops and prints the loss and the mIoU of every epoch; void counts in neither.
