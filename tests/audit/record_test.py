@@ -1,3 +1,4 @@
+import functools
 import pathlib
 import shutil
 
@@ -85,14 +86,7 @@ def tiled(tree, tmp_path_factory):
 @pytest.fixture
 def doctored(tiled, tmp_path):
     """A function that changes the records of a copy's train split."""
-
-    def doctor(change):
-        folder = shutil.copytree(tiled.data_dir, tmp_path / "1.0.0")
-        copy = open_built(folder)
-        doctoring.rewrite(copy, "train", change)
-        return copy
-
-    return doctor
+    return functools.partial(doctoring.doctored, tiled, tmp_path)
 
 
 def found(builder, source=None):

@@ -1,3 +1,4 @@
+import functools
 import io
 import json
 import shutil
@@ -25,14 +26,7 @@ FIRST = "2007_000001"  # the first record of train
 @pytest.fixture
 def doctored(sample, tmp_path):
     """A function that changes the records of a copy's train split."""
-
-    def doctor(change):
-        folder = shutil.copytree(sample.data_dir, tmp_path / "1.0.0")
-        copy = open_built(folder)
-        doctoring.rewrite(copy, "train", change)
-        return copy
-
-    return doctor
+    return functools.partial(doctoring.doctored, sample, tmp_path)
 
 
 def found(builder, source=TREE):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 import io
 import pathlib
+import shutil
 
 import numpy as np
 from PIL import Image
@@ -11,6 +12,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.built.dataset import open_built
 
 Examples = list[tf_example_pb2.Example]
 
@@ -26,6 +28,15 @@ def rewrite(
         for example in examples:
             writer.write(example.SerializeToString())
     storage.write_sums(builder.data_path)
+
+
+def doctored(
+    builder: tfds.core.DatasetBuilder, folder: pathlib.Path, change: Callable[[Examples], Examples]
+) -> tfds.core.DatasetBuilder:
+    """Returns a copy of a dataset whose records of `train` are changed."""
+    copy = open_built(shutil.copytree(builder.data_dir, folder / "1.0.0"))
+    rewrite(copy, "train", change)
+    return copy
 
 
 def values(example: tf_example_pb2.Example, name: str) -> list[bytes]:

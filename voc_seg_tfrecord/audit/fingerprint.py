@@ -128,7 +128,7 @@ class Claim:
       voc_classes: whether its classes are VOC's 21.
       mapped: whether its classes were mapped at build, so that its masks are no published ones.
       masks: whether it has masks.
-      unpinned: what it holds and no public hash is known of.
+      unpinned: what the split holds that has no public hash.
     """
 
     release: str

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from voc_seg_tfrecord.audit import fingerprint
-from voc_seg_tfrecord.audit.source_records import Originals, TileOriginals
+from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.base.errors import RecordError, VocSegError
 from voc_seg_tfrecord.base.names import (
     HEIGHT,
@@ -120,7 +120,7 @@ def examine(
     class_names: tuple[str, ...],
     background: int | None,
     split: str,
-    source: Originals | TileOriginals | None,
+    source: Originals | None,
     record: Record,
     *,
     tiling: Tiling | None = None,
@@ -135,20 +135,25 @@ def examine(
       record: the record.
       tiling: how the dataset's images were cut into tiles; None if they were not.
     """
-    problems = []
-    arrays = {}
-    for name in MASKS:
-        if name in record.features:
-            try:
-                arrays[name] = records.pixels(File(record.bytes(name), name))
-            except VocSegError as error:
-                problems.append(str(error))
+    arrays, problems = decode_masks(record)
     problems += inner_problems(record, arrays, class_names, background)
     problems += tile_problems(record, tiling)
     if source is not None and not source.agrees(split, record):
         problems += _outer_problems(record, arrays, source, split)
     place = tile_place(record)
     return Examined(record.id, digests_of(record, arrays), tuple(problems), place)
+
+
+def decode_masks(record: Record) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Returns a record's masks by feature, uint8 `[H, W]`, and what is wrong with the others."""
+    arrays, problems = {}, []
+    for name in MASKS:
+        if name in record.features:
+            try:
+                arrays[name] = records.pixels(File(record.bytes(name), name))
+            except VocSegError as error:
+                problems.append(str(error))
+    return arrays, problems
 
 
 def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.Digests:
@@ -204,7 +209,7 @@ def inner_problems(
 def _outer_problems(
     record: Record,
     arrays: Mapping[str, np.ndarray],
-    source: Originals | TileOriginals,
+    source: Originals,
     split: str,
 ) -> Iterator[str]:
     """Yields where a record differs from the record that its files give."""

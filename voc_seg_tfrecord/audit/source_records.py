@@ -40,19 +40,45 @@ class Origin:
 
 
 @dataclasses.dataclass(frozen=True)
-class TileOriginals:
-    """A tiled dataset's source; it answers as `Originals` does.
+class Originals:
+    """A dataset's source.
 
     Attributes:
       features: the dataset's features, which turn examples into records.
       spec: what examples hold.
-      splits: the tiles of the source, by split and id.
-      unusable: the images whose files cannot be used, by split and id, with the reason.
+      splits: the items of the source, by split and id; of tiles, their `Origin`.
     """
 
     features: tfds.features.FeaturesDict
     spec: ExampleSpec
-    splits: Mapping[str, Mapping[str, Origin]]
+    splits: Mapping[str, Mapping[str, Any]]
+
+    def agrees(self, split: str, record: Record) -> bool:
+        """Says whether a record is what its files give, if that is known without reading them."""
+        del split, record
+        return False
+
+    def record(self, split: str, wanted: str) -> Record | None:
+        """Returns the record that an id must have, None if the source has no such id.
+
+        Raises:
+          VocSegError: if the id's files cannot be used.
+        """
+        pair = self.splits[split].get(wanted)
+        if pair is None:
+            return None
+        example = make_example(pair.read(), self.spec)
+        return records.parse(self.features.serialize_example(example))
+
+
+@dataclasses.dataclass(frozen=True)
+class TileOriginals(Originals):
+    """A tiled dataset's source.
+
+    Attributes:
+      unusable: the images whose files cannot be used, by split and id, with the reason.
+    """
+
     unusable: Mapping[str, Mapping[str, VocSegError]]
 
     @classmethod
@@ -129,38 +155,6 @@ def _digest(record: Record) -> bytes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Originals:
-    """A dataset's source.
-
-    Attributes:
-      features: the dataset's features, which turn examples into records.
-      spec: what examples hold.
-      splits: the items of the source, by split and id.
-    """
-
-    features: tfds.features.FeaturesDict
-    spec: ExampleSpec
-    splits: Mapping[str, Mapping[str, Item]]
-
-    def agrees(self, split: str, record: records.Record) -> bool:
-        """Says whether a record is known to be what its files give without looking at them."""
-        del split, record
-        return False
-
-    def record(self, split: str, wanted: str) -> records.Record | None:
-        """Returns the record that an id must have, None if the source has no such id.
-
-        Raises:
-          VocSegError: if the id's files cannot be used.
-        """
-        pair = self.splits[split].get(wanted)
-        if pair is None:
-            return None
-        example = make_example(pair.read(), self.spec)
-        return records.parse(self.features.serialize_example(example))
-
-
-@dataclasses.dataclass(frozen=True)
 class _OnlyFolder:
     """A `Fetcher` that has a folder, and neither downloads nor unpacks anything."""
 
@@ -190,7 +184,7 @@ def find_originals(
     config: VocSegConfig | None = None,
     *,
     progress: bool = False,
-) -> Originals | TileOriginals:
+) -> Originals:
     """Finds the files of each split in an unpacked tree.
 
     Args:
@@ -200,8 +194,8 @@ def find_originals(
       progress: whether to show bars on standard error, for tiles.
 
     Returns:
-      The source. Only the files that tell what masks mean have been read; all files, if the
-      dataset holds tiles.
+      The source. Only the files that decide what masks mean have been read; all files, if
+      the dataset holds tiles.
 
     Raises:
       ConfigError: if the folder is not there, or has other splits than the dataset.
@@ -215,9 +209,8 @@ def find_originals(
             expected="a VOC tree",
             remedy="give the folder that was the dataset's --manual_dir",
         )
-    from voc_seg_tfrecord.sources.open import (
-        open_source,
-    )  # most who look at records have no source to look at
+    # Imported here, because most datasets are verified without their source.
+    from voc_seg_tfrecord.sources.open import open_source
 
     source = open_source(config or _config(builder), _OnlyFolder(folder))
     if set(source.splits) != set(builder.info.splits):

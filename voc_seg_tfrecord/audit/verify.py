@@ -7,7 +7,7 @@ import functools
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, record, source_records
-from voc_seg_tfrecord.audit.source_records import Originals, TileOriginals
+from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import IMAGE_AND_SIZE, SEGMENTATION
@@ -158,7 +158,7 @@ def _allows_overlap(builder: tfds.core.DatasetBuilder) -> bool:
 def _verify_split(
     builder: tfds.core.DatasetBuilder,
     split: str,
-    source: Originals | TileOriginals | None,
+    source: Originals | None,
     progress: bool,
     images: set[str],
 ) -> SplitReport:

@@ -62,12 +62,12 @@ def size_category(examples: int) -> str:
 
 
 def license_fields(text: str | None) -> dict[str, str]:
-    """Returns the fields that tell a licence; none if nobody told one."""
+    """Returns the front matter's fields of a licence; none if the owner gave no licence."""
     if not text:
         return {}
-    known = "-".join(text.casefold().split())
-    if known in _LICENSES:
-        return {"license": known}
+    identifier = "-".join(text.casefold().split())
+    if identifier in _LICENSES:
+        return {"license": identifier}
     named = {"license_name": text} if len(text) <= _LONGEST_NAME and "\n" not in text else {}
     return {"license": "other", **named}
 

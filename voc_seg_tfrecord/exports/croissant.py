@@ -230,7 +230,7 @@ def write(
 ) -> str:
     """Returns the Croissant file of a dataset.
 
-    What nobody has said of the dataset is left out: date, licence, citation.
+    A date, licence or citation that the owner did not give is left out.
 
     Args:
       builder: of the built dataset.
@@ -256,8 +256,8 @@ def write(
         "distribution": list(_distribution(LAYOUTS[layout], found)),
         "recordSet": list(of_parquet(builder)) if LAYOUTS[layout].has_columns else [],
     }
-    known = {name: value for name, value in described.items() if value}
-    return json.dumps(known, ensure_ascii=False, indent=2) + "\n"
+    given = {name: value for name, value in described.items() if value}
+    return json.dumps(given, ensure_ascii=False, indent=2) + "\n"
 
 
 def _distribution(layout: Layout, found: Sequence[DataFile]) -> Iterator[dict[str, Any]]:

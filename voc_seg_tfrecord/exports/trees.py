@@ -25,9 +25,9 @@ from voc_seg_tfrecord.base.names import (
     MASK,
     VOID,
     WIDTH,
-    background_index,
     voc_palette,
 )
+from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.formats import id_lists, jpeg, pillow, png
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.formats.id_lists import show_name
@@ -52,7 +52,7 @@ def write_voc(
     """
     (root / "class_names.txt").write_text("".join(f"{name}\n" for name in class_names))
     palette = voc_palette().tobytes()
-    ids: dict[str, None] = {}
+    ids: set[str] = set()
     for number, example in enumerate(examples):
         where = f"split {split}, record {number}"
         filename = example[FILENAME].decode()
@@ -66,20 +66,12 @@ def write_voc(
                 mask = png.palette_png(File(example[feature], filename), palette)
                 files[f"{place}/{image_id}.png"] = mask
         if image_id in ids or _other_files(root, files):
-            raise RecordError(
-                where,
-                found=f"the name {show_name(filename)}, under which another record was written",
-                expected="names that differ without their endings",
-                remedy="export it as raw or deeplab, or build it again with other names",
-            )
+            raise _same_name(where, filename, "raw or deeplab")
         for name, data in files.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        ids[image_id] = None
-    path = root / LISTS / f"{_SPLITS.get(split, split)}.txt"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{image_id}\n" for image_id in sorted(ids)))
+            _put(root / name, data)
+        ids.add(image_id)
+    lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
+    _put(root / LISTS / f"{_SPLITS.get(split, split)}.txt", lines.encode())
 
 
 def _other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
@@ -110,27 +102,22 @@ def write_coco(
       categories: the classes, see `categories`.
 
     Returns:
-      How many images lost metadata by which readers would have turned them.
+      How many images lost metadata by which readers would have rotated them.
 
     Raises:
       RecordError: if a name cannot be that of a file below the folder, two files have it, or the
         format cannot hold the masks.
     """
     images, annotations, turned = [], [], 0
-    known: set[str] = set()
+    written: set[str] = set()
     for number, example in enumerate(examples, start=1):
         where = f"split {split}, record {number - 1}"
         filename = example[FILENAME].decode()
         id_lists.check_name(filename, where)
         image_id = id_lists.image_id(filename)
-        if image_id in known:
-            raise RecordError(
-                where,
-                found=f"the name {show_name(filename)}, under which another record was written",
-                expected="names that differ without their endings",
-                remedy="export it as parquet, or build it again with other names",
-            )
-        known.add(image_id)
+        if image_id in written:
+            raise _same_name(where, filename, "parquet")
+        written.add(image_id)
         data = jpeg.unturned(File(example[IMAGE], where))
         turned += data is not example[IMAGE]
         _put(folder / IMAGES / split / filename, data)
@@ -151,12 +138,10 @@ def write_coco(
 def categories(builder: tfds.core.DatasetBuilder) -> list[dict[str, Any]]:
     """Returns a built dataset's classes as the format describes them; ids are those of the masks.
 
-    With instance masks all but background are things, whose objects are told apart.
+    With instance masks all classes but background are things: they consist of objects.
     """
     names = builder.info.features[MASK].names
-    told = builder.info.metadata or {}
-    said = told.get("class_map") or told.get("config") or {}
-    background = background_index(names, said.get("background", ""))
+    background = dataset.background(builder)
     things = INSTANCES in builder.info.features
     return [
         {"id": n, "name": name, "supercategory": name, "isthing": int(things and n != background)}
@@ -203,6 +188,15 @@ def segments(ids: np.ndarray) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _same_name(where: str, filename: str, others: str) -> RecordError:
+    return RecordError(
+        where,
+        found=f"the name {show_name(filename)}, under which another record was written",
+        expected="names that differ without their endings",
+        remedy=f"export it as {others}, or build it again with other names",
+    )
 
 
 def _put(path: epath.Path, data: bytes) -> None:

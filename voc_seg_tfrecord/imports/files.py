@@ -119,8 +119,6 @@ def parse(serialized: bytes, where: object) -> Record:
     Raises:
       RecordError: if it is not a `tf.train.Example` with features.
     """
-    from google.protobuf.message import DecodeError
-
     try:
         example = tf_example_pb2.Example.FromString(serialized)
     except DecodeError:
@@ -176,30 +174,18 @@ def _message() -> Any:
     References:
       tensorflow/core/framework/tensor.proto and tensor_shape.proto.
     """
-    field = descriptor_pb2.FieldDescriptorProto
+    kinds = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="tensor.proto", package="tensors")
-    dim = file.message_type.add(name="Dim")
-    dim.field.add(name="size", number=1, type=field.TYPE_INT64, label=field.LABEL_OPTIONAL)
-    shape = file.message_type.add(name="Shape")
-    shape.field.add(
-        name="dim",
-        number=2,
-        type=field.TYPE_MESSAGE,
-        label=field.LABEL_REPEATED,
-        type_name=".tensors.Dim",
-    )
-    tensor = file.message_type.add(name="Tensor")
-    tensor.field.add(name="dtype", number=1, type=field.TYPE_INT32, label=field.LABEL_OPTIONAL)
-    tensor.field.add(
-        name="tensor_shape",
-        number=2,
-        type=field.TYPE_MESSAGE,
-        label=field.LABEL_OPTIONAL,
-        type_name=".tensors.Shape",
-    )
-    tensor.field.add(
-        name="tensor_content", number=4, type=field.TYPE_BYTES, label=field.LABEL_OPTIONAL
-    )
+    dim, shape, tensor = (file.message_type.add(name=name) for name in ("Dim", "Shape", "Tensor"))
+    one, many, message = kinds.LABEL_OPTIONAL, kinds.LABEL_REPEATED, kinds.TYPE_MESSAGE
+    for owner, name, number, label, kind, of in (
+        (dim, "size", 1, one, kinds.TYPE_INT64, None),
+        (shape, "dim", 2, many, message, ".tensors.Dim"),
+        (tensor, "dtype", 1, one, kinds.TYPE_INT32, None),
+        (tensor, "tensor_shape", 2, one, message, ".tensors.Shape"),
+        (tensor, "tensor_content", 4, one, kinds.TYPE_BYTES, None),
+    ):
+        owner.field.add(name=name, number=number, label=label, type=kind, type_name=of)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensors.Tensor"))

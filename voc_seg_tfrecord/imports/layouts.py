@@ -174,12 +174,7 @@ def read_integer(record: Record, key: str, where: object) -> int:
     """
     value = _one(record, key, where)
     if not isinstance(value, int):
-        raise RecordError(
-            where,
-            found=f"feature {key!r}: {value!r:.40}",
-            expected="one integer",
-            remedy="say which feature holds what with --keys, such as --keys image=img,mask=seg",
-        )
+        raise _wrong_feature(where, f"feature {key!r}: {value!r:.40}", "one integer")
     return value
 
 
@@ -204,12 +199,7 @@ def read_pixels_or_file(
     """
     data = _one(record, key, where)
     if not isinstance(data, bytes):
-        raise RecordError(
-            where,
-            found=f"feature {key!r}: {data!r:.40}",
-            expected="bytes",
-            remedy="say which feature holds what with --keys, such as --keys image=my_image",
-        )
+        raise _wrong_feature(where, f"feature {key!r}: {data!r:.40}", "bytes")
     is_image = key == layout.image
     size = _size(record, layout, where)
     shape = _raw_shape(len(data), size, is_image=is_image)
@@ -278,11 +268,10 @@ def _words(size: tuple[int, ...], *, is_image: bool) -> str:
 def _checked(array: np.ndarray, where: str, *, is_image: bool) -> np.ndarray:
     channels = array.shape[2] if array.ndim == 3 else 1
     if channels not in (_CHANNELS if is_image else (1,)):
-        raise RecordError(
+        raise _wrong_feature(
             where,
-            found=f"a tensor of {' x '.join(map(str, array.shape))}",
-            expected="an image of 1, 3 or 4 channels" if is_image else "a mask of 1 channel",
-            remedy="say which feature holds what with --keys, such as --keys image=img,mask=seg",
+            f"a tensor of {' x '.join(map(str, array.shape))}",
+            "an image of 1, 3 or 4 channels" if is_image else "a mask of 1 channel",
         )
     return array[..., 0] if array.ndim == 3 and channels == 1 else array
 
@@ -291,10 +280,11 @@ def _one(record: Record, key: str, where: object) -> Value:
     values = record.get(key, [])
     if len(values) != 1:
         there = f"{len(values)} values in" if values else "no"
-        raise RecordError(
-            where,
-            found=f"{there} feature {key!r}",
-            expected=f"one value; the record has {', '.join(sorted(record))}",
-            remedy="say which feature holds what with --keys, such as --keys image=my_image",
-        )
+        expected = f"one value; the record has {', '.join(sorted(record))}"
+        raise _wrong_feature(where, f"{there} feature {key!r}", expected)
     return values[0]
+
+
+def _wrong_feature(where: object, found: str, expected: str) -> RecordError:
+    remedy = "say which feature holds what with --keys, such as --keys image=img,mask=seg"
+    return RecordError(where, found=found, expected=expected, remedy=remedy)

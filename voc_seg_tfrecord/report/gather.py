@@ -10,15 +10,14 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, look_alikes
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
-from voc_seg_tfrecord.audit.record import digests_of, inner_problems
-from voc_seg_tfrecord.base.errors import RecordError, VocSegError
+from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_problems
+from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import (
     FILENAME,
     IMAGE,
     INSTANCES,
     LABEL,
     MASK,
-    MASKS,
     TILE_IMAGE_ID,
     VOID,
 )
@@ -108,13 +107,7 @@ class _Read:
 
 
 def _read(names: tuple[str, ...], background: int | None, record: Record) -> _Read:
-    arrays, problems = {}, []
-    for name in MASKS:
-        if name in record.features:
-            try:
-                arrays[name] = records.pixels(File(record.bytes(name), name))
-            except VocSegError as error:
-                problems.append(str(error))
+    arrays, problems = decode_masks(record)
     problems += inner_problems(record, arrays, names, background)
     image = File(record.bytes(IMAGE), IMAGE)
     try:

@@ -60,7 +60,7 @@ class ContextTree(VocTree):
 
     Args:
       root: the folder `VOC2010`.
-      labels: the folder of labels, which may lie elsewhere.
+      labels: the folder of labels, which may be outside the root.
     """
 
     def __init__(self, root: epath.PathLike, labels: epath.Path):
@@ -186,7 +186,7 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
 
 
 def _tree(release: Release, fetcher: Fetcher) -> ContextTree:
-    """Returns VOC2010's tree with the labels. They are looked for first: no one serves them."""
+    """Returns VOC2010's tree with the labels, which are searched for first: no server has them."""
     manual = fetcher.manual_dir
     root = find_release(manual, release.year) if manual is not None else None
     folders = [*([root, root.parent] if root else []), *([manual] if manual else [])]

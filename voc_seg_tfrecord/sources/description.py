@@ -16,7 +16,7 @@ MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
   * an unpacked devkit: the folder that holds VOCdevkit, VOCdevkit itself, or VOC2012;
   * a folder with the release's own archive, such as VOCtrainval_11-May-2012.tar;
-  * for context59 and context60, VOC2010 with Pascal Context's labels, which nobody serves;
+  * for context59 and context60, VOC2010 with Pascal Context's labels, which no server has;
   * for own data, a folder with {IMAGES}, {MASKS} and {LISTS}.
 With none of them, releases whose archive is registered are downloaded."""
 
@@ -60,7 +60,7 @@ def description_of_built(info: tfds.core.DatasetInfo) -> Description:
     return Description(
         info.description.strip(),
         info.citation.strip() or None,
-        # In place of an address that nobody gave, `info.homepage` is a page that does not exist.
+        # Without an address, `info.homepage` makes one up of a page that does not exist.
         said.location.urls[0] if said.location.urls else None,
         said.redistribution_info.license.strip() or None,
     )
@@ -73,8 +73,7 @@ _TILES = ("tile", "tile_overlap", "tile_format", "tile_quality")
 def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
     """Checks that a dataset has the classes and tiles of a config by whose name it is reused.
 
-    TFDS reuses what is there under a name, so that changed rules would change nothing, without a
-    word.
+    TFDS reuses a dataset of the same name, so changed rules would silently be ignored.
 
     Raises:
       ConfigError: if it was built with other classes, meanings of mask values or tiles.

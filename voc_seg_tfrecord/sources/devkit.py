@@ -67,7 +67,7 @@ class Fetcher(Protocol):
 def find_archive(archive: Archive, fetcher: Fetcher) -> epath.Path:
     """Returns the path of an archive: the one in the manual folder, else a download.
 
-    Its sha256 is verified in both cases, because a download may lie on this disk since long.
+    Its sha256 is verified in both cases, because a download may be from an earlier build.
 
     Raises:
       NotDownloaded: if it is not in the manual folder and no address gives it.

@@ -1,6 +1,6 @@
 """Downloads of archives from servers that are not trusted: no more bytes than expected, no waiting.
 
-TFDS's own downloader waits for ever for a server that stalls, and takes whatever size comes.
+TFDS's own downloader waits forever for a server that stalls, and accepts a file of any size.
 """
 
 import hashlib

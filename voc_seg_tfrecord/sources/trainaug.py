@@ -46,7 +46,7 @@ class TrainaugPair(Pair):
     wants_instances: bool = False
 
     def read(self) -> RawExample:
-        """Reads each file once. Where no one has numbered objects, all of the mask is void."""
+        """Reads each file once. An instance mask that does not exist becomes all void."""
         raw = super().read()
         mask = raw.mask and sbd.as_png(raw.mask)
         instances = raw.instances and sbd.as_png(raw.instances)
@@ -101,7 +101,7 @@ class TrainaugTree(VocTree):
         if image_id in self._sbd_images and image_id not in self.images:
             places["image"] = Place(self.sbd_root / sbd.IMAGES, self._sbd_images)
         if parts.instances and not of_voc:
-            # Without SBD's own folder no one has numbered these objects.
+            # Only SBD's own folder has instance masks of these images.
             folder = (self.sbd_root or self.root) / sbd.INSTANCES
             places["instances"] = Place(folder, self._sbd_instances, needed=False)
         return places

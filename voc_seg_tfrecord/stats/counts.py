@@ -230,11 +230,11 @@ def missing_classes(
       by_split: the counts of each split.
     """
     indices = range(len(class_names))
-    nowhere = {i for i in indices if not any(c.images[i] for c in by_split.values())}
-    if nowhere:
-        yield f"no image has {_named(class_names, sorted(nowhere))}"
+    absent = {i for i in indices if not any(c.images[i] for c in by_split.values())}
+    if absent:
+        yield f"no image has {_named(class_names, sorted(absent))}"
     for split, counts in by_split.items():
-        lacking = [i for i in indices if not counts.images[i] and i not in nowhere]
+        lacking = [i for i in indices if not counts.images[i] and i not in absent]
         if lacking:
             yield f"{split} has no image of {_named(class_names, lacking)}"
 
