@@ -14,7 +14,7 @@ from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Color, Entry
 from voc_seg_tfrecord.masks.rule import index_of_names
-from voc_seg_tfrecord.own_data import discovery, numbering, plain_folders
+from voc_seg_tfrecord.own_data import numbering, plain_folders, split_folders
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -65,7 +65,7 @@ def find_class_file(
 def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
     """Reads the class files in the folders of splits: one of each name, and notes about them."""
     files: dict[str, dict[str, ClassFile]] = {}
-    folders = discovery.split_folders(tree)
+    folders = split_folders.find(tree)
     # Names are in the order of the folder with the most; of two, in that of train.
     for folder in sorted(folders, key=lambda name: name != "train"):
         for file in class_files.read_all(tree.root / folder)[0]:

@@ -35,8 +35,7 @@ from voc_seg_tfrecord.own_data.missing_masks import (
     without_masks,
 )
 from voc_seg_tfrecord.own_data.plain_folders import images_note, rivals
-from voc_seg_tfrecord.own_data.splits import split_ids
-from voc_seg_tfrecord.own_data.stratifying import POOL, divide_stratified
+from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, split_ids
 from voc_seg_tfrecord.trees.place import Place
 from voc_seg_tfrecord.trees.tree import VocTree
 

@@ -1,22 +1,27 @@
 """Which ids each split of a user's own tree has: by lists, by folders, by ratio or by class."""
 
 from collections.abc import Mapping, Sequence
+import functools
 import itertools
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, MaskError, VocSegError
+from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, image_id
-from voc_seg_tfrecord.own_data import discovery, plain_folders
-from voc_seg_tfrecord.own_data.stratifying import POOL
-from voc_seg_tfrecord.splitting.ratios import assign, split_of
-from voc_seg_tfrecord.trees.layout import SPLIT
-from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.masks.read import read_mask
+from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.own_data import split_folders
+from voc_seg_tfrecord.splitting.ratios import assign
+from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.tree import VocTree
+
+POOL = "all images"
+"""The name of the one split that there is before it is divided."""
 
 _SHOWN_IDS = 3
 _SHOWN_PAIRS = 6  # of lists
@@ -57,7 +62,7 @@ def split_ids(
         splits = {name: _read_split(tree, name, source, notes) for name, source in wanted.items()}
         sources = {name: _file(source) for name, source in wanted.items()}
         if config.splits is None:
-            notes += _folders_note(tree, splits)
+            notes += split_folders.note_beside_lists(tree, splits)
     _check_not_empty(splits, sources, tree)
     if not config.overlap:
         _check_disjoint(splits, sources, tree)
@@ -70,7 +75,7 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     They are the lists, else the folders that name splits, else `train` with all images, as
     labelme's users expect.
     """
-    folders = discovery.split_folders(tree)
+    folders = split_folders.find(tree)
     names = tree.list_names()
     others = [name for name in tree.other_texts() if name not in class_files.NAMES]
     empty = [name for name in names if name != "train" and _is_empty(tree.list_path(name))]
@@ -81,11 +86,14 @@ def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
     for split, name in lists.items():
         check_split_name(split, tree.list_path(name), ListError)
     if not lists and folders:
-        return _folder_splits(tree, folders), [*_no_lists(others), *_other_folders(tree, folders)]
+        return split_folders.sources(tree, folders), [
+            *_no_lists(others),
+            *split_folders.unread_notes(tree, folders),
+        ]
     if not lists:
         if empty:
             tree.read_ids(empty[0])  # raises
-        _check_all_train(tree)
+        split_folders.check_all_train(tree)
         notes = ["There are no lists, so all images are in train."]
         return {"train": 1.0}, [*_no_lists(others), *notes]
     notes = _no_lists(others)
@@ -121,82 +129,6 @@ def _check_readable(tree: VocTree, lists: Mapping[str, str]) -> None:
             ) from None
 
 
-def _folders_note(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> list[str]:
-    """Returns a note if lists make other splits than the folders that are called as splits."""
-    folders = discovery.split_folders(tree)
-    of_folder = by_folder(folders, tree.root / tree.layout.images)
-    same = all(
-        i.startswith(f"{of_folder.get(split)}/") for split, ids in splits.items() for i in ids
-    )
-    if not folders or (same and sum(map(len, splits.values())) == len(tree.images)):
-        return []
-    choice = ",".join(f"{split}={name}/" for split, name in of_folder.items())
-    return [
-        f"The lists make the splits, and the folders {', '.join(folders)} hold other images. "
-        f"--splits {choice} takes the folders."
-    ]
-
-
-def _folder_splits(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
-    """Returns the folder of each split.
-
-    Raises:
-      LayoutError: if a folder has masks and no images, which would be lost.
-    """
-    lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - set(folders)
-    if lost:
-        first = min(name for name in tree.masks if name.partition("/")[0] in lost)
-        raise LayoutError(
-            tree.root / tree.layout.masks / tree.masks[first],
-            found=f"masks for a split {min(lost)!r}, which has no images. The splits with images "
-            f"are {', '.join(folders)}",
-            expected="images and masks in the folders of a split",
-            remedy="give the folder of its images the same name as in the other splits, or say "
-            "which splits you want, such as --splits " + f"{folders[0]}={folders[0]}/",
-        )
-    found = by_folder(folders, tree.root / tree.layout.images)
-    return {split: f"{name}/" for split, name in found.items()}
-
-
-def _other_folders(tree: VocTree, folders: Sequence[str]) -> list[str]:
-    """Returns notes about folders that are called as splits and hold images in other folders."""
-    if SPLIT not in tree.layout.image_name:
-        return []
-    lost = [
-        name
-        for name in plain_folders.subfolders(tree.root)
-        if plain_folders.split_word(name) and name not in folders
-    ]
-    return [
-        f"{name}/ makes no split, because its {count} images are not named as "
-        f"{tree.layout.image_name} says."
-        for name in lost
-        if (count := len(index_files(tree.root / name, IMAGE_SUFFIXES)))
-    ]
-
-
-def _check_all_train(tree: VocTree) -> None:
-    """Checks that images that shall all be in train do not lie in folders of other splits.
-
-    Raises:
-      LayoutError: if some do, and others in no folder of a split.
-    """
-    folders = sorted({name.partition("/")[0] for name in tree.images if "/" in name})
-    called = [name for name in folders if plain_folders.split_word(name)]
-    if called:
-        first = next(name for name in tree.masks if "/" not in name)
-        choice = ",".join(
-            f"{split}={name}/" for split, name in by_folder(called, tree.root).items()
-        )
-        raise LayoutError(
-            tree.root / tree.layout.images,
-            found=f"images in folders that are called as splits, {', '.join(called)}, and others "
-            f"in none, such as {tree.images.get(first, first)}",
-            expected="images in the folders of splits, or lists",
-            remedy=f"take the folders with --splits {choice}, or all images with --splits train=1",
-        )
-
-
 def _no_lists(files: Sequence[str]) -> list[str]:
     return [f"{name} has no line that is an id, so it makes no split." for name in files]
 
@@ -212,7 +144,7 @@ def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
             continue
         if source.endswith("/"):
             what, there = "folder", any(name.startswith(source) for name in tree.images)
-            known = [f"{name}/" for name in discovery.split_folders(tree)]
+            known = [f"{name}/" for name in split_folders.find(tree)]
         else:
             what, there = "list", tree.list_path(source).exists()
             known = tree.list_names()
@@ -263,7 +195,9 @@ def _with_folders(tree: VocTree, split: str, source: str, ids: list[str]) -> lis
             found[last].append(name)
     meant: dict[str, str] = {}
     for line, name in lost.items():
-        own = [i for i in found[name] if by_folder([i.partition("/")[0]], "").get(split)]
+        own = [
+            i for i in found[name] if split_folders.by_folder([i.partition("/")[0]], "").get(split)
+        ]
         choice = own if len(own) == 1 else found[name]
         if len(choice) > 1:
             raise ListError(
@@ -345,50 +279,8 @@ def _file(source: str) -> str:
 _UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 
 
-# How datasets of folders call them; lists of these names keep them.
-_FOLDERS = {"training": "train", "testing": "test"}
-
-
-def by_folder(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that folders make, as `by_split` does; `training` makes `train`."""
-    called = {_FOLDERS.get(name.lower(), name): name for name in names}
-    if len(called) < len(names):
-        called = {name: name for name in names}
-    return {split: called[name] for split, name in by_split(list(called), where).items()}
-
-
-def by_split(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that lists or folders of these names make.
-
-    `val` and `valid` become `validation`, and known names are taken in any case: a list
-    `Train` is the split `train`.
-
-    Args:
-      names: names of lists or folders.
-      where: where they lie, for errors.
-
-    Returns:
-      Name by split name.
-
-    Raises:
-      LayoutError: if two of them would be one split.
-    """
-    splits: dict[str, str] = {}
-    for name in names:
-        split = split_of(name)
-        if split in splits:
-            raise LayoutError(
-                where,
-                found=f"{splits[split]!r} and {name!r}, which would both be the split {split!r}",
-                expected="one list or folder for each split",
-                remedy=f"say which: --splits {split}={name},...",
-            )
-        splits[split] = name
-    return splits
-
-
 def standard_lists(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that lists make by default, as `by_split` names them.
+    """Returns the splits that lists make by default, as `split_folders.by_split` names them.
 
     If there is a list `train`, the known lists that hold its ids too (`trainval`, `trainaug`)
     make no split.
@@ -404,4 +296,62 @@ def standard_lists(names: Sequence[str], where: object) -> dict[str, str]:
       LayoutError: if two lists would be one split.
     """
     train = any(name.lower() == "train" for name in names)
-    return by_split([n for n in names if not train or n.lower() not in _UNIONS], where)
+    return split_folders.by_split(
+        [n for n in names if not train or n.lower() not in _UNIONS], where
+    )
+
+
+def divide_stratified(
+    tree: VocTree, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
+) -> tuple[dict[str, list[str]], dict[str, str], dict[str, list[str]]]:
+    """Divides the pool of a tree by the classes in the masks.
+
+    Args:
+      tree: the tree.
+      config: has a ratio for each split.
+      rule: how its masks are read.
+      ids: the ids that have masks.
+      out: the ids that are left out. A hash says which split would have had them.
+
+    Returns:
+      By split: its ids; where it comes from, in words; and the ids that are left out of it.
+
+    Raises:
+      ConfigError: if there are fewer images, or groups, than splits.
+    """
+    ratios, grouping = config.splits, config.grouping
+    groups = grouping.groups([*ids, *out]) if grouping else None
+    units = len({groups[i] for i in ids}) if groups else len(ids)
+    if units < len(ratios):
+        raise ConfigError(
+            "option splits",
+            found=f"{len(ratios)} splits for {units} {'groups' if groups else 'images'}",
+            expected="at least one for each split",
+            remedy="change the ratios, or group_by if it is given",
+        )
+    read = functools.partial(_classes, tree, config.example_spec(rule).rule, _fill(config))
+    classes = dict(ordered_map(read, ids)) if len(ratios) > 1 else dict.fromkeys(ids, ())
+    splits = stratify(classes, ratios, config.seed, groups)
+    in_groups = f" in {units} groups" if groups else ""
+    sources = {n: f"{r:g} of {len(ids)}{in_groups}, stratified" for n, r in ratios.items()}
+    left_out = assign(out, ratios, config.seed, groups)
+    return splits, sources, {split: found for split, found in left_out.items() if found}
+
+
+def _fill(config: VocSegConfig) -> tuple[int, ...]:
+    """Returns the classes of an image without a mask."""
+    fill = config.example_spec(MaskRule({})).fill
+    return () if fill is None else (fill,)
+
+
+def _classes(
+    tree: VocTree, rule: MaskRule, without: tuple[int, ...], image_id: str
+) -> Sequence[int]:
+    """Returns the classes in a mask; none if it is wrong, which stops the build later."""
+    if image_id not in tree.masks:
+        return without
+    path = tree.root / tree.layout.masks / tree.masks[image_id]
+    try:
+        return read_mask(File.read(path, MaskError), rule).present()
+    except VocSegError:
+        return ()
