@@ -366,6 +366,12 @@ def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
     expect_values(tree, mask, {0: "_background_", 1: "weed"})
 
 
+def test_a_void_value_does_not_move_the_users_names(tree):
+    exports.put(tree, "classes.txt", "cell\nperson\n")
+    _, plan = find_config(tree, name="mine", class_names=["cell", "person"], void=[0])
+    assert (plan.rule.values[0], plan.rule.values.get(2)) == (255, None)
+
+
 def test_a_background_that_the_user_names_is_not_looked_for_a_second_time(tree):
     exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
     expect(tree, "sky", "crack", "road", background="sky")

@@ -19,7 +19,7 @@ from typing import get_args
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, background_index, plain
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile
+from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.decide import decide
 from voc_seg_tfrecord.masks.question import Question, void_colors
@@ -79,14 +79,15 @@ def _as_labelme(file: ClassFile) -> ClassFile:
     return dataclasses.replace(
         file,
         entries=(dataclasses.replace(ignored, value=VOID), *moved),
-        numbered="" if _is_labelme(file) else note,
+        numbered="" if _is_labelme(file, alone=True) else note,
     )
 
 
-def _is_labelme(file: ClassFile) -> bool:
-    """Says whether labelme wrote a file that has `__ignore__` in its first line, or reads it."""
-    own = posixpath.basename(file.source) in (_OF_LABELME, "labels.txt")
-    return file.plain and (own or file.entries[1].name == "_background_")
+def _is_labelme(file: ClassFile, *, alone: bool = False) -> bool:
+    """Says whether labelme wrote a file with `__ignore__` first, or, if not `alone`, reads such."""
+    own = (_OF_LABELME,) if alone else (_OF_LABELME, "labels.txt")
+    named = posixpath.basename(file.source) in own
+    return file.plain and (named or file.entries[1].name == "_background_")
 
 
 def _by_line(file: ClassFile) -> ClassFile:
@@ -130,8 +131,9 @@ def by_given_names(file: ClassFile, config: VocSegConfig) -> ClassFile:
         return ways[config.class_names[0] == IGNORED]
     order = tuple if file.plain else frozenset  # a list of names in another order is not used
     same = [way for way in ways if order(way.class_names(config.void)) == order(given)]
-    if same:  # of two, background is there, and void
-        return max(same, key=lambda way: len(way.entries))
+    if same:  # of two, background is there if the user called it void
+        there = is_void_name("background", config.void)
+        return (max if there else min)(same, key=lambda way: len(way.entries))
     as_many = len(names) == len(given) and config.values is None
     return file if file.plain or as_many else ways[0]
 
