@@ -12,6 +12,7 @@ from support.building import build, examples, records
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError, VocSegError
+from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats.file import File
@@ -438,6 +439,16 @@ def test_images_in_a_folder_of_any_name_are_found_by_the_names_of_all_masks(tmp_
     with pytest.raises(LayoutError, match=r"(?s)2 ways.*--images 'scans'.*--images 'xrays'"):
         plan_of(root)
     assert_right(plan_of(root, images="xrays"), ONE)
+
+
+@pytest.mark.parametrize("folder", ["SegmentationObject", "instances", "color_masks", "drawn"])
+def test_masks_of_objects_and_drawn_masks_are_never_taken_as_images(tmp_path, folder):
+    for name in ("SegmentationClass", folder):
+        for image_id in "abc":
+            palette = exports.write_png(exports.truth(image_id), color=3, palette=voc_palette())
+            exports.put(tmp_path, f"{name}/{image_id}.png", palette)
+    with pytest.raises(LayoutError, match="no image"):
+        plan_of(tmp_path)
 
 
 @pytest.mark.parametrize(

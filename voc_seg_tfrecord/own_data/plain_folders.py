@@ -9,7 +9,9 @@ import re
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.formats.png import ColorType, read_header
 from voc_seg_tfrecord.own_data.missing_masks import fits, with_pattern
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, SPLIT, Layout
 from voc_seg_tfrecord.trees.listing import entries
@@ -32,6 +34,10 @@ _BESIDE = re.compile(
     r"(?i)(.+?)([ _.-]+(?:masks?|labels?|l|gt|seg|segmentation|annotation|ground_?truth))"
 )
 _LIKE_MASKS = re.compile("(?i)mask|label|annot|truth|seg|gt")
+# Instances, colours and drawings of masks, which have the masks' names too.
+_NO_IMAGES = re.compile(
+    "(?i).*(mask|label|annot|truth|seg|gt|object|instance|colou?r|vis|overlay)"
+).match
 _FEW = 6  # folders of which each two are compared
 _ENDINGS = (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt", ".xml", ".json", ".csv")
 
@@ -173,15 +179,25 @@ def _of_names(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
     """
     names = subfolders(root)
     masks = [said["masks"]] if "masks" in said else [n for n in names if holds(n) == "masks"]
-    others = [n for n in names if not holds(n) and not split_word(n) and n not in masks]
+    others = [n for n in names if not (holds(n) or split_word(n) or n in masks or _NO_IMAGES(n))]
     if "images" in said or len(masks) != 1 or len(others) > _FEW:
         return None
     patterns = {name: value for name, value in said.items() if name != "masks"}
     trees = [VocTree(root, Layout(other, masks[0], **patterns)) for other in others]
-    fit = [(t, count) for t in trees if (count := fits(with_pattern(t))) and count == len(t.masks)]
+    fit = [
+        (tree, count)
+        for tree in trees
+        if (count := fits(with_pattern(tree))) == len(tree.masks) > 0 and not _palettes(tree)
+    ]
     if len(fit) > 1:
         raise _several(root, fit)
     return fit[0][0] if fit else None
+
+
+def _palettes(tree: VocTree) -> bool:
+    """Says whether the first image is a palette PNG, as masks and drawings of masks are."""
+    file = File.read(tree.root / tree.layout.images / min(tree.images.values()))
+    return file.kind is Kind.PNG and read_header(file).color is ColorType.PALETTE
 
 
 def beside(folder: epath.Path) -> list[Layout]:
