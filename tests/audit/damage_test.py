@@ -8,7 +8,9 @@ import shutil
 
 from PIL import Image
 import pytest
+from support.building import build
 import tensorflow as tf
+import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.built.dataset import open_built
@@ -139,3 +141,14 @@ def test_verify_says_that_a_dataset_has_no_digests(folder, capsys):
     printed = capsys.readouterr().out
     assert "sha256 of the files not checked: the dataset has no SHA256SUMS\n" in printed
     assert "sha256 of every file" not in printed
+
+
+def test_an_update_of_the_info_keeps_the_digests_of_shards(tmp_path, capsys):
+    builder = build(tmp_path, "sample")
+    shard = builder.data_path / SHARD
+    shard.write_bytes(shard.read_bytes() + shard.read_bytes())
+    mode = tfds.download.GenerateMode.UPDATE_DATASET_INFO
+    config = tfds.download.DownloadConfig(download_mode=mode)
+    builder.download_and_prepare(download_config=config)
+    assert cli.main(["verify", str(builder.data_path)]) == 1
+    assert f"{SHARD}: the file's sha256 is " in capsys.readouterr().out
