@@ -60,7 +60,7 @@ def test_a_day_that_is_none_is_a_wrong_call(sample, tmp_path, capsys):
     with pytest.raises(SystemExit) as caught:
         export(sample, tmp_path / "x", "--layout", "raw", "--published", "yesterday")
     assert caught.value.code == 2
-    assert "'yesterday' is no day such as 2024-05-31" in capsys.readouterr().err
+    assert "'yesterday' is no date such as 2024-05-31" in capsys.readouterr().err
 
 
 def test_an_export_whose_card_cannot_be_written_is_not_there_at_all(

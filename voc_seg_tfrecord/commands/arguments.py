@@ -131,8 +131,8 @@ def add_published(parser: argparse.ArgumentParser) -> None:
         "--published",
         metavar="DATE",
         type=_date,
-        help="day of publication for croissant.json, such as 2024-05-31; default: that of the "
-        "release, and of own data none",
+        help="date of publication for croissant.json, such as 2024-05-31; default: the date of the "
+        "release, or none for own data",
     )
 
 
@@ -140,7 +140,7 @@ def _date(text: str) -> str:
     try:
         return datetime.date.fromisoformat(text).isoformat()
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2024-05-31") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2024-05-31") from None
 
 
 def run_completion(parser: argparse.ArgumentParser) -> None:

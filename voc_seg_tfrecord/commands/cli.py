@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line `voc-seg-tfrecord`: what `tfds build` does not do.
+"""The command line `voc-seg-tfrecord`, which adds to `tfds build`.
 
 Addresses of object stores on the command line are reached by these libraries:
 
@@ -100,7 +100,7 @@ def _is_installed(library: str) -> bool:
 def _lacks(word: str, library: str, scheme: str) -> ConfigError:
     return ConfigError(
         word,
-        found=f"an address of an object store, and no {library} in this environment",
+        found=f"an address of an object store, but {library} is not installed",
         expected=f"the package {library}, which reads and writes {scheme}",
         remedy=f"install it: pip install {library}",
     )

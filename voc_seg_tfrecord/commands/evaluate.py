@@ -21,10 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trimap",
         type=int,
         metavar="PIXELS",
-        help="count only pixels at most this far from a void pixel, the band around objects",
+        help="count only pixels at most this far from a void pixel; default: count all",
     )
     parser.add_argument(
-        "--confusion", metavar="FILE", help="draw the confusion matrix: .png, .pdf or .svg"
+        "--confusion",
+        metavar="FILE",
+        help="draw the confusion matrix into this .png, .pdf or .svg file",
     )
     arguments.add_json(parser)
 

@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     a = parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
-    b = parser.add_argument("b", metavar="B", help="the other side, named in the same way")
+    b = parser.add_argument(
+        "b", metavar="B", help="the second dataset, split or list, named in the same way"
+    )
     for side in (a, b):
         arguments.complete_by(side, arguments.complete_sides)
     arguments.add_dataset(parser)

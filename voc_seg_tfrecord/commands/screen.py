@@ -1,17 +1,18 @@
 r"""What a command shows: text that is safe for a terminal, tables, and one progress bar.
 
-1. Names and file names are other people's. Control characters in them, which could colour, move or
-   rewrite what a terminal shows, are shown as `\x1b` and never sent.
-2. What the encoding of standard output lacks is shown as `\xfc`, in place of an error.
-3. With --json, standard output has the one document and nothing else, whatever is printed by
-   whomever: all else goes to standard error.
+1. Names of classes and files may hold anything. Control characters in them, which could colour,
+   move or rewrite what a terminal shows, are printed as codes such as `\x1b`.
+2. A letter that the encoding of standard output lacks is printed as a code such as `\xfc`.
+3. With --json, standard output has one document and nothing else. Everything else that the process
+   prints goes to standard error.
 
 In a pipe or a file a table has no colours and no lines, its columns stay at their places, and
-nothing is cut off, so that awk and the like can read it. A class name with blanks counts as several
-of their columns; --json and --csv have no such question.
+nothing is cut off, so that awk and other programs can read it. A class name with blanks counts as
+several columns for them; --json and --csv avoid this.
 
 TFDS nests a bar for the examples of a split in one for the splits, names the unfinished folder in a
-third, and prints where it writes before and after. A command says that itself.
+third, and prints where it writes before and after. Here one bar is shown, and commands print that
+themselves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ _SHOWN = {code: f"\\x{code:02x}" for code in _CONTROL}
 
 
 class ReaderGone(Exception):  # noqa: N818 - it is no error: `head` has read enough
-    """What reads standard output has closed it."""
+    """The program that reads standard output has closed it."""
 
 
 class Screen:

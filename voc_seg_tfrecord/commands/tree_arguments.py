@@ -113,16 +113,16 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument(
         "--split_by",
         choices=get_args(SplitBy),
-        help="assign images to ratios by a hash of their ids, or stratified: exact numbers, and "
-        "each class in each split where the data allow; default: hash",
+        help="assign images to splits by a hash of their ids (hash), or so that numbers are exact "
+        "and each split has each class where possible (stratified); default: hash",
     )
     folders.add_argument(
         "--group_by",
         metavar="RULE",
         default="",
-        help="images that stay in one split, with ratios: those of one folder (folder), with the "
-        "same text before the first _ (prefix:_), or for which a regular expression finds the "
-        "same (regex:PATTERN)",
+        help="keep images in one split if they lie in one folder (folder), have the same text "
+        "before the first _ (prefix:_), or give the same match of a regular expression "
+        "(regex:PATTERN); needs ratios; default: each image alone",
     )
     arguments.add_seed(folders)
     folders.add_argument(

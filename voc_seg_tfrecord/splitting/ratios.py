@@ -142,8 +142,8 @@ class Grouping:
         """Returns the group of each id.
 
         Raises:
-          ConfigError: if the rule finds no group for an id. If such an id stood alone, frames
-            of one video could get into two splits without a word.
+          ConfigError: if the rule finds no group for an id. As a group of its own, such an id
+            could silently bring frames of one video into two splits.
         """
         found = {image_id: self._group(image_id) for image_id in ids}
         without = sorted(image_id for image_id, group in found.items() if not group)
