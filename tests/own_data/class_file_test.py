@@ -108,6 +108,13 @@ def test_a_class_file_one_level_above_the_tree_is_read(tree):
     expect(tree.parent, "background", "a", "b")
 
 
+def test_a_class_file_in_the_folder_of_masks_is_read_if_no_other_is_there(tree):
+    exports.put(tree, "SegmentationClass/classes.txt", "background\na\nb\n")
+    expect(tree, "background", "a", "b")
+    exports.put(tree, "classes.txt", "background\nb\na\n")
+    expect(tree, "background", "b", "a")
+
+
 def test_a_class_file_in_a_devkit_is_read_if_the_tree_in_it_is_given(tree):
     devkit = tree.parent.rename(tree.parent.parent / "VOCdevkit")
     exports.put(devkit, "labelmap.txt", "background:0,0,0::\na:::\nb:::\n")

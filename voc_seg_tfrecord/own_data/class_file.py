@@ -23,8 +23,9 @@ def find_class_file(
 ) -> tuple[ClassFile | None, list[str]]:
     """Finds the file that says which value or colour is which class.
 
-    It lies in the tree, in the folder of a split, or one level above the tree. Several files
-    have to agree. If they do not, the names that the user gave may be those of one of them.
+    It lies in the tree, in the folder of a split or of the masks, or one level above the tree.
+    Several files have to agree. If they do not, the names that the user gave may be those of one
+    of them.
 
     Args:
       tree: the tree.
@@ -43,7 +44,7 @@ def find_class_file(
     files, others = class_files.read_all(tree.root, tree.images)
     splits, notes = _of_splits(tree)
     files += splits
-    files = files or _above(tree, config, named)
+    files = files or _beside_masks(tree) or _above(tree, config, named)
     if not files and others and not named:
         raise others[0]
     notes += [f"{epath.Path(e.where).name} is not used as a class file: {e.found}." for e in others]
@@ -105,6 +106,15 @@ def _merged(tree: VocTree, source: str, by_folder: Mapping[str, ClassFile]) -> C
     below = {name: posixpath.dirname(naming.name_of(f"{name}/x", "")) for name in by_folder}
     folders = {f"{masks / below[name]}/": file.entries for name, file in by_folder.items()}
     return ClassFile(source, tuple(itertools.starmap(Entry, enumerate(names))), folders=folders)
+
+
+def _beside_masks(tree: VocTree) -> list[ClassFile]:
+    """Reads the class files in the folder of masks."""
+    folder = tree.layout.masks
+    if folder == ".":
+        return []
+    files, _ = class_files.read_all(tree.root / folder, tree.images)
+    return [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in files]
 
 
 def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
