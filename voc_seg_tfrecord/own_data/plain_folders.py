@@ -34,10 +34,8 @@ _BESIDE = re.compile(
     r"(?i)(.+?)([ _.-]+(?:masks?|labels?|l|gt|seg|segmentation|annotation|ground_?truth))"
 )
 _LIKE_MASKS = re.compile("(?i)mask|label|annot|truth|seg|gt")
-# Instances, colours and drawings of masks, which have the masks' names too.
-_NO_IMAGES = re.compile(
-    "(?i).*(mask|label|annot|truth|seg|gt|object|instance|colou?r|vis|overlay)"
-).match
+# Instances, colours and drawings of masks, whose files have the masks' names too.
+_OF_MASKS = re.compile(f"{_LIKE_MASKS.pattern}|object|instance|colou?r|vis|overlay")
 _FEW = 6  # folders of which each two are compared
 _ENDINGS = (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt", ".xml", ".json", ".csv")
 
@@ -179,7 +177,8 @@ def _of_names(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
     """
     names = subfolders(root)
     masks = [said["masks"]] if "masks" in said else [n for n in names if holds(n) == "masks"]
-    others = [n for n in names if not (holds(n) or split_word(n) or n in masks or _NO_IMAGES(n))]
+    of_masks = {*masks, *filter(_OF_MASKS.search, names)}
+    others = [n for n in names if not (holds(n) or split_word(n) or n in of_masks)]
     if "images" in said or len(masks) != 1 or len(others) > _FEW:
         return None
     patterns = {name: value for name, value in said.items() if name != "masks"}
