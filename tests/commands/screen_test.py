@@ -1,3 +1,4 @@
+import csv
 import fcntl
 import io
 import json
@@ -46,6 +47,15 @@ def test_a_name_in_a_drawn_table_is_neither_markup_nor_a_sequence(monkeypatch):
     assert "a\\x1b]0;owned\\x07\\x9b31m[red]b[/]" in shown
     assert ":smile:" in shown
     assert "\x1b]0" not in shown
+
+
+def test_a_cell_of_csv_is_never_a_formula():
+    cells = ["=cmd|' /C calc'!A0", "+1", "-x", "@SUM(1)", "\t=1", "\n=1", "\r=1", "a-b"]
+    rows = [(cell, -1, -0.5, None, float("nan")) for cell in cells]
+    read = list(csv.reader(io.StringIO(screen.csv_text(("=class", "n", "x", "y", "z"), rows))))
+    shown = [*(f"'{c}" for c in cells[:-2]), "\\x0d=1", "a-b"]
+    assert [row[0] for row in read] == ["'=class", *shown]
+    assert all(row[1:] == ["-1", "-0.5", "", ""] for row in read[1:])
 
 
 def test_control_characters_in_an_error_are_shown(monkeypatch, capsys):

@@ -17,6 +17,7 @@ themselves.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
+import csv
 import io
 import json
 import os
@@ -85,6 +86,29 @@ def write_json(document: Mapping[str, Any]) -> None:
     answer = getattr(sys.stdout, "answer", sys.stdout)
     with _reader():
         answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\n")
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Returns a table as CSV, with a line of titles.
+
+    A text that a spreadsheet would run as a formula, such as `=1+1`, gets a `'` before it. Numbers
+    are left as they are, negative ones too. None and NaN are empty cells. Control characters are
+    shown as codes.
+    """
+    with io.StringIO() as lines:
+        table = csv.writer(lines, lineterminator="\n")
+        table.writerows([_cell(value) for value in row] for row in (columns, *rows))
+        return lines.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        shown = literal(value)
+        return f"'{shown}" if shown.startswith(_FORMULA) else shown
+    return "" if value is None or value != value else value  # NaN is not equal to itself
 
 
 @contextlib.contextmanager

@@ -6,9 +6,7 @@ if a figure differs from the published one.
 """
 
 import argparse
-import csv
 import dataclasses
-import sys
 
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.built.dataset import check_splits, open_built
@@ -58,13 +56,12 @@ def _as_json(builder, found, compared) -> dict:
 
 
 def _print_csv(found) -> None:
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(("split", "index", "class", *_COLUMNS))
+    rows = []
     for split, of_split in found.items():
-        for row in _rows(of_split):
-            table.writerow((split, *row))
-        void = (of_split.void, of_split.void_share)
-        table.writerow((split, VOID, "void", *void, *[""] * (len(_COLUMNS) - 2)))
+        rows += [(split, *row) for row in _rows(of_split)]
+        void = (of_split.void, of_split.void_share, *[""] * (len(_COLUMNS) - 2))
+        rows.append((split, VOID, "void", *void))
+    print(screen.csv_text(("split", "index", "class", *_COLUMNS), rows), end="")
 
 
 def _print(builder, found, compared) -> None:
