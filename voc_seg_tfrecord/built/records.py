@@ -46,6 +46,10 @@ class Record:
         """Returns a feature of integers; empty if the record has none."""
         return tuple(self.features[name].int64_list.value) if name in self.features else ()
 
+    def pixels(self, name: str) -> np.ndarray:
+        """Returns a mask, uint8 `[H, W]`; raises a `RecordError` as the function `pixels` does."""
+        return pixels(File(self.bytes(name), f"{self.id}, {name}"))
+
     @property
     def size(self) -> tuple[int, ...]:
         """`image/height` and `image/width`, in pixels."""

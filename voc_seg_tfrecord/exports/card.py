@@ -7,7 +7,7 @@ References:
   https://github.com/huggingface/hub-docs/blob/main/datasetcard.md
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import json
 import pathlib
@@ -25,7 +25,6 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.sources import description
 
@@ -50,6 +49,10 @@ _LICENSES = frozenset(
         *("cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
     }
 )
+# Hugging Face's names of what data are for: categories, and kinds of these.
+_TASKS = {LABEL: "image-classification", MASK: "image-segmentation", OBJECTS: "object-detection"}
+_KINDS = {MASK: "semantic-segmentation", INSTANCES: "instance-segmentation"}
+
 _LONGEST_NAME = 80  # of a licence; a longer text is the licence itself
 
 # What JSON leaves as it is, and YAML does not read, or reads as the end of a line.
@@ -135,34 +138,20 @@ def _linked(line: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SplitSummary:
-    """One split.
+class Summary:
+    """What the records of a dataset hold.
 
     Attributes:
       examples: how many there are.
       images: how many images have each mask value, or each label, int64 `[256]`.
       pixels: how many pixels have each mask value, int64 `[256]`; zeros without masks.
-      fingerprint: of the split.
+      fingerprint: of the dataset.
     """
 
     examples: int
     images: np.ndarray
     pixels: np.ndarray
-    fingerprint: fingerprint.Fingerprint
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Summary:
-    """A dataset: its splits by name, the names of its classes, its fingerprint."""
-
-    splits: dict[str, SplitSummary]
-    class_names: tuple[str, ...]
     fingerprint: str
-
-    @property
-    def examples(self) -> int:
-        """Examples of all splits."""
-        return sum(split.examples for split in self.splits.values())
 
 
 def summarize(builder: tfds.core.DatasetBuilder, *, progress: bool = False) -> Summary:
@@ -171,41 +160,26 @@ def summarize(builder: tfds.core.DatasetBuilder, *, progress: bool = False) -> S
     Raises:
       RecordError: if a record cannot be read.
     """
-    splits = {
-        split: _add_up(records.scan(builder, split, _count, progress=progress))
-        for split in builder.info.splits
-    }
-    return Summary(
-        splits,
-        dataset.class_names(builder),
-        fingerprint.of_dataset({name: split.fingerprint for name, split in splits.items()}),
-    )
+    images, pixels = np.zeros((2, 256), np.int64)
+    splits = {}
+    for split in builder.info.splits:
+        digests = {}
+        counted = records.scan(builder, split, _count, progress=progress)
+        for image_id, of_image, of_mask, of_record in counted:
+            images += of_image
+            pixels += of_mask
+            digests[image_id] = of_record
+        splits[split] = fingerprint.of_split(digests)
+    examples = sum(split.num_examples for split in builder.info.splits.values())
+    return Summary(examples, images, pixels, fingerprint.of_dataset(splits))
 
 
-_Counted = tuple[str, np.ndarray, np.ndarray, fingerprint.Digests]
-
-
-def _count(record: Record) -> _Counted:
+def _count(record: Record) -> tuple[str, np.ndarray, np.ndarray, fingerprint.Digests]:
     """Returns the id of a record, the mask values or labels it has, pixels, and digests."""
-    named = ((n, File(record.bytes(n), f"{record.id}, {n}")) for n in MASKS)
-    masks = {name: records.pixels(file) for name, file in named if file.data}
-    pixels = np.zeros(256, np.int64)
-    if MASK in masks:
-        pixels = count_values(masks[MASK])
+    masks = {name: record.pixels(name) for name in MASKS if name in record.features}
+    pixels = count_values(masks[MASK]) if MASK in masks else np.zeros(256, np.int64)
     labels = np.bincount(record.ints(LABEL), minlength=256)
     return record.id, (pixels > 0) + labels, pixels, digests_of(record, masks)
-
-
-def _add_up(counted: Iterable[_Counted]) -> SplitSummary:
-    examples = 0
-    images, pixels = np.zeros((2, 256), np.int64)
-    digests = {}
-    for image_id, of_image, of_mask, of_record in counted:
-        examples += 1
-        images += of_image
-        pixels += of_mask
-        digests[image_id] = of_record
-    return SplitSummary(examples, images, pixels, fingerprint.of_split(digests))
 
 
 NAME = "README.md"
@@ -244,10 +218,10 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "version": builder.info.version,
         "config": _config(builder),
         "features": sorted(builder.info.features),
-        "splits": summary.splits,
+        "splits": builder.info.splits,
         "examples": summary.examples,
-        "classes": _class_rows(summary),
-        "void_share": _void_share(summary),
+        "classes": _class_rows(builder, summary),
+        "void_share": summary.pixels[VOID] / max(1, summary.pixels.sum()),
         "has_masks": MASK in builder.info.features,
         "has_instances": INSTANCES in builder.info.features,
         "has_labels": LABEL in builder.info.features,
@@ -288,45 +262,28 @@ def _config(builder: tfds.core.DatasetBuilder) -> str:
     return json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else ""
 
 
-def _class_rows(summary: Summary) -> list[Mapping[str, Any]]:
+def _class_rows(builder: tfds.core.DatasetBuilder, summary: Summary) -> list[Mapping[str, Any]]:
     """Returns index, name, share of pixels without void, and images, of each class."""
-    pixels = sum(split.pixels for split in summary.splits.values())
-    images = sum(split.images for split in summary.splits.values())
-    classes = int(pixels[:VOID].sum()) or 1
+    shares = summary.pixels / (int(summary.pixels[:VOID].sum()) or 1)
     return [
-        {"index": n, "name": name, "share": pixels[n] / classes, "images": int(images[n])}
-        for n, name in enumerate(summary.class_names)
+        {"index": n, "name": name, "share": shares[n], "images": int(summary.images[n])}
+        for n, name in enumerate(dataset.class_names(builder))
     ]
-
-
-def _void_share(summary: Summary) -> float:
-    """Returns the share of void among all pixels."""
-    pixels = sum(split.pixels for split in summary.splits.values())
-    return float(pixels[VOID] / max(1, pixels.sum()))
 
 
 def _fields(
     builder: tfds.core.DatasetBuilder, summary: Summary, layout: str
 ) -> dict[str, str | Sequence[Any]]:
     """Returns the front matter's fields."""
-    tasks, kinds = _tasks(builder)
+    features = builder.info.features
+    tasks = [name for feature, name in _TASKS.items() if feature in features]
+    kinds = [name for feature, name in _KINDS.items() if feature in features]
     fields: dict[str, str | Sequence[Any]] = {"pretty_name": title(builder)}
     fields |= license_fields(description.description_of_built(builder.info).license)
     fields |= {"task_categories": tasks} if tasks else {}
     fields |= {"task_ids": kinds} if kinds else {}
     fields |= {"size_categories": [size_category(summary.examples)]}
     if LAYOUTS[layout].has_columns:
-        files = [{"split": split, "path": f"data/{split}-*"} for split in summary.splits]
+        files = [{"split": split, "path": f"data/{split}-*"} for split in builder.info.splits]
         fields |= {"configs": [{"config_name": "default", "data_files": files}]}
     return fields
-
-
-def _tasks(builder: tfds.core.DatasetBuilder) -> tuple[list[str], list[str]]:
-    """Returns Hugging Face's names of what the data are for: categories, and kinds of these."""
-    features = builder.info.features
-    tasks = {LABEL: "image-classification", MASK: "image-segmentation", OBJECTS: "object-detection"}
-    kinds = {MASK: "semantic-segmentation", INSTANCES: "instance-segmentation"}
-    return (
-        [name for feature, name in tasks.items() if feature in features],
-        [name for feature, name in kinds.items() if feature in features],
-    )

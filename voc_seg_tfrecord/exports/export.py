@@ -1,21 +1,19 @@
 """Writes a built dataset in a layout that other code reads; see `layouts`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import dataclasses
 
 from etils import epath
 import tensorflow_datasets as tfds
-from tqdm import tqdm
 
 from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import MASK
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, Layout, Split, find_layout
+from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, Layout, find_layout
+from voc_seg_tfrecord.exports.split import Split
 from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.id_lists import show_name
-from voc_seg_tfrecord.imports.files import Record, parse
 
 _WITHOUT_MASKS = [name for name in EXPORTED if not LAYOUTS[name].needs_masks]
 
@@ -72,7 +70,8 @@ def export(
         incomplete.mkdir()
         notes = []
         for split in builder.info.splits:
-            notes += _write_split(builder, split, incomplete, row, num_shards)
+            if count := row.write(Split(builder, split, incomplete, num_shards)):
+                notes.append(_rotated(split, count))
         if finish is not None:
             finish(incomplete)
     counts = {name: split.num_examples for name, split in builder.info.splits.items()}
@@ -113,33 +112,9 @@ def _make(parent: epath.Path) -> None:
         ) from None
 
 
-def _write_split(
-    builder: tfds.core.DatasetBuilder,
-    split: str,
-    folder: epath.Path,
-    layout: Layout,
-    num_shards: int | None,
-) -> list[str]:
-    """Writes one split; returns what differs from the dataset, in words."""
-    records = tqdm(
-        _records(builder, split),
-        total=builder.info.splits[split].num_examples,
-        desc=f"Exporting {split}...",
-        unit=" examples",
-        leave=False,
-    )
-    count = layout.write(Split(builder, split, folder, num_shards, records))
-    if not count:
-        return []
+def _rotated(split: str, count: int) -> str:
     images = "1 image was" if count == 1 else f"{count} images were"
-    return [
+    return (
         f"{split}: {images} written without EXIF, XMP and texts, because readers would rotate "
         "as they say, away from the mask; the compressed pixels are the same"
-    ]
-
-
-def _records(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[tuple[str, Record]]:
-    """Yields each record's name for errors, and its features."""
-    for number, serialized in enumerate(records.read_shards(builder, split)):
-        where = f"{builder.info.full_name}, split {split}, record {number}"
-        yield where, parse(serialized, where)
+    )

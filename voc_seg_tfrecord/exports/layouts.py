@@ -4,60 +4,16 @@ A row names the function that writes a split, says which datasets the layout can
 the card and the Croissant file say of it. A new layout is a writer and a row.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 import dataclasses
-from typing import Any
 
-from etils import epath
-import tensorflow_datasets as tfds
-
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError
-from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, LABEL, MASK, WIDTH
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.wording import did_you_mean
-from voc_seg_tfrecord.exports import columns, parquet, records, trees
-from voc_seg_tfrecord.imports.files import Record
+from voc_seg_tfrecord.exports import parquet, records, trees
+from voc_seg_tfrecord.exports.split import Split
 
 BUILT = "tfds"
 """The layout of a dataset as it was built. It has a card and is not exported."""
-
-_SINGLE = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
-
-
-@dataclasses.dataclass(frozen=True)
-class Split:
-    """A split on its way into an export.
-
-    Attributes:
-      builder: of the built dataset.
-      name: the split's name.
-      folder: the folder of the export.
-      num_shards: how many files to write; None for the layout's default.
-      records: each record's name for errors, and its features.
-    """
-
-    builder: tfds.core.DatasetBuilder
-    name: str
-    folder: epath.Path
-    num_shards: int | None
-    records: Iterator[tuple[str, Record]]
-
-    def examples(self) -> Iterator[dict[str, Any]]:
-        """Yields the features that have one value, images and masks still encoded.
-
-        Raises:
-          RecordError: if a record lacks one of them.
-        """
-        needed = [name for name in _SINGLE if name in self.builder.info.features]
-        for where, record in self.records:
-            lacking = [name for name in needed if len(record.get(name, ())) != 1]
-            if lacking:
-                raise RecordError(
-                    where,
-                    found=f"no {', '.join(lacking)}",
-                    expected=f"one value each of {', '.join(needed)}",
-                    remedy="build the dataset again",
-                )
-            yield {name: record[name][0] for name in needed}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,41 +61,6 @@ def find_layout(name: str) -> Layout:
     return LAYOUTS[name]
 
 
-def _write_raw(split: Split) -> int:
-    shards = split.num_shards or 1
-    records.write(split.examples(), split.folder, split.name, records.raw_features, shards)
-    return 0
-
-
-def _write_deeplab(split: Split) -> int:
-    shards = split.num_shards or 1
-    records.write(split.examples(), split.folder, split.name, records.deeplab_features, shards)
-    return 0
-
-
-def _write_voc(split: Split) -> int:
-    classes = split.builder.info.features[MASK].names
-    trees.write_voc(split.examples(), split.folder, split.name, classes)
-    return 0
-
-
-def _write_coco(split: Split) -> int:
-    categories = trees.categories(split.builder)
-    return trees.write_coco(split.examples(), split.folder, split.name, categories)
-
-
-def _write_parquet(split: Split) -> int:
-    info = split.builder.info.splits[split.name]
-    return parquet.write(
-        split.records,
-        split.folder,
-        split.name,
-        columns.columns(split.builder.info.features, split.builder.info.full_name),
-        examples=info.num_examples,
-        num_shards=parquet.shards_for(info.num_bytes, info.num_examples, split.num_shards),
-    )
-
-
 _GREY = """\
 1. A mask is a greyscale PNG: the value of a pixel is its class. It looks black, and has no palette.
 """
@@ -176,7 +97,7 @@ A record holds `image_raw` (uint8, `height` x `width` x 3)\
 {% if has_masks %}, `label_raw` (uint8, `height` x `width`)\
 {% elif has_labels %}, `label` (an integer){% endif %}, `height`, `width` and `name`.
 """,
-        write=_write_raw,
+        write=records.write_raw,
         needs_masks=False,
     ),
     "deeplab": Layout(
@@ -187,7 +108,7 @@ A record holds `image_raw` (uint8, `height` x `width` x 3)\
 A record holds `image/encoded`, `image/segmentation/class/encoded`, `image/height`, `image/width` \
 and others, as DeepLab reads them.
 """,
-        write=_write_deeplab,
+        write=records.write_deeplab,
     ),
     "voc": Layout(
         help="a tree with JPEGImages, SegmentationClass and ImageSets",
@@ -206,7 +127,7 @@ The tree has VOC's layout: `JPEGImages`, `SegmentationClass`, `ImageSets/Segment
 `class_names.txt` with the classes in the order of their indices. `sha256sum -c SHA256SUMS` checks \
 all files.
 """,
-        write=_write_voc,
+        write=trees.write_voc,
         file_set=(r"(JPEGImages|SegmentationClass|SegmentationObject)/.*", r"\1/*"),
         is_tree=True,
     ),
@@ -222,7 +143,7 @@ ds = datasets.load_dataset("path/of/this/folder")
 
 Columns: {_FEATURES}.
 """,
-        write=_write_parquet,
+        write=parquet.write,
         needs_masks=False,
         check_split=parquet.check_split,
         file_set=(r"(data/\w+-)\d{5}-of-\d{5}\.parquet", r"\1*.parquet"),
@@ -246,7 +167,7 @@ said = json.load(open("path/of/this/folder/annotations/panoptic_{{ (splits | lis
 Images lie in `images/SPLIT`, masks in `annotations/panoptic_SPLIT`. The ids of categories are the \
 indices of classes. `sha256sum -c SHA256SUMS` checks all files.
 """,
-        write=_write_coco,
+        write=trees.write_coco,
         file_set=(r"(images/[^/]+|annotations/panoptic_[^/]+)/.*", r"\1/*"),
         is_tree=True,
     ),

@@ -5,7 +5,7 @@ An example is read only with its complete row group, so row groups are small eno
 """
 
 import collections
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import itertools
 import re
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import IMAGE
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
+from voc_seg_tfrecord.exports.split import Split
 from voc_seg_tfrecord.imports.files import Record
 
 if TYPE_CHECKING:
@@ -63,34 +64,23 @@ def check_split(split: str, where: str) -> None:
         )
 
 
-def write(
-    records: Iterable[tuple[str, Record]],
-    folder: epath.Path,
-    split: str,
-    described: Sequence[Column],
-    *,
-    examples: int,
-    num_shards: int,
-) -> int:
-    """Writes a split.
-
-    Args:
-      records: each record's name for errors, and its features.
-      folder: the folder of the export.
-      split: the split's name.
-      described: the columns.
-      examples: how many records there are.
-      num_shards: how many files to write. Each has as many examples, in their order.
+def write(split: Split) -> int:
+    """Writes a split. Each file has as many examples, in their order.
 
     Returns:
       How many images lost metadata by which readers would have turned them.
     """
-    (folder / FOLDER).mkdir(exist_ok=True)
-    records = iter(records)
+    info = split.builder.info
+    examples = info.splits[split.name].num_examples
+    shards = shards_for(info.splits[split.name].num_bytes, examples, split.num_shards)
+    described = columns.columns(info.features, info.full_name)
+    folder = split.folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    records = split.records()
     turned = 0
-    for number in range(num_shards):
-        start, stop = (examples * n // num_shards for n in (number, number + 1))
-        path = folder / FOLDER / f"{split}-{number:05}-of-{num_shards:05}.parquet"
+    for number in range(shards):
+        start, stop = (examples * n // shards for n in (number, number + 1))
+        path = folder / f"{split.name}-{number:05}-of-{shards:05}.parquet"
         turned += _write_file(itertools.islice(records, stop - start), path, described)
     collections.deque(records, maxlen=0)  # reading raises if there are more records, or fewer
     return turned

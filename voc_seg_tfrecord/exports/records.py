@@ -1,46 +1,44 @@
 """Writes examples as plain TFRecords: raw pixels, or the features of DeepLab."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 import contextlib
 from typing import Any
 
-from etils import epath
 from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
 
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, LABEL, MASK, WIDTH
+from voc_seg_tfrecord.exports.split import Split
 from voc_seg_tfrecord.formats import frames, pillow
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
 
 
-def write(
-    examples: Iterable[dict[str, Any]],
-    folder: epath.Path,
-    split: str,
-    features_of: Callable[[dict[str, Any]], dict[str, bytes | int]],
-    num_shards: int,
-) -> None:
-    """Writes a split as files named `SPLIT-00000-of-00001.tfrecord`.
+def write_raw(split: Split) -> int:
+    """Writes a split as decoded pixels; always returns 0, see `Layout.write`."""
+    return _write(split, _raw_features)
 
-    Args:
-      examples: features with one value each, images and masks still encoded.
-      folder: the folder of the files.
-      split: the split's name.
-      features_of: makes the features of a record; `raw_features` or `deeplab_features`.
-      num_shards: how many files to write.
-    """
-    names = [f"{split}-{n:05}-of-{num_shards:05}.tfrecord" for n in range(num_shards)]
+
+def write_deeplab(split: Split) -> int:
+    """Writes a split with DeepLab's features; always returns 0, see `Layout.write`."""
+    return _write(split, _deeplab_features)
+
+
+def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, bytes | int]]) -> int:
+    """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each."""
+    shards = split.num_shards or 1
+    names = [f"{split.name}-{n:05}-of-{shards:05}.tfrecord" for n in range(shards)]
     with contextlib.ExitStack() as stack:
-        files = [stack.enter_context((folder / name).open("wb")) for name in names]
-        for number, example in enumerate(examples):
+        files = [stack.enter_context((split.folder / name).open("wb")) for name in names]
+        for number, example in enumerate(split.examples()):
             features = {name: _feature(value) for name, value in features_of(example).items()}
             record = tf_example_pb2.Example(features=tf_feature_pb2.Features(feature=features))
             serialized = record.SerializeToString(deterministic=True)
-            files[number % num_shards].write(frames.frame(serialized))
+            files[number % shards].write(frames.frame(serialized))
+    return 0
 
 
-def raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     """Returns decoded pixels, uint8; where there is a label in place of a mask, the label."""
     import tensorflow as tf
 
@@ -60,7 +58,7 @@ def raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     return features
 
 
-def deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     """Returns DeepLab's features, with the image's own bytes."""
     is_jpeg = kind_of(example[IMAGE]) is Kind.JPEG
     return {

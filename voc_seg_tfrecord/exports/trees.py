@@ -8,7 +8,7 @@ References:
   https://cocodataset.org/#format-data, part 4.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 import json
 from typing import Any
 
@@ -28,6 +28,7 @@ from voc_seg_tfrecord.base.names import (
     voc_palette,
 )
 from voc_seg_tfrecord.built import dataset
+from voc_seg_tfrecord.exports.split import Split
 from voc_seg_tfrecord.formats import id_lists, jpeg, pillow, png
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.formats.id_lists import show_name
@@ -36,25 +37,22 @@ from voc_seg_tfrecord.trees.layout import LISTS, VOC
 _SPLITS = {"validation": "val"}
 
 
-def write_voc(
-    examples: Iterable[dict[str, Any]], root: epath.Path, split: str, class_names: Iterable[str]
-) -> None:
+def write_voc(split: Split) -> int:
     """Writes a split: JPEGImages, SegmentationClass, SegmentationObject, its list, and the classes.
 
-    Args:
-      examples: features with one value each, images and masks still encoded.
-      root: the folder of the tree.
-      split: the split's name.
-      class_names: the classes of all splits, for `class_names.txt`.
+    Returns:
+      0, as no image loses metadata.
 
     Raises:
       RecordError: if a name cannot be that of a file below the folder, or two files have it.
     """
+    root = split.folder
+    class_names = split.builder.info.features[MASK].names
     (root / "class_names.txt").write_text("".join(f"{name}\n" for name in class_names))
     palette = voc_palette().tobytes()
     ids: set[str] = set()
-    for number, example in enumerate(examples):
-        where = f"split {split}, record {number}"
+    for number, example in enumerate(split.examples()):
+        where = f"split {split.name}, record {number}"
         filename = example[FILENAME].decode()
         id_lists.check_name(filename, where)
         image_id = id_lists.image_id(filename)
@@ -71,7 +69,8 @@ def write_voc(
             _put(root / name, data)
         ids.add(image_id)
     lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
-    _put(root / LISTS / f"{_SPLITS.get(split, split)}.txt", lines.encode())
+    _put(root / LISTS / f"{_SPLITS.get(split.name, split.name)}.txt", lines.encode())
+    return 0
 
 
 def _other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
@@ -87,19 +86,8 @@ IMAGES, ANNOTATIONS = "images", "annotations"
 """The folders of an export."""
 
 
-def write_coco(
-    examples: Iterable[dict[str, Any]],
-    folder: epath.Path,
-    split: str,
-    categories: Sequence[dict[str, Any]],
-) -> int:
+def write_coco(split: Split) -> int:
     """Writes a split: its images, one PNG of segment ids for each, and a JSON file.
-
-    Args:
-      examples: features with one value each, images and masks still encoded.
-      folder: the folder of the export.
-      split: the split's name.
-      categories: the classes, see `categories`.
 
     Returns:
       How many images lost metadata by which readers would have rotated them.
@@ -109,9 +97,10 @@ def write_coco(
         format cannot hold the masks.
     """
     images, annotations, turned = [], [], 0
+    folder, masks = split.folder, f"panoptic_{split.name}"
     written: set[str] = set()
-    for number, example in enumerate(examples, start=1):
-        where = f"split {split}, record {number - 1}"
+    for number, example in enumerate(split.examples(), start=1):
+        where = f"split {split.name}, record {number - 1}"
         filename = example[FILENAME].decode()
         id_lists.check_name(filename, where)
         image_id = id_lists.image_id(filename)
@@ -120,22 +109,23 @@ def write_coco(
         written.add(image_id)
         data = jpeg.unturned(File(example[IMAGE], where))
         turned += data is not example[IMAGE]
-        _put(folder / IMAGES / split / filename, data)
+        _put(folder / IMAGES / split.name / filename, data)
         ids = segment_ids(example, where)
         channels = [ids & 255, ids >> 8, np.zeros_like(ids)]
         png = pillow.encode_png(np.stack(channels, axis=-1).astype(np.uint8))
-        _put(folder / ANNOTATIONS / f"panoptic_{split}" / f"{image_id}.png", png)
+        _put(folder / ANNOTATIONS / masks / f"{image_id}.png", png)
         size = {"height": int(example[HEIGHT]), "width": int(example[WIDTH])}
         images.append({"id": number, "file_name": filename, **size})
         mask_name = f"{image_id}.png"
         found = {"image_id": number, "file_name": mask_name, "segments_info": segments(ids)}
         annotations.append(found)
-    text = {"images": images, "annotations": annotations, "categories": list(categories)}
-    _put(folder / ANNOTATIONS / f"panoptic_{split}.json", json.dumps(text).encode())
+    described = _categories(split.builder)
+    text = {"images": images, "annotations": annotations, "categories": described}
+    _put(folder / ANNOTATIONS / f"{masks}.json", json.dumps(text).encode())
     return turned
 
 
-def categories(builder: tfds.core.DatasetBuilder) -> list[dict[str, Any]]:
+def _categories(builder: tfds.core.DatasetBuilder) -> list[dict[str, Any]]:
     """Returns a built dataset's classes as the format describes them; ids are those of the masks.
 
     With instance masks all classes but background are things: they consist of objects.

@@ -42,18 +42,9 @@ def decoded(record: Record) -> Example:
       RecordError: if its image or its mask cannot be decoded.
     """
     file = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
+    mask = record.pixels(MASK) if MASK in record.features else None
     label = next(iter(record.ints(LABEL)), None)
-    return Example(record.id, pillow.decode(file, RecordError).rgb(), mask_of(record), label)
-
-
-def mask_of(record: Record) -> np.ndarray | None:
-    """Returns the mask of a record, uint8 `[H, W]`; None if it has none.
-
-    Raises:
-      RecordError: if it cannot be decoded.
-    """
-    data = record.bytes(MASK)
-    return records.pixels(File(data, f"{record.id}, {MASK}")) if data else None
+    return Example(record.id, pillow.decode(file, RecordError).rgb(), mask, label)
 
 
 def read_at(
@@ -219,15 +210,13 @@ def _take(
 def _shares(
     builder: tfds.core.DatasetBuilder, split: str, places: Collection[int]
 ) -> dict[int, np.ndarray]:
-    """Returns the share of each mask value in examples."""
-    found = {}
-    for place, record in read_at(builder, split, places):
-        mask = mask_of(record)
-        if mask is None:
-            found[place] = np.ones(256)
-        else:
-            found[place] = count_values(mask) / mask.size
-    return found
+    """Returns the share of each mask value in examples; ones without masks."""
+    return {
+        place: count_values(mask := record.pixels(MASK)) / mask.size
+        if MASK in record.features
+        else np.ones(256)
+        for place, record in read_at(builder, split, places)
+    }
 
 
 def _classes(record: Record) -> tuple[int, ...]:

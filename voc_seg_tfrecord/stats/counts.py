@@ -11,7 +11,6 @@ from voc_seg_tfrecord.base.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import check_features, class_names
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values, run_ends
 from voc_seg_tfrecord.stats.figures import Stats
 
@@ -63,15 +62,11 @@ class Counts:
 
 def _count_record(record: Record) -> Counts:
     """Counts one record's pixels and objects."""
-    mask = _pixels(record, MASK)
+    mask = record.pixels(MASK)
     objects = None
     if INSTANCES in record.features:
-        objects = count_objects(mask, _pixels(record, INSTANCES))
+        objects = count_objects(mask, record.pixels(INSTANCES))
     return Counts(record.id, mask.shape, count_values(mask), objects)
-
-
-def _pixels(record: Record, name: str) -> np.ndarray:
-    return records.pixels(File(record.bytes(name), f"{record.id}, {name}"))
 
 
 def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int64]:
@@ -254,10 +249,6 @@ def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
     found = {}
     for split in builder.info.splits:
         found[split] = ClassCounts()
-        for histogram in records.scan(builder, split, _histogram):
+        for histogram in records.scan(builder, split, lambda r: count_values(r.pixels(MASK))):
             found[split].add(histogram)
     return found
-
-
-def _histogram(record: Record) -> np.ndarray:
-    return count_values(records.pixels(File(record.bytes(MASK), f"{record.id}, {MASK}")))
