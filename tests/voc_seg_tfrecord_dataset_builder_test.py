@@ -13,11 +13,12 @@ import pytest
 from support.building import build, examples, version_folders
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
-from support.tfds_build import tfds_build_process
+from support.tfds_build import tfds_build, tfds_build_process
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
+from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import VOC_POSES
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.file import File
@@ -300,6 +301,26 @@ def test_all_problems_of_a_split_are_gathered(devkit, root, tmp_path):
         paint(root / "SegmentationClass" / f"{image_id}.png", 99)
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="3 of 3 examples"):
         build(tmp_path / "data", VocSegConfig(name="bad"), devkit)
+
+
+def test_tfds_build_keeps_the_dataset_that_it_overwrites_until_the_new_one_is_complete(
+    devkit, root, tmp_path
+):
+    words = ["--config", '{"name": "mine"}', "--manual_dir", devkit, "--data_dir", tmp_path]
+    tfds_build(*words)
+    folder = tmp_path / "voc_seg_tfrecord/mine/1.0.0"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    image = root / "JPEGImages" / "2008_000002.jpg"
+    whole = image.read_bytes()
+    image.write_bytes(whole[:500])
+    with pytest.raises(VocSegError, match="2008_000002"):
+        tfds_build(*words, "--overwrite")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    image.write_bytes(whole)
+    lines = (root / "ImageSets/Segmentation/train.txt").read_text().splitlines(keepends=True)
+    (root / "ImageSets/Segmentation/train.txt").write_text("".join(lines[1:]))
+    tfds_build(*words, "--overwrite")
+    assert tfds.builder_from_directory(folder).info.splits["train"].num_examples == len(lines) - 1
 
 
 def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root, tmp_path):

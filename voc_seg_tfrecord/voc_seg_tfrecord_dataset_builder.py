@@ -9,6 +9,7 @@ import dataclasses
 import json
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 import warnings
 
@@ -70,7 +71,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         config = self.builder_config
         package = self.get_metadata()
         said = description.dataset_description(config, package.description, package.citation)
-        return tfds.core.DatasetInfo(
+        return _Info(
             builder=self,
             description=said.description,
             citation=said.citation,
@@ -86,6 +87,17 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 **_class_map(config),
             ),
         )
+
+    @property
+    def data_path(self) -> epath.Path:
+        """The dataset's folder; see TFDS.
+
+        `tfds build --overwrite` removes it before this builder is asked to build. It is not
+        removed for that caller, and replaced when the new dataset is complete.
+        """
+        path = super().data_path
+        caller = sys._getframe(1).f_globals.get("__name__")
+        return _Kept(path) if caller == "tensorflow_datasets.scripts.cli.build" else path
 
     def as_dataset(
         self, split: Any = None, *, batch_size: int | None = None, **options: Any
@@ -138,6 +150,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             if update:
                 storage.write_sums(self.data_path, kept=storage.read_sums(self.data_path))
             return
+        if self.data_path.exists():  # TFDS would keep metadata of the dataset that is replaced
+            file_format = self.info.file_format
+            vars(self.info).update(vars(self._info()))
+            self.info.set_file_format(file_format, override=True)
         assign = tfds.core.utils.temporary_assignment
         with (
             storage.as_storage_error(self.data_path),
@@ -249,6 +265,20 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ) -> SplitGenerator:
         """Returns `(key, example)` of a split, in the order of its list."""
         return shards.in_list_order(split, items, spec)
+
+
+class _Kept(type(epath.Path())):  # type: ignore[misc]
+    """A folder that a call does not remove."""
+
+    def rmtree(self, missing_ok: bool = False) -> None:
+        """Does nothing."""
+
+
+class _Info(tfds.core.DatasetInfo):
+    """What TFDS says of a dataset of ours."""
+
+    def initialize_from_bucket(self) -> None:
+        """Does nothing. TFDS would look in its bucket, and leave a temporary folder behind."""
 
 
 @contextlib.contextmanager

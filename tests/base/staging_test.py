@@ -87,8 +87,51 @@ def test_the_slower_of_two_processes_is_told_and_overwrites_nothing(tmp_path):
 BESIDE = "incomplete.ABC123_incomplete.{}_made"  # the folder in which TFDS itself works
 
 
-def start(tmp_path):
+@pytest.mark.parametrize("error", [ValueError, None])
+def test_folders_that_were_made_for_nothing_are_removed_again(tmp_path, error):
+    with contextlib.suppress(ValueError), staging.staged_folder(tmp_path / "a/b/made") as made:
+        if error:
+            raise error
+        made.mkdir()
+    assert names(tmp_path) == ([] if error else ["a"])
+
+
+def test_a_planted_link_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("old")
+    (tmp_path / f"incomplete.{os.getpid()}.file").symlink_to("precious")
+    (tmp_path / "file").symlink_to("precious")
+    with staging.staged_file(tmp_path / "file") as made:
+        assert made.parent.stat().mode & 0o777 == 0o700
+        made.write_text("new")
+    assert (tmp_path / "precious").read_text() == "old"
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def test_a_folder_of_locks_that_are_links_and_pipes_stays_as_it_is(tmp_path):
+    (tmp_path / "precious").write_text("old")
+    (tmp_path / "incomplete.0123456789ab.lock").symlink_to("precious")
+    os.mkfifo(tmp_path / "incomplete.0123456789ac.lock")
+    make(tmp_path / "made", "new")
+    assert (tmp_path / "precious").read_text() == "old"
+
+
+def test_a_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process, _ = start(tmp_path, "temporary_folder()")
+    process.kill()
+    process.communicate()
+    assert len(names(tmp_path)) == 2
+    with staging.temporary_folder():
+        assert len(names(tmp_path)) == 2
+    assert names(tmp_path) == []
+
+
+def start(tmp_path, call=None):
     """Returns a process that is making a folder, and the token in the names."""
+    if call:
+        lines = f"with staging.{call} as temporary:\n    print(flush=True); sys.stdin.read()"
+        return run_script(f"import sys\nfrom voc_seg_tfrecord.base import staging\n{lines}")
     script = f"""
 import pathlib, sys
 from voc_seg_tfrecord.base import staging
@@ -98,6 +141,10 @@ with staging.staged_folder({str(tmp_path / "made")!r}) as temporary:
     print(temporary.name.split(".")[1].split("_")[0], flush=True)
     sys.stdin.read()
 """
+    return run_script(script)
+
+
+def run_script(script):
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         stdin=subprocess.PIPE,

@@ -1,11 +1,13 @@
 import functools
+import json
+import os
+import tempfile
 
-from etils import epath
 import pytest
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
@@ -46,10 +48,10 @@ def test_a_data_dir_that_cannot_be_made_is_a_wrong_call(tmp_path, capsys, place)
 
 
 def test_a_data_dir_that_is_read_only_is_a_wrong_call(tmp_path, monkeypatch):
-    def write_bytes(path, _):
+    def mkdir(path, *_):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(type(epath.Path(tmp_path)), "write_bytes", write_bytes)
+    monkeypatch.setattr(os, "mkdir", mkdir)
     config = VocSegConfig(name="mine")
     source = Source({}, config.example_spec(index_rule(21)))
     with pytest.raises(ConfigError, match="cannot be written: Permission denied"):
@@ -64,3 +66,35 @@ def test_another_file_format_is_refused_before_the_old_dataset_is_deleted(tmp_pa
         build(file_format="array_record", overwrite=True)
     assert sorted(before[0].parent.iterdir()) == before
     assert build(file_format="tfrecord", overwrite=True).info.splits["train"].num_examples == 3
+
+
+def test_a_dataset_that_replaces_another_keeps_nothing_of_its_metadata(tmp_path):
+    options = {"name": "x", "class_names": VOC_CLASSES, "data_dir": tmp_path / "old"}
+    builder_from_tree(TREE, **options, license="old")
+    options["class_names"] = [*VOC_CLASSES[:-1], "other"]
+    new = builder_from_tree(TREE, **options, overwrite=True).data_path
+    fresh = builder_from_tree(TREE, **{**options, "data_dir": tmp_path / "new"}).data_path
+    assert json.loads((new / "metadata.json").read_text())["class_names"][-1] == "other"
+    assert (new / "SHA256SUMS").read_text() == (fresh / "SHA256SUMS").read_text()
+
+
+def test_a_planted_link_in_the_data_dir_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("old")
+    folder = tmp_path / "voc_seg_tfrecord" / "x"
+    folder.mkdir(parents=True)
+    (folder / "incomplete.probe").symlink_to(tmp_path / "precious")
+    builder_from_tree(TREE, name="x", class_names=VOC_CLASSES, data_dir=tmp_path)
+    assert (tmp_path / "precious").read_text() == "old"
+
+
+def test_a_build_leaves_no_temporary_folders(tmp_path, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    builder_from_tree(TREE, name="x", class_names=VOC_CLASSES, data_dir=tmp_path)
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_build_that_fails_leaves_no_folder_of_its_config(tmp_path):
+    with pytest.raises(VocSegError):
+        builder_from_tree(TREE, name="x", class_names=["one"], data_dir=tmp_path / "new")
+    assert not (tmp_path / "new" / "voc_seg_tfrecord" / "x").exists()

@@ -1,9 +1,10 @@
 """Folders and files that appear under their names only when they are complete.
 
-A folder is made beside its place, as `incomplete.TOKEN_NAME`, and renamed at the end. While it is
-being made, its process holds a lock on `incomplete.TOKEN.lock`. The operating system frees the lock
-when the process ends, however it ends, so the next run can tell what is dead and remove it. In a
-bucket there are no locks, and nothing is removed there.
+A folder is made beside its place, as `incomplete.TOKEN_NAME`, and renamed at the end; a file is
+made in such a folder. While it is being made, its process holds a lock on `incomplete.TOKEN.lock`.
+The operating system frees the lock when the process ends, however it ends, so the next run can tell
+what is dead and remove it. Tokens are random, so nobody can put a link where something will be
+written. In a bucket there are no locks, and nothing is removed there.
 """
 
 from collections.abc import Iterator
@@ -49,15 +50,13 @@ def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[
 
     Yields:
       The path to make the folder at. If the block raises, also by Ctrl-C or SIGTERM, whatever
-      is there is removed.
+      is there is removed, and so are the folders above it that were made for it.
 
     Raises:
       ConfigError: if another process has put something there meanwhile.
     """
     folder = epath.Path(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with Held() as held, _token(folder.parent) as token:
-        made = folder.parent / f"incomplete.{token}_{folder.name}"
+    with _beside(folder.parent, folder.name) as (held, made):
         try:
             held.let_through()
             yield made
@@ -65,30 +64,89 @@ def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[
             _move(made, folder, replace)
         finally:
             held.waiting = True
-            for left in folder.parent.glob(f"incomplete.*{token}_*"):
+
+
+@contextlib.contextmanager
+def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
+    """Lets a file be written beside its place, and moves it there when it is complete.
+
+    Args:
+      file: its place, in a folder that exists. A file that is there stays until then, and so does
+        what it is a link to.
+
+    Yields:
+      The path to write it at. If the block raises, also by Ctrl-C or SIGTERM, it is removed.
+      In an object store it is the place itself.
+    """
+    file = epath.Path(file)
+    if is_bucket(file):  # where a file never appears before it is complete
+        yield file
+        return
+    os.stat(file.parent)  # noqa: PTH116 - raises if it is not there
+    with _beside(file.parent, "file") as (held, folder):
+        try:
+            os.mkdir(folder, 0o700)  # noqa: PTH102 - nobody else puts a link there
+            held.let_through()
+            yield folder / file.name
+            held.waiting = True
+            (folder / file.name).replace(file)
+        finally:
+            held.waiting = True
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: epath.PathLike | None = None) -> Iterator[epath.Path]:
+    """Yields a new folder that only this user can read, and removes it at the end.
+
+    It is removed as a whole, also after an error, Ctrl-C or SIGTERM; after a SIGKILL by the next
+    run that needs one.
+
+    Args:
+      parent: where to make it; by default where this machine has its temporary files.
+    """
+    parent = epath.Path(parent or tempfile.gettempdir())
+    with _beside(parent, "voc_seg_tfrecord") as (held, folder):
+        try:
+            if not is_bucket(folder):
+                os.mkdir(folder, 0o700)  # noqa: PTH102 - epath gives the rights to all
+            held.let_through()
+            yield folder
+        finally:
+            held.waiting = True
+
+
+@contextlib.contextmanager
+def _beside(parent: epath.Path, name: str) -> Iterator[tuple[Held, epath.Path]]:
+    """Yields a path in a folder, and removes what is there at the end; signals wait."""
+    with Held() as held, _made_for_it(parent), _token(parent) as token:
+        try:
+            yield held, parent / f"incomplete.{token}_{name}"
+        finally:
+            held.waiting = True
+            for left in parent.glob(f"incomplete.*{token}_*"):
                 left.rmtree()
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[epath.Path]:
-    """Yields a new folder of this machine's temporary ones, and removes it at the end.
-
-    It is removed as a whole, also after an error, Ctrl-C or SIGTERM.
-    """
-    with Held() as held:
-        folder = tempfile.TemporaryDirectory(prefix="voc_seg_tfrecord_")
-        try:
-            held.let_through()
-            yield epath.Path(folder.name)
-        finally:
-            held.waiting = True
-            folder.cleanup()
+def _made_for_it(folder: epath.Path) -> Iterator[None]:
+    """Makes a folder with those above it; removes those it made if they stay empty."""
+    missing = [] if is_bucket(folder) else [p for p in (folder, *folder.parents) if not p.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in missing:
+            with contextlib.suppress(OSError):  # something is in it
+                os.rmdir(path)  # noqa: PTH106 - epath has only rmtree
 
 
 def remove_dead(parent: epath.PathLike) -> None:
     """Removes the unfinished folders of processes that have ended, and their locks."""
     parent = pathlib.Path(parent)
-    names = sorted(path.name for path in parent.iterdir())
+    try:
+        names = sorted(path.name for path in parent.iterdir())
+    except FileNotFoundError:  # another run has removed it, as it was empty
+        return
     folders = [(match[1], name) for name in names if (match := _FOLDER.fullmatch(name))]
     locks = [match[1] for name in names if (match := _LOCK.fullmatch(name))]
     for token in {*locks, *(token for token, _ in folders)}:
@@ -100,7 +158,8 @@ def remove_dead(parent: epath.PathLike) -> None:
             for owner, name in folders:
                 if owner == token:
                     shutil.rmtree(parent / name, ignore_errors=True)
-            lock.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # of another user, in a folder that all may use
+                lock.unlink()
 
 
 @contextlib.contextmanager
@@ -112,7 +171,7 @@ def _token(parent: epath.Path) -> Iterator[str]:
         return
     remove_dead(parent)
     lock = pathlib.Path(parent, f"incomplete.{token}.lock")
-    lock.touch()
+    _make(lock)
     with _locked(lock) as is_locked:
         if not is_locked or not lock.exists():  # another run took the lock before it was held
             with _token(parent) as other:
@@ -124,12 +183,23 @@ def _token(parent: epath.Path) -> Iterator[str]:
             lock.unlink(missing_ok=True)
 
 
+def _make(lock: pathlib.Path) -> None:
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+        except FileNotFoundError:  # another run has removed the folder, as it was empty
+            lock.parent.mkdir(parents=True, exist_ok=True)
+        else:
+            return
+
+
 @contextlib.contextmanager
 def _locked(lock: pathlib.Path) -> Iterator[bool]:
     """Tries to lock a file; yields whether it could."""
     try:
-        descriptor = os.open(lock, os.O_RDONLY)
-    except FileNotFoundError:
+        # Neither a link nor a named pipe, which somebody else may have put there.
+        descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
         yield False
         return
     try:
@@ -176,30 +246,3 @@ def _exchange(first: epath.Path, second: epath.Path) -> bool:
         return False
     names = os.fsencode(os.fspath(first)), os.fsencode(os.fspath(second))
     return rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0
-
-
-@contextlib.contextmanager
-def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
-    """Lets a file be written beside its place, and moves it there when it is complete.
-
-    Args:
-      file: its place, in a folder that exists. A file that is there stays until then.
-
-    Yields:
-      The path to write it at. If the block raises, also by Ctrl-C or SIGTERM, it is removed.
-      In an object store it is the place itself.
-    """
-    file = epath.Path(file)
-    if is_bucket(file):  # where a file never appears before it is complete
-        yield file
-        return
-    made = file.parent / f"incomplete.{os.getpid()}.{file.name}"
-    with Held() as held:
-        try:
-            held.let_through()
-            yield made
-            held.waiting = True
-            made.replace(file)
-        finally:
-            held.waiting = True
-            made.unlink(missing_ok=True)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOC_CLASSES
-from voc_seg_tfrecord.base.signals import Held
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
 from voc_seg_tfrecord.examples.make import Source
@@ -124,11 +124,8 @@ def _new_format(builder: tfds.core.DatasetBuilder, file_format: str | None) -> s
 
 def _check_writable(folder: epath.Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / "incomplete.probe"
-        with Held():
-            probe.write_bytes(b"")
-            probe.unlink()
+        with staging.temporary_folder(folder) as probe:
+            (probe / "file").write_bytes(b"")
     except OSError as error:
         raise ConfigError(
             f"--data_dir, {folder}",

@@ -3,7 +3,7 @@
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.exports import card, croissant
@@ -118,4 +118,5 @@ def _write(
 
 def _save(path: epath.Path, text: str) -> None:
     # Half a surrogate pair cannot be written.
-    path.write_bytes(text.encode("utf-8", "replace"))
+    with staging.staged_file(path) as file:
+        file.write_bytes(text.encode("utf-8", "replace"))
