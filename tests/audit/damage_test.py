@@ -6,6 +6,7 @@ import pathlib
 import random
 import shutil
 
+from etils import epath
 from PIL import Image
 import pytest
 from support.building import build
@@ -15,6 +16,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats import frames
 
 FLIPS = 12
 SPLIT = "train"
@@ -84,7 +86,39 @@ def test_a_shard_cut_at_the_end_of_a_record_is_noticed(folder, commands, capsys)
     for command in ("verify", "stats", "leaks", "evaluate", "export"):
         assert cli.main(commands[command]) == 1, command
         said = "".join(capsys.readouterr())
-        assert "2 records" in said or "damaged" in said, command
+        assert "shards of" in said or "2 records" in said, command
+
+
+def shard_of_validation(folder):
+    return (folder / SHARD.replace(SPLIT, "validation")).read_bytes()
+
+
+def doubled_record(folder):
+    return b"".join(map(frames.frame, [*frame_list(folder), frame_list(folder)[0]]))
+
+
+def lost_record(folder):
+    return b"".join(map(frames.frame, frame_list(folder)[1:]))
+
+
+def frame_list(folder):
+    return [record for _, record in frames.read(epath.Path(folder / SHARD))]
+
+
+@pytest.mark.parametrize("has_sums", [True, False])
+@pytest.mark.parametrize("damage", [shard_of_validation, doubled_record, lost_record])
+def test_a_shard_that_is_not_the_one_that_was_built_is_noticed_before_its_first_record(
+    folder, commands, capsys, tmp_path, damage, has_sums
+):
+    commands["report"] = ["report", str(folder), "--out", str(tmp_path / "page.html")]
+    (folder / SHARD).write_bytes(damage(folder))
+    if not has_sums:
+        (folder / "SHA256SUMS").unlink()
+    for command, words in commands.items():
+        assert cli.main(words) == 1, command
+        said = "".join(capsys.readouterr())
+        sha256 = command == "verify" and has_sums
+        assert ("the file's sha256 is" if sha256 else "dataset_info.json says 5392") in said
 
 
 @pytest.mark.parametrize("name", FILES[1:])

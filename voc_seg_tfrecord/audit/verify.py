@@ -207,6 +207,8 @@ def _verify_split(
 def _changed_shards(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[str]:
     """Yields a sentence for each shard that is not the one that was built."""
     sums = storage.read_sums(builder.data_path)
+    if not sums and (found := records.wrong_size(builder, split)):
+        yield found
     for path in shard_paths(builder, split) if sums else ():
         if path.exists() and (found := storage.digest_of(path)[0]) != sums.get(path.name):
             said = sums.get(path.name, "none")

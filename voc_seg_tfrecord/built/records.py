@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import itertools
 import os
+import re
 from typing import Any, TypeVar
 
 from etils import epath
@@ -17,12 +18,16 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import MaskError, RecordError
 from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, WIDTH
+from voc_seg_tfrecord.base.storage import size
 from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.built.find import INFO
 from voc_seg_tfrecord.formats import frames, images, png, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 
 Result = TypeVar("Result")
+
+_TFRECORD = tfds.core.FileFormat.TFRECORD
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,13 +165,23 @@ def read_shards(
     Args:
       builder: of a built dataset.
       split: a split's name, or a slice such as `train[:10]`.
-      complete: whether there must be as many records as the dataset's info says.
+      complete: whether there must be as many records, of as many bytes, as the dataset's info
+        says.
 
     Raises:
-      RecordError: naming a shard that is missing, truncated or damaged; or, at the end, if
-        records are lost, as when a shard was cut at the end of a record.
+      RecordError: naming a shard that is missing, truncated or damaged; or a split that has not
+        as many bytes as its info says, before its first record, or not as many records.
     """
     count = 0
+    if complete and (found := wrong_size(builder, split)):
+        raise RecordError(
+            f"{builder.info.full_name}@{split}",
+            found=found,
+            expected="the shards of one build, complete and in their places",
+            remedy="run `voc-seg-tfrecord verify` to find the shard, then copy or build the "
+            "dataset again",
+            kind="damaged dataset",
+        )
     for path, skip, take, length in _pieces(builder, split):
         if not path.exists():
             raise _unreadable(path, "no such file", length)
@@ -183,6 +198,28 @@ def read_shards(
             expected=f"{expected} records, as the dataset's info says",
             remedy="copy the dataset again, or build it again",
         )
+
+
+def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
+    """Says what is wrong with the size of a split's TFRecord files; empty if nothing is.
+
+    A shard of another build or split, and records that were lost or doubled, are noticed by it
+    unless the sizes agree by chance.
+
+    Args:
+      builder: of a built dataset.
+      split: a split's name, or a slice, whose shards are complete ones of its split.
+    """
+    name = re.split(r"[\[+]", split)[0]
+    info = builder.info.splits.get(name)
+    if info is None or not info.num_bytes or builder.info.file_format != _TFRECORD:
+        return ""
+    paths = [p for p, length in zip(info.filepaths, info.shard_lengths, strict=True) if length]
+    if not all(path.exists() for path in paths):
+        return ""  # which says more when it is read
+    found = sum(size(path) for path in paths)
+    expected = int(info.num_bytes) + info.num_examples * (frames.HEAD + frames.TAIL)
+    return "" if found == expected else f"shards of {found} bytes, {INFO} says {expected}"
 
 
 def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
