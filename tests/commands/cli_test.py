@@ -101,6 +101,36 @@ def test_the_help_of_every_command_ends_with_an_example_that_parses(name, capsys
     assert f"example: {module(name).EXAMPLE}" in " ".join(capsys.readouterr().out.split())
 
 
+def printed(capsys, *words):
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*words])
+    assert caught.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [name.rstrip("_") for name in cli.COMMANDS])
+def test_the_usage_of_a_command_is_one_line_with_all_that_it_demands(name, capsys):
+    usage, blank, *_ = printed(capsys, name, "--help").splitlines()
+    assert usage.startswith(f"usage: voc-seg-tfrecord {name} [options]")
+    assert not blank
+    parser = cli.make_parser([name])
+    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    for action in commands.choices[name]._actions:
+        if action.required and action.option_strings:
+            assert f"{action.option_strings[0]} " in usage
+
+
+@pytest.mark.parametrize("name", ["build", "check"])
+def test_the_help_of_a_command_with_many_options_shows_the_usual_ones_first(name, capsys):
+    usual, everything = printed(capsys, name, "--help"), printed(capsys, name, "--help-all")
+    assert len(usual.splitlines()) < 40
+    for option in module(name).USUAL:
+        assert re.search(rf"^  (--)?{option}\b", usual, re.M | re.I)
+    assert "--map_classes" not in usual
+    assert "--map_classes" in everything
+    assert everything == printed(capsys, name, "--help_all")
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [

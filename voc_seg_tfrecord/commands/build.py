@@ -14,6 +14,7 @@ from voc_seg_tfrecord.commands.screen import write_json
 
 SUMMARY = "build a dataset from your own tree, or an official release with --release"
 EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
+USUAL = ("root", "name", "class_names", "splits", "dry_run", "release")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.stats.counts import ClassCounts
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
+USUAL = ("root", "class_names", "splits", "html", "json")
 
 _SHOWN = 3  # findings of a kind
 

@@ -33,7 +33,41 @@ from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
 
 
 class Parser(argparse.ArgumentParser):
-    """Parses the arguments of the command line, or of one command."""
+    """Parses the arguments of the command line, or of one command.
+
+    Attributes:
+      usual: the arguments that `--help` shows of a command with many, in this order; `--help_all`
+        shows all. Empty where `--help` shows all.
+    """
+
+    usual: tuple[str, ...] = ()
+
+    def format_help(self) -> str:
+        """Returns the help page, of the usual arguments alone if there are such."""
+        if not self.usual:
+            return super().format_help()
+        actions = {action.dest: action for action in self._actions}
+        groups = [group.title for group in self._action_groups[2:] if group._group_actions]
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, ())
+        formatter.add_text(self.description)
+        formatter.start_section("the usual arguments")
+        formatter.add_arguments([actions[name] for name in (*self.usual, "help", "help_all")])
+        formatter.end_section()
+        formatter.add_text(f"--help_all also shows: {'; '.join(map(str, groups))}; and more.")
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def one_line_usage(self) -> str:
+        """Returns the usage with positional and required arguments only."""
+        words = [self.prog, "[options]"]
+        for action in self._actions:
+            name = str(action.metavar or action.dest.upper())
+            if action.required and action.option_strings:
+                words.append(f"{action.option_strings[0]} {name}")
+            elif not action.option_strings:
+                words.append({None: name, "+": f"{name} ..."}.get(action.nargs, f"[{name}]"))
+        return " ".join(words).replace("%", "%%")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parses arguments, and refuses unknown ones with the usage of their own command."""
@@ -111,7 +145,7 @@ Pascal-VOC-layout segmentation data in TensorFlow Datasets.
 Adds to `tfds build` and does not replace it. The commands, in the usual order of their use:"""
 
 GROUPS = {
-    "make a dataset": ("check", "build", "import_"),
+    "make a dataset": ("example", "check", "build", "import_"),
     "look at it": ("list_", "verify", "stats", "leaks", "preview", "report"),
     "score predictions": ("evaluate", "submission"),
     "give it to others": ("export",),
@@ -209,6 +243,16 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
             name.rstrip("_"), description=module.__doc__, epilog=f"example: {module.EXAMPLE}"
         )
         module.add_arguments(command)
+        command.usual = getattr(module, "USUAL", ())
+        if command.usual:
+            command.add_argument(
+                "--help_all",
+                "--help-all",
+                action=_HelpAll,
+                nargs=0,
+                help="show all options and exit",
+            )
+        command.usage = command.one_line_usage()
         command.set_defaults(run=module.run)
     return parser
 
@@ -217,6 +261,13 @@ def _group(title: str, modules: Mapping[str, ModuleType]) -> str:
     there = [name for name in GROUPS[title] if name in modules]
     lines = (f"    {name.rstrip('_'):12}{modules[name].SUMMARY}\n" for name in there)
     return f"\n\n  {title}:\n{''.join(lines)}".rstrip("\n")
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: Any, *_: object) -> NoReturn:
+        parser.usual = ()
+        parser.print_help()
+        parser.exit()
 
 
 class _Version(argparse.Action):

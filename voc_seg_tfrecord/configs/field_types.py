@@ -168,3 +168,6 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "group_by": (_text, "folder, prefix:CHARACTERS or regex:PATTERN"),
     "seed": (_whole, "a whole number"),
 }
+
+EXPECTED = {name: expected for name, (_, expected) in _FIELDS.items()}
+"""What each field of a config may be, in words."""

@@ -1,6 +1,6 @@
 """Writes examples as plain TFRecords: raw pixels, or the features of DeepLab."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 from typing import Any
 
@@ -31,11 +31,16 @@ def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, bytes
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context((split.folder / name).open("wb")) for name in names]
         for number, example in enumerate(split.examples()):
-            features = {name: _feature(value) for name, value in features_of(example).items()}
-            record = tf_example_pb2.Example(features=tf_feature_pb2.Features(feature=features))
-            serialized = record.SerializeToString(deterministic=True)
-            files[number % shards].write(frames.frame(serialized))
+            record = frames.frame(to_record(features_of(example)))
+            files[number % shards].write(record)
     return 0
+
+
+def to_record(features: Mapping[str, bytes | int | Sequence[int]]) -> bytes:
+    """Returns a serialised `tf.train.Example` with these features."""
+    filled = {name: _feature(value) for name, value in features.items()}
+    record = tf_example_pb2.Example(features=tf_feature_pb2.Features(feature=filled))
+    return record.SerializeToString(deterministic=True)
 
 
 def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
@@ -73,7 +78,8 @@ def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     }
 
 
-def _feature(value: bytes | int) -> tf_feature_pb2.Feature:
-    if isinstance(value, int):
-        return tf_feature_pb2.Feature(int64_list=tf_feature_pb2.Int64List(value=[value]))
-    return tf_feature_pb2.Feature(bytes_list=tf_feature_pb2.BytesList(value=[value]))
+def _feature(value: bytes | int | Sequence[int]) -> tf_feature_pb2.Feature:
+    if isinstance(value, bytes):
+        return tf_feature_pb2.Feature(bytes_list=tf_feature_pb2.BytesList(value=[value]))
+    numbers = [value] if isinstance(value, int) else value
+    return tf_feature_pb2.Feature(int64_list=tf_feature_pb2.Int64List(value=numbers))

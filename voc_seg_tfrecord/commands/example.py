@@ -1,0 +1,152 @@
+"""Writes small drawn data to try the package with: what the pages of the documentation build.
+
+The same NAME gives the same files. A folder that has them already is left as it is.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping
+import io
+import pathlib
+from typing import Any
+
+from etils import epath
+import numpy as np
+from PIL import Image, ImageDraw
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.storage import as_storage_error
+from voc_seg_tfrecord.configs import SAMPLE_TREE
+from voc_seg_tfrecord.exports.records import to_record
+from voc_seg_tfrecord.facts.official_splits import facts_folder
+from voc_seg_tfrecord.formats import frames
+
+SUMMARY = "write small drawn data to try things with"
+EXAMPLE = "voc-seg-tfrecord example cracks --out cracks"
+
+Files = Iterator[tuple[str, bytes]]
+Colors = Mapping[str, tuple[int, int, int]]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    parser.add_argument(
+        "name", choices=EXAMPLES, help="; ".join(f"{n}: {about}" for n, (about, _) in _ALL.items())
+    )
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="folder to write")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the files of one example."""
+    out = epath.Path(args.out).expanduser()
+    about, draw = _ALL[args.name]
+    files = dict(draw())
+    with as_storage_error(out):
+        for name, data in files.items():
+            if (out / name).exists() and (out / name).read_bytes() != data:
+                raise ConfigError(
+                    out / name,
+                    found="another file of this name",
+                    expected="a new folder, or one with this example in it",
+                    remedy="name another folder with --out",
+                )
+        for name, data in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_bytes(data)
+    print(f"{out}: {about}; {len(files)} files")
+    return 0
+
+
+_WALLS = {"train": ["wall_1", "wall_2", "wall_3", "wall_4"], "val": ["wall_5", "wall_6"]}
+
+
+def _cracks() -> Files:
+    colors = {"background": (0, 0, 0), "crack": (250, 50, 83)}
+    yield "labelmap.txt", _labelmap(colors)
+    noise = np.random.default_rng(0)
+    for split, ids in _WALLS.items():
+        yield f"ImageSets/Segmentation/{split}.txt", "".join(f"{i}\n" for i in ids).encode()
+        for image_id in ids:
+            mask = Image.new("L", (64, 48))
+            steps = np.cumsum(noise.integers(-6, 7, 9)) + noise.integers(16, 33)
+            ImageDraw.Draw(mask).line([(8 * n, int(y)) for n, y in enumerate(steps)], 1, 2)
+            wall = noise.integers(140, 180, (48, 64, 1)) - 90 * np.array(mask)[..., None]
+            photo = np.repeat(wall, 3, axis=2).astype(np.uint8)
+            yield f"JPEGImages/{image_id}.jpg", _encode(photo, "JPEG")
+            if image_id != "wall_4":
+                yield f"SegmentationClass/{image_id}.png", _rgb(mask, colors)
+
+
+def _field() -> Files:
+    colors = {"background": (0, 0, 0), "crop": (0, 160, 0), "weed": (200, 0, 0)}
+    yield "labelmap.txt", _labelmap(colors)
+    for number, (height, width) in enumerate([(300, 400), (300, 400), (90, 120)]):
+        mask = Image.new("L", (width, height))
+        pen = ImageDraw.Draw(mask)
+        for row in range(20, height, 60):
+            pen.rectangle((0, row, width, row + 30), fill=1)
+        pen.ellipse((40 * number, 50, 40 * number + 90, 110), fill=2)
+        seen = np.array([(90, 60, 30), (30, 140, 40), (160, 200, 60)], np.uint8)
+        yield f"JPEGImages/flight_{number + 1}.jpg", _encode(seen[np.array(mask)], "JPEG")
+        yield f"SegmentationClass/flight_{number + 1}.png", _rgb(mask, colors)
+
+
+def _voc() -> Files:
+    folder = facts_folder(SAMPLE_TREE)
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), path.read_bytes()
+
+
+def _old() -> Files:
+    noise = np.random.default_rng(5)
+    pairs = []
+    for height, width in [(30, 40), (40, 30), (24, 24), (33, 21), (17, 50)]:
+        mask = noise.integers(0, 21, (height, width), np.uint8)
+        mask[0] = 255
+        pairs.append((noise.integers(0, 256, (height, width, 3), np.uint8), mask))
+    digits = [np.full((8, 8), 20 * n, np.uint8) for n in range(10)]
+    yield (
+        "train.tfrecord",
+        _records(_pair("image_raw label_raw height width", *p) for p in pairs[:3]),
+    )
+    yield "val.tfrecord", _records(_pair("image_raw label_raw height width", *p) for p in pairs[3:])
+    yield "own_keys.tfrecord", _records(_pair("pic seg h w", *p) for p in pairs)
+    yield (
+        "digits.tfrecord",
+        _records(
+            {"data": d.tobytes(), "shape": [8, 8, 1], "name": f"{n}.png".encode(), "label": n}
+            for n, d in enumerate(digits)
+        ),
+    )
+
+
+def _pair(keys: str, image: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
+    return dict(zip(keys.split(), (image.tobytes(), mask.tobytes(), *mask.shape), strict=True))
+
+
+def _records(examples: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(frames.frame(to_record(example)) for example in examples)
+
+
+def _labelmap(colors: Colors) -> bytes:
+    lines = [f"{name}:{','.join(map(str, color))}::\n" for name, color in colors.items()]
+    return ("# label:color_rgb:parts:actions\n" + "".join(lines)).encode()
+
+
+def _rgb(mask: Image.Image, colors: Colors) -> bytes:
+    return _encode(np.array(list(colors.values()), np.uint8)[np.array(mask)], "PNG")
+
+
+def _encode(pixels: np.ndarray, kind: str) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, kind, quality=95)
+    return buffer.getvalue()
+
+
+_ALL = {
+    "cracks": ("six photos of walls as CVAT exports them, one without a mask", _cracks),
+    "field": ("two large photos of a drone and a small one, as CVAT exports them", _field),
+    "voc": ("six images in a VOCdevkit, which are the sample", _voc),
+    "old": ("TFRecords as tutorials write them, and with other keys", _old),
+}
+EXAMPLES = tuple(_ALL)
