@@ -1,13 +1,12 @@
 """Runs every benchmark and prints one table of how this package compares.
 
     python benchmarks/all.py [--quick] [--folder FOLDER] [--peers-python PYTHON ...]
-        [--only build read ...] [--page docs/speed.md --quoted README.md]
+        [--only build read ...] [--page docs/speed.md]
 
 With --quick each benchmark runs at a small size, all in about five minutes on two cores. The
 table has this package on the left, and how many times as fast it is as what stands beside it.
-With --page it is also written into that page, between the marks that page.py names, and rows that
---quoted has of it are brought up to date. Flink is not among the benchmarks, because it needs a
-cluster; see flink.sh.
+With --page it is also written into that page, between the marks that page.py names. Flink is not
+among the benchmarks, because it needs a cluster; see flink.sh.
 """
 
 import argparse
@@ -85,7 +84,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--peers-python", nargs="+", default=[], help="interpreters with the peers' packages"
     )
     parser.add_argument("--page", type=pathlib.Path, help="page to write the table into")
-    parser.add_argument("--quoted", type=pathlib.Path, help="page that quotes rows of the table")
     args = parser.parse_args(argv)
     sizes = {}
     for name in args.only:
@@ -100,8 +98,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(text)
     if args.page:
         page.replace_between_marks(args.page, text)
-    if args.quoted:
-        page.quote(args.quoted, [line for line in text.split("\n") if line[:2] == "| "], RATIO)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 import read_peers
 import rows
 from rows import Row
-from support.paths import DUMMY_DATA, REPOSITORY
+from support.paths import DUMMY_DATA
 import trees
 
 
@@ -32,11 +32,9 @@ def test_this_package_stands_on_the_left_of_every_comparison():
     assert rows.missing(found) == ["absent: not installed"]
 
 
-def test_all_writes_its_table_into_a_page_and_into_what_quotes_it(tmp_path):
-    generated, quoting = tmp_path / "speed.md", tmp_path / "README.md"
+def test_all_writes_its_table_into_a_page(tmp_path):
+    generated = tmp_path / "speed.md"
     generated.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
-    row = "| evaluate predictions in png files | `evaluate` | {} | Pillow and NumPy in a loop |"
-    quoting.write_text(f"text\n{row.format('old')}\n")
     options = [
         "--only",
         "evaluate",
@@ -47,15 +45,13 @@ def test_all_writes_its_table_into_a_page_and_into_what_quotes_it(tmp_path):
         "--folder",
         tmp_path / "work",
     ]
-    options += ["--page", generated, "--quoted", quoting]
+    options += ["--page", generated]
     importlib.import_module("all").main([*map(str, options)])
     before, table, after = generated.read_text().partition(page.BEGIN)[0::1]
     assert before == "before\n"
     assert after.endswith(f"{page.END}\nafter\n")
-    (quoted,) = (line for line in quoting.read_text().splitlines() if line != "text")
-    assert quoted.startswith(row.partition("{}")[0])
-    assert quoted in after
-    assert "old" not in quoted
+    assert "| evaluate predictions in png files | `evaluate` | " in after
+    assert "old" not in after
     assert table == page.BEGIN
 
 
@@ -65,18 +61,6 @@ def test_a_page_without_marks_is_left_alone(tmp_path):
     with pytest.raises(ValueError, match="nothing is written"):
         page.replace_between_marks(path, "table")
     assert path.read_text() == "text\n"
-
-
-def test_the_readme_quotes_three_rows_of_the_table_of_speed():
-    generated = (
-        (REPOSITORY / "docs/speed.md").read_text().partition(page.BEGIN)[2].partition(page.END)[0]
-    )
-    head, *table = (line for line in generated.splitlines() if line.startswith("| "))
-    readme = (REPOSITORY / "README.md").read_text().splitlines()
-    first = readme.index(head)
-    quoted = readme[first + 2 : first + 5]
-    assert len(quoted) == 3
-    assert set(quoted) <= set(table)
 
 
 def test_reading_is_measured_beside_its_limit_and_its_peers(tmp_path):

@@ -31,7 +31,7 @@ def test_every_picture_of_the_docs_comes_out_of_a_script_and_is_shown(drawn):
     committed = {path.name for path in IMAGES.iterdir()}
     assert committed == {*drawn, SCREENSHOT}
     assert f'"{SCREENSHOT}"' in (REPOSITORY / "docs" / "make_screenshot.py").read_text()
-    pages = [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]
+    pages = [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")]
     text = "".join(page.read_text() for page in pages)
     assert all(f"images/{name})" in text for name in committed)
 

@@ -28,7 +28,10 @@ from support.tfds_build import tfds_command
 
 from voc_seg_tfrecord.commands import cli
 
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+# README.md first, and then as mkdocs.yml lists them.
+_LISTED = re.findall(r"^ +- ([\w/-]+\.md)$", (REPOSITORY / "mkdocs.yml").read_text(), re.M)
+IN_ORDER = [REPOSITORY / "README.md", *(REPOSITORY / "docs" / name for name in _LISTED)]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 # What the first two commands of the README do before the part that the tests run.
 _INSTALL = re.compile(r"python3 -m venv \.venv && \.venv/bin/pip install [^&]* && \.venv/bin/")
@@ -69,19 +72,16 @@ class World:
 
     Attributes:
       folder: where commands run; it looks like a checkout.
-      data: `/data` of the pages.
       data_dir: `/tmp/tensorflow_datasets` of the pages.
     """
 
     folder: pathlib.Path
-    data: pathlib.Path
     data_dir: pathlib.Path
     session: dict = dataclasses.field(default_factory=dict)
 
     def run(self, fence: Fence) -> str:
         """Runs a fence; returns what it printed, with the paths of the page."""
         text = _INSTALL.sub("", fence.text)
-        text = re.sub(r"(?<![\w.])/data\b", str(self.data), text)
         text = text.replace("/tmp/tensorflow_datasets", str(self.data_dir))
         printed = io.StringIO()
         if fence.language == "python":
@@ -96,7 +96,6 @@ class World:
         shown = printed.getvalue()
         for ours, theirs in (
             (self.data_dir, "/tmp/tensorflow_datasets"),
-            (self.data, "/data"),
             (self.folder, "."),
         ):
             shown = shown.replace(str(ours), theirs)
