@@ -12,12 +12,12 @@ from PIL import Image
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.pictures.preview import Wanted, draw
+from voc_seg_tfrecord.pictures.preview import Choice, draw
 
 IMAGES = pathlib.Path(__file__).parent / "images"
 SHEETS = {
-    "examples.png": Wanted(ids=["2007_000001", "2008_000002"]),
-    "by_class.png": Wanted(by_class=True),
+    "examples.png": Choice(ids=["2007_000001", "2008_000002"]),
+    "by_class.png": Choice(by_class=True),
 }
 
 

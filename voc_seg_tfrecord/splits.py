@@ -16,12 +16,12 @@ from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.facts.lists import (
     Fold,
+    IdList,
     NamedList,
-    Wanted,
     check_present,
     identify,
+    ids_in,
     pascal5i,
-    wanted_ids,
 )
 from voc_seg_tfrecord.facts.lists import list_ids as ids
 from voc_seg_tfrecord.facts.lists import named_lists as named
@@ -63,7 +63,7 @@ def val_outside_sbd_train(sbd: PathLike) -> tuple[str, ...]:
     return tuple(i for i in ids("voc2012_val") if i not in in_sbd)
 
 
-def only(dataset: Any, wanted: Wanted, *, partial: bool = False) -> Any:
+def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
     """Keeps the examples whose id is in a list.
 
     Args:
@@ -86,7 +86,7 @@ def only(dataset: Any, wanted: Wanted, *, partial: bool = False) -> Any:
 
 
 def labelled_unlabelled(
-    dataset: Any, labelled: Wanted, *, partial: bool = False
+    dataset: Any, labelled: IdList, *, partial: bool = False
 ) -> tuple[Any, Any]:
     """Divides a dataset for semi-supervised learning.
 
@@ -107,7 +107,7 @@ def labelled_unlabelled(
     return kept, dataclasses.replace(others, labelled=False)
 
 
-def load(builder: Any, split: str, wanted: Wanted, *, partial: bool = False, **read: Any) -> Any:
+def load(builder: Any, split: str, wanted: IdList, *, partial: bool = False, **read: Any) -> Any:
     """Reads the examples of a list as a `tf.data.Dataset`, and decodes only those.
 
     Args:
@@ -171,19 +171,19 @@ class Part(Sequence[dict[str, Any]]):
         return example if self.labelled else _without_labels(example)
 
 
-def _divide(dataset: Any, wanted: Wanted, partial: bool) -> tuple[Any, Any]:
+def _divide(dataset: Any, wanted: IdList, partial: bool) -> tuple[Any, Any]:
     """Returns what is in the list and what is not."""
     if _is_tf_data(dataset):
         return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
     # Read from the records themselves: only the file names are decoded.
     raw = dataset.data_source
     found = [records.parse(raw[index]).id for index in range(len(raw))]
-    chosen = check_present(wanted_ids(wanted), found, repr(dataset), partial=partial)
+    chosen = check_present(ids_in(wanted), found, repr(dataset), partial=partial)
     inside = np.array([image in chosen for image in found], bool)
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
 
 
-def _divide_tf_data(dataset: Any, wanted: Wanted, partial: bool, where: object) -> tuple[Any, Any]:
+def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) -> tuple[Any, Any]:
     import tensorflow as tf
 
     spec = dataset.element_spec
@@ -201,7 +201,7 @@ def _divide_tf_data(dataset: Any, wanted: Wanted, partial: bool, where: object) 
             expected="a dataset that can be read through, to see which ids it has",
             remedy="filter before repeating",
         )
-    ids = wanted_ids(wanted)
+    ids = ids_in(wanted)
     if not partial:
         filenames = dataset.map(lambda example: example[names.FILENAME]).as_numpy_iterator()
         check_present(ids, [image_id(name.decode()) for name in filenames], where, partial=False)

@@ -31,6 +31,8 @@ from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.sources import description
 
+_FORMAT = tfds.core.FileFormat
+
 
 class Builder(tfds.core.GeneratorBasedBuilder):
     """Semantic segmentation data in the Pascal VOC layout."""
@@ -52,8 +54,14 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         self, *, file_format: str | tfds.core.FileFormat | None = None, **options: Any
     ) -> None:
         super().__init__(**options)
-        if file_format is not None:
-            choose_format(self, file_format)
+        if file_format is None:
+            return
+        file_format = _FORMAT.from_value(file_format)
+        if not (self.data_path / "dataset_info.json").exists():
+            self.info.set_file_format(file_format, override=True)
+        elif file_format != self.info.file_format:
+            # `tfds.data_source` asks for array_record, whatever the dataset was built in.
+            _with_one_of({file_format}, self.data_path)
 
     if TYPE_CHECKING:  # TFDS says no more than that it is a config
 
@@ -83,7 +91,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 ignore_label=VOID,
                 class_names=list(config.built_class_names),
                 palette=voc_palette().tolist(),
-                config=_told(config),
+                config=_stored_config(config),
                 **_class_map(config),
             ),
         )
@@ -116,9 +124,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         Raises:
           ConfigError: if there are no files with random access, such as array_record.
         """
-        if not self.data_path.exists() or has_random_access(self.info):
+        formats = set(_FORMAT.with_random_access())
+        if not self.data_path.exists() or self.info.file_format in formats:
             return super().as_data_source(split, **options)
-        return converted(self.data_path).as_data_source(split, **options)
+        return _with_one_of(formats, self.data_path).as_data_source(split, **options)
 
     def download_and_prepare(
         self,
@@ -297,7 +306,7 @@ def _enough_examples(num_shards: int | None) -> Iterator[None]:
         raise
 
 
-def _told(config: configs.VocSegConfig) -> dict[str, Any]:
+def _stored_config(config: configs.VocSegConfig) -> dict[str, Any]:
     """Returns what a dataset says of its config: all but what changes no byte of it."""
     return json.loads(dataclasses.replace(config, trust_images=False).to_json())
 
@@ -309,9 +318,6 @@ def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:
     return {
         "class_map": {"to": config.class_map.names(), "background": config.class_map.background}
     }
-
-
-_FORMAT = tfds.core.FileFormat
 
 
 class PaddedWithBackground(UserWarning):
@@ -335,57 +341,26 @@ def warn_of_padding(config: VocSegConfig, batch_size: int) -> None:
     )
 
 
-def has_random_access(info: tfds.core.DatasetInfo) -> bool:
-    """Says whether the format that a dataset was built in has random access."""
-    return info.file_format in _FORMAT.with_random_access()
+def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.DatasetBuilder:
+    """Opens a dataset that has files in one of these formats, some by `tfds convert_format`.
 
-
-def choose_format(builder: tfds.core.DatasetBuilder, file_format: str | _FORMAT) -> None:
-    """Sets the format of a dataset that is not built yet, and looks for that of one that is.
-
-    `tfds.data_source` asks for array_record, whatever the dataset was built in.
-
-    Args:
-      builder: a builder that was opened without a format.
-      file_format: the format that is asked for.
-
-    Raises:
-      ConfigError: if the dataset is built, and not in this format.
-    """
-    wanted = _FORMAT.from_value(file_format)
-    if not (builder.data_path / "dataset_info.json").exists():
-        builder.info.set_file_format(wanted, override=True)
-    elif wanted != builder.info.file_format:
-        _with_one_of({wanted}, builder.data_path)
-
-
-def converted(folder: epath.Path) -> tfds.core.DatasetBuilder:
-    """Opens a dataset to which `tfds convert_format` has added files with random access.
-
-    TFDS looks for them only if it does not know the class of the builder.
-
-    Args:
-      folder: the dataset's version folder.
+    TFDS looks for added files only if it does not know the class of the builder.
 
     Raises:
       ConfigError: if it has no such files.
     """
-    return _with_one_of(set(_FORMAT.with_random_access()), folder)
-
-
-def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.DatasetBuilder:
     builder = tfds.builder_from_directory(folder)
     if builder.info.available_file_formats() & formats:
         return builder
     found = builder.info.file_format
     random_access = formats <= set(_FORMAT.with_random_access())
-    wanted = "array_record" if random_access else " or ".join(sorted(f.value for f in formats))
+    other = "array_record" if random_access else " or ".join(sorted(f.value for f in formats))
     place = folder if is_bucket(folder) else os.path.abspath(folder)  # noqa: PTH100
     raise ConfigError(
         folder,
         found=f"records in the format {found.value}"
         + (", which has no random access" if found not in _FORMAT.with_random_access() else ""),
-        expected=f"the format {wanted}",
+        expected=f"the format {other}",
         remedy="add it beside the records that are there: tfds convert_format "
-        f"--dataset_version_dir {place} --out_file_format {wanted}",
+        f"--dataset_version_dir {place} --out_file_format {other}",
     )

@@ -103,7 +103,10 @@ def test_the_pinned_masks_agree_and_images_are_said_not_to_be_checked(pin):
         "ids and masks agree with the pinned facts of VOC2012 validation; "
         "images not checked (no public hash)"
     )
-    assert found.known == {"ids": "the list voc2012_val", "masks": "VOC2012 validation, as pinned"}
+    assert found.published_as == {
+        "ids": "the list voc2012_val",
+        "masks": "VOC2012 validation, as pinned",
+    }
 
 
 def test_an_official_split_within_a_larger_one_is_compared(pin):
@@ -142,7 +145,7 @@ def test_a_part_of_a_release_is_said_not_to_be_compared():
     found = compare(claim, "train", digests_of("semi_92"))
     assert found.faults == ()
     assert found.checked.startswith("a part of VOC2012, or another list of it: ids and masks not")
-    assert found.known == {"ids": "the list semi_92"}
+    assert found.published_as == {"ids": "the list semi_92"}
 
 
 def test_own_data_has_no_pinned_facts():

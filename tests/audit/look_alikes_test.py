@@ -23,7 +23,7 @@ def look(image, form="PNG", **options):
 
 def found(first, second):
     looks = {"train": np.stack(first), "validation": np.stack(second)}
-    return [(both.first, both.second) for both in look_alikes.find(looks)]
+    return list(look_alikes.find(looks))
 
 
 def test_copies_that_were_scaled_or_encoded_again_are_found_and_nothing_else():

@@ -15,12 +15,14 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.build_from.tree import build_plan, describe, find_config
+from voc_seg_tfrecord.build_from.run import build_source
+from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
+from voc_seg_tfrecord.sources.open import own_source
 
 PIXELS = np.array([[0, 0, 1, 1], [0, 2, 2, 1], [3, 3, 2, 1]], np.uint8)
 RGB = voc_palette()[PIXELS]
@@ -268,7 +270,7 @@ def test_a_class_of_vocs_colour_of_void_is_a_class_if_void_is_said(write):
 def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
     config, plan = plan_of(write("grey"), f"{U} --void 0")
     assert "unlabelled means void" in describe(plan, config)
-    builder = build_plan(plan, config, data_dir=tmp_path / "data")
+    builder = build_source(own_source(plan, config), config, data_dir=tmp_path / "data")
     info = builder.info
     assert info.features["segmentation_mask"].names == ["background", "a", "b"]
     assert info.metadata["class_names"] == ["background", "a", "b"]

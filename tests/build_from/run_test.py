@@ -44,7 +44,7 @@ def test_a_data_dir_that_cannot_be_made_is_a_wrong_call(tmp_path, capsys, place)
     (tmp_path / "file").touch()
     words = ["build", str(TREE), "--name", "x", "--class_names", "voc", "--data_dir"]
     assert cli.main([*words, str(tmp_path / place)]) == 2
-    assert f"error: --data_dir, {tmp_path / place}" in capsys.readouterr().err
+    assert f"error: --data_dir {tmp_path / place}" in capsys.readouterr().err
 
 
 def test_a_data_dir_that_is_read_only_is_a_wrong_call(tmp_path, monkeypatch):

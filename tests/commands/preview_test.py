@@ -190,7 +190,7 @@ def test_a_file_that_is_neither_png_nor_jpeg_is_refused_before_anything_is_read(
 
 def test_a_file_that_cannot_be_written_is_a_wrong_call(sample, tmp_path, capsys):
     assert preview(sample, tmp_path / "nowhere" / "a.png") == 2
-    assert "a.png: it cannot be written: No such file" in capsys.readouterr().err
+    assert f"a.png: no folder {tmp_path / 'nowhere'}" in capsys.readouterr().err
 
 
 def test_a_sheet_too_high_for_jpeg_is_refused_and_leaves_no_file(tmp_path):

@@ -115,8 +115,8 @@ def test_a_prediction_of_an_image_that_is_not_in_the_test_is_named(folder, tmp_p
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("results.zip", {}, "an ending .tgz or .tar.gz"),
-        ("nowhere/results.tgz", {}, "an existing folder"),
+        ("results.zip", {}, "an ending of .tgz, .tar.gz"),
+        ("nowhere/results.tgz", {}, "a folder that exists"),
         ("results.tgz", {"comp": 7}, "expected: 5 or 6"),
         ("results.tgz", {"sizes": {"2008_000006": (4, 6)}}, "1 images, of which 1 are in the test"),
     ],

@@ -136,7 +136,6 @@ def test_an_export_writes_nothing_outside_its_folder(tmp_path, name):
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(VocSegError, match="split train, record 0: the name "):
         export(built, tmp_path / "deep" / "er", layout="voc")
-    (tmp_path / "deep").rmdir()
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -153,7 +152,7 @@ def test_a_folder_that_cannot_be_made_is_a_wrong_call(sample, tmp_path, capsys):
     (tmp_path / "file").touch()
     words = ["export", str(sample.data_dir), "--layout", "raw", "--out", str(tmp_path / "file/x")]
     assert cli.main(words) == 2
-    assert f"error: --out, {tmp_path}/file: it cannot be written" in capsys.readouterr().err
+    assert f"error: --out {tmp_path}/file: it cannot be written" in capsys.readouterr().err
 
 
 def test_an_image_without_an_ending_gets_one(tmp_path):

@@ -2,6 +2,7 @@ import errno
 import pathlib
 import shutil
 
+from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
@@ -16,7 +17,6 @@ from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, report
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.report import page as report_page
 
 HOSTILE = [
     "background",
@@ -329,7 +329,7 @@ def test_a_page_that_is_there_is_replaced_only_by_a_complete_one(sample, tmp_pat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(report_page.epath.Path(out)), "write_bytes", full)
+        patch.setattr(type(epath.Path(out)), "write_bytes", full)
         with pytest.raises(ConfigError, match="No space left"):
             written(sample, out)
     assert [p.name for p in tmp_path.iterdir()] == ["a.html"]

@@ -19,7 +19,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
-from voc_seg_tfrecord.built.dataset import class_map, class_names, has_only_images
+from voc_seg_tfrecord.built.dataset import class_map, class_names, config_of, has_only_images
 from voc_seg_tfrecord.facts import lists, official_splits
 from voc_seg_tfrecord.facts.official_splits import Split
 from voc_seg_tfrecord.facts.releases import RELEASES
@@ -79,7 +79,7 @@ def image_digest(image_id: str, data: bytes) -> bytes:
 def mask_digest(image_id: str, mask: np.ndarray) -> bytes:
     """Returns the digest of a mask, uint8 `[H, W]`; see `Digests`."""
     digest = hashlib.sha256(image_id.encode() + b"\0" + struct.pack("<II", *mask.shape))
-    digest.update(np.ascontiguousarray(mask))
+    digest.update(np.ascontiguousarray(mask).data)
     return digest.digest()
 
 
@@ -147,17 +147,17 @@ class Comparison:
       faults: what differs.
       checked: a sentence about what agrees, what differs and what was not checked; empty if
         nothing is pinned for data like this.
-      known: which published list or masks a hash belongs to, by field of the fingerprint.
+      published_as: which published list or masks a hash belongs to, by field of the fingerprint.
     """
 
     faults: tuple[str, ...]
     checked: str
-    known: Mapping[str, str]
+    published_as: Mapping[str, str]
 
 
 def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
     """Returns what a built dataset says that it is, in its metadata or by its config's name."""
-    config = dict((builder.info.metadata or {}).get("config") or {})
+    config = config_of(builder)
     name = builder.info.config_name or ""
     official = name in RELEASES
     release = config.get("release") or (name if official else "")
@@ -184,37 +184,36 @@ def compare_with_pinned(
       total: the split's fingerprint.
       digests: the digests of its examples, by id.
     """
-    known = {}
+    published_as = {}
     if name := lists.identify(total.ids):
-        known["ids"] = f"the list {name}"
+        published_as["ids"] = f"the list {name}"
     same = (row for row in _rows() if row.masks_sha256 and row.masks_sha256 == total.masks)
     if row := next(same, None):
-        known["masks"] = f"{_title(row)}, as pinned"
+        published_as["masks"] = f"{_title(row)}, as pinned"
     row = official_splits.splits().get((claim.release, split)) if claim.complete else None
-    if row is not None and claim.mapped:
-        row = dataclasses.replace(row, masks_sha256="")  # the ids are the release's in any case
-        faults = _against(row, total, digests)
-        return Comparison(faults, f"{_sentence(row, claim, faults)}; {_MAPPED}", known)
     if row is not None:
+        if claim.mapped:  # the ids are the release's in any case
+            row = dataclasses.replace(row, masks_sha256="")
         faults = _against(row, total, digests)
-        return Comparison(faults, _sentence(row, claim, faults), known)
-    held = _held(total, digests)
-    if held and (claim.mapped or not claim.voc_classes):
-        titles = ", ".join(map(_title, held))
-        text = f"holds the ids of {titles} with other classes, so its masks were not compared"
-        text = f"holds the ids of {titles}; {_MAPPED}" if claim.mapped else text
-        text = text if claim.masks else f"holds the ids of {titles}, and no masks"
-        return Comparison((), text, known)
-    pairs = [(row, _masks_differ(row, digests)) for row in held]
+        mapped = f"; {_MAPPED}" if claim.mapped else ""
+        return Comparison(faults, _sentence(row, claim, faults) + mapped, published_as)
+    contained = _splits_within(total, digests)
+    if contained and (claim.mapped or not claim.voc_classes):
+        text = f"holds the ids of {', '.join(map(_title, contained))}"
+        if not claim.masks:
+            return Comparison((), f"{text}, and no masks", published_as)
+        others = " with other classes, so its masks were not compared"
+        return Comparison((), text + (f"; {_MAPPED}" if claim.mapped else others), published_as)
+    pairs = [(row, _masks_differ(row, digests)) for row in contained]
     faults = tuple(fault for _, found in pairs for fault in found)
     sentences = [_sentence(row, claim, found) for row, found in pairs]
-    if not held and claim.release:
+    if not contained and claim.release:
         sentences = [
             f"a part of {official_splits.title(claim.release)}, or another list of it: "
             f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
             "official splits have pinned facts"
         ]
-    return Comparison(faults, "; ".join(sentences), known)
+    return Comparison(faults, "; ".join(sentences), published_as)
 
 
 def _rows() -> list[Split]:
@@ -225,16 +224,20 @@ def _title(row: Split) -> str:
     return f"{official_splits.title(row.config)} {row.name}"
 
 
-def _held(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:
+def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:
     """Returns the official splits all of whose ids are here, without those within another."""
-    held: dict[str, tuple[Split, set[str]]] = {}
+    contained: dict[str, tuple[Split, set[str]]] = {}
     for row in _rows():
-        if not row.ids_sha256 or row.ids_sha256 in held:
+        if not row.ids_sha256 or row.ids_sha256 in contained:
             continue
         ids = set(digests) if row.ids_sha256 == total.ids else _official_ids(row)
         if ids and ids <= set(digests):
-            held[row.ids_sha256] = (row, ids)
-    return [row for row, ids in held.values() if not any(ids < other for _, other in held.values())]
+            contained[row.ids_sha256] = (row, ids)
+    return [
+        row
+        for row, ids in contained.values()
+        if not any(ids < other for _, other in contained.values())
+    ]
 
 
 def _official_ids(row: Split) -> set[str]:
@@ -291,8 +294,4 @@ def _and(words: list[str]) -> str:
 
 
 def _listed(what: str, ids: set[str], name: str) -> list[str]:
-    if not ids:
-        return []
-    first = ", ".join(sorted(ids)[:_MANY])
-    more = f" and {len(ids) - _MANY} more" if len(ids) > _MANY else ""
-    return [f"{what}: {first}{more}, by the list {name}"]
+    return [f"{what}: {wording.several(sorted(ids), _MANY)}, by the list {name}"] if ids else []

@@ -116,9 +116,9 @@ def list_file(path: PathLike, name: str = "", role: str = "") -> Side:
       name: for the report; by default the path.
       role: by default what the file's name says.
     """
-    path = epath.Path(path)
-    ids = parse_ids(File.read(path, ListError).data, path, ())
-    return Side(name or str(path), role or role_of(path.stem), dict.fromkeys(ids, ""))
+    file = epath.Path(path)
+    ids = parse_ids(File.read(file, ListError).data, file, ())
+    return Side(name or str(file), role or role_of(file.stem), dict.fromkeys(ids, ""))
 
 
 def dataset(
@@ -126,9 +126,13 @@ def dataset(
 ) -> list[Side]:
     """Returns one side per split of a built dataset; reads all their records once."""
     check_features(builder, (IMAGE, FILENAME))
+
+    def hashed(record: Record) -> tuple[str, str]:
+        return record.id, hashlib.sha256(record.bytes(IMAGE)).hexdigest()
+
     sides = []
     for split in splits:
-        images = dict(records.scan(builder, split, _hashed, progress=progress))
+        images = dict(records.scan(builder, split, hashed, progress=progress))
         sides.append(Side(f"{builder.info.full_name}@{split}", role_of(split), images))
     return sides
 
@@ -142,9 +146,9 @@ def shared(first: Side, second: Side) -> Shared:
     of_hash = {sha256: i for i, sha256 in first.images.items() if sha256}
     images = sorted((of_hash[h], i) for i, h in second.images.items() if h in of_hash)
     # Any two folders may have a `0001`; a name such as 2008_000123 always names the same photo.
-    chance = {i for i in unlike if not _VOC_ID.fullmatch(i)} | {
-        i for i in unlike if _renamed(i, first, second)
-    }
+    # So does 2007_000032, unless one side has it only because 000032 was renamed.
+    renamed = {i for i in unlike if (i in first.images) != (i in second.images)}
+    chance = renamed | {i for i in unlike if not _VOC_ID.fullmatch(i)}
     same = (set(ids) - chance) | {canonical(i) for _, i in images}
     return Shared(first, second, tuple(ids), tuple(images), tuple(unlike), len(same))
 
@@ -164,12 +168,3 @@ def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:
                 done.add(pair)
                 found.append(shared(first, second))
     return sorted(found, key=lambda s: (not s.is_leak, -s.examples))
-
-
-def _renamed(image_id: str, first: Side, second: Side) -> bool:
-    """Says whether an id is shared only because of the renaming of VOC2007."""
-    return (image_id in first.images) != (image_id in second.images)
-
-
-def _hashed(record: Record) -> tuple[str, str]:
-    return record.id, hashlib.sha256(record.bytes(IMAGE)).hexdigest()

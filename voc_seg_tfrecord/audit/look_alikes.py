@@ -7,7 +7,6 @@ copies are not found.
 """
 
 from collections.abc import Iterator, Mapping
-import dataclasses
 import itertools
 
 import numpy as np
@@ -23,12 +22,8 @@ _CONTRAST = 8  # of 255, standard deviation
 _ROWS = 2048  # that are compared with as many at once: 16 MB
 
 
-@dataclasses.dataclass(frozen=True)
-class LookAlike:
-    """Two images of different splits that look alike, each by its number in its split."""
-
-    first: tuple[str, int]
-    second: tuple[str, int]
+Place = tuple[str, int]
+"""A split, and the number of a record in it."""
 
 
 def look_of(file: File) -> np.ndarray:
@@ -37,11 +32,10 @@ def look_of(file: File) -> np.ndarray:
     Raises:
       RecordError: if the image cannot be decoded.
     """
-    still = pillow.decode(file, RecordError, side=4 * WIDTH)
-    return still.grey(HEIGHT, WIDTH)
+    return pillow.decode(file, RecordError, side=4 * WIDTH).grey(HEIGHT, WIDTH)
 
 
-def find(looks: Mapping[str, np.ndarray]) -> Iterator[LookAlike]:
+def find(looks: Mapping[str, np.ndarray]) -> Iterator[tuple[Place, Place]]:
     """Yields images of two different splits that look alike.
 
     Args:
@@ -58,7 +52,7 @@ def find(looks: Mapping[str, np.ndarray]) -> Iterator[LookAlike]:
             for row, column in np.argwhere(alike >= 64 - 2 * _BITS):
                 ours, theirs = top + int(row), left + int(column)
                 if _close(looks[first][ours], looks[second][theirs]):
-                    yield LookAlike((first, ours), (second, theirs))
+                    yield (first, ours), (second, theirs)
 
 
 def _signs(looks: np.ndarray) -> np.ndarray:

@@ -225,39 +225,41 @@ def _outer_problems(
         if record.features[name] == original.features[name]:
             continue
         if name in arrays:
-            wanted = records.pixels(File(original.bytes(name), name))
-            if difference := _pixel_difference(arrays[name], wanted):
+            mask = records.pixels(File(original.bytes(name), name))
+            if difference := _pixel_difference(arrays[name], mask):
                 yield f"{name}: {difference}"
         elif name == IMAGE:
-            found, wanted = record.bytes(name), original.bytes(name)
-            if TILE_IMAGE_ID in original.features and _same_pixels(found, wanted):
+            found, expected = record.bytes(name), original.bytes(name)
+            if TILE_IMAGE_ID in original.features and _same_pixels(found, expected):
                 continue  # another version of a library compresses in another way
-            yield f"{IMAGE}: {len(found)} bytes differ from the source's {len(wanted)} bytes"
+            yield f"{IMAGE}: {len(found)} bytes differ from the source's {len(expected)} bytes"
         else:
             yield f"{name}: {_text(record, name)}, the source has {_text(original, name)}"
 
 
-def _same_pixels(found: bytes, wanted: bytes) -> bool:
+def _same_pixels(found: bytes, expected: bytes) -> bool:
     """Says whether two image files have the same pixels; the first one may be damaged."""
     try:
-        pixels = [pillow.decode(File(d, IMAGE), RecordError).values() for d in (found, wanted)]
+        first, second = (
+            pillow.decode(File(data, IMAGE), RecordError).values() for data in (found, expected)
+        )
     except RecordError:
         return False
-    return np.array_equal(*pixels)
+    return np.array_equal(first, second)
 
 
-def _pixel_difference(found: np.ndarray, wanted: np.ndarray) -> str:
+def _pixel_difference(found: np.ndarray, expected: np.ndarray) -> str:
     """Says how two masks, uint8 `[H, W]`, differ; nothing if they do not."""
-    if found.shape != wanted.shape:
-        return f"height and width {found.shape}, the source has {wanted.shape}"
-    rows, columns = np.nonzero(found != wanted)
+    if found.shape != expected.shape:
+        return f"height and width {found.shape}, the source has {expected.shape}"
+    rows, columns = np.nonzero(found != expected)
     if not len(rows):
         return ""
     row, column = int(rows[0]), int(columns[0])
-    pixels = f"{len(rows)} pixel differs" if len(rows) == 1 else f"{len(rows)} pixels differ"
+    pixels = "1 pixel differs" if len(rows) == 1 else f"{len(rows)} pixels differ"
     return (
         f"{pixels} from the source, first at row {row}, column {column}: "
-        f"{found[row, column]} instead of {wanted[row, column]}"
+        f"{found[row, column]} instead of {expected[row, column]}"
     )
 
 

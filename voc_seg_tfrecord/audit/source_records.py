@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import dataclasses
 import functools
 import hashlib
-from typing import Any, Self
+from typing import Any
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -19,24 +19,15 @@ from voc_seg_tfrecord.base.names import FILENAME
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import THREADS, ordered_map
 from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import config_of
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
+from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.sources.devkit import Verified
-
-_Digested = list[tuple[str, bytes]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Origin:
-    """Where a tile comes from, and the digest of the record that it has to have."""
-
-    item: Item
-    digest: bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,100 +37,68 @@ class Originals:
     Attributes:
       features: the dataset's features, which turn examples into records.
       spec: what examples hold.
-      splits: the items of the source, by split and id; of tiles, their `Origin`.
+      splits: the item that each record is made from, by split and the record's id.
+      digests: of tiles, the digest of the record that each must have, likewise.
+      unusable: of tiles, the images whose files cannot be used, by split and id, with the reason.
     """
 
     features: tfds.features.FeaturesDict
     spec: ExampleSpec
-    splits: Mapping[str, Mapping[str, Any]]
+    splits: dict[str, dict[str, Item]] = dataclasses.field(default_factory=dict)
+    digests: dict[str, dict[str, bytes]] = dataclasses.field(default_factory=dict)
+    unusable: dict[str, dict[str, VocSegError]] = dataclasses.field(default_factory=dict)
 
     def agrees(self, split: str, record: Record) -> bool:
-        """Says whether a record is what its files give, if that is known without reading them."""
-        del split, record
-        return False
+        """Says whether a tile is, byte for byte, what its files give; of others it is not known."""
+        return split in self.digests and self.digests[split].get(record.id) == _digest(record)
 
-    def record(self, split: str, wanted: str) -> Record | None:
+    def record(self, split: str, record_id: str) -> Record | None:
         """Returns the record that an id must have, None if the source has no such id.
 
         Raises:
           VocSegError: if the id's files cannot be used.
         """
-        pair = self.splits[split].get(wanted)
-        if pair is None:
-            return None
-        example = make_example(pair.read(), self.spec)
-        return records.parse(self.features.serialize_example(example))
-
-
-@dataclasses.dataclass(frozen=True)
-class TileOriginals(Originals):
-    """A tiled dataset's source.
-
-    Attributes:
-      unusable: the images whose files cannot be used, by split and id, with the reason.
-    """
-
-    unusable: Mapping[str, Mapping[str, VocSegError]]
-
-    @classmethod
-    def of(
-        cls,
-        features: tfds.features.FeaturesDict,
-        spec: ExampleSpec,
-        splits: Mapping[str, Iterable[Item]],
-        *,
-        progress: bool = False,
-    ) -> Self:
-        """Cuts each image once."""
-        trusted = dataclasses.replace(spec, decoding="none")
-        digested = functools.partial(_digests, features, trusted)
-        found: dict[str, dict[str, Origin]] = {}
-        unusable: dict[str, dict[str, VocSegError]] = {}
-        for split, items in splits.items():
-            found[split], unusable[split] = {}, {}
-            made = ordered_map(digested, items, ahead=THREADS)
-            bar = tqdm(made, desc=f"source of {split}", unit=" images", disable=not progress)
-            for item, tiles in bar:
-                if isinstance(tiles, VocSegError):
-                    unusable[split][item.id] = tiles
-                else:
-                    found[split] |= {tile: Origin(item, digest) for tile, digest in tiles}
-        return cls(features, trusted, found, unusable)
-
-    def agrees(self, split: str, record: Record) -> bool:
-        """Says whether a record is, byte for byte, what its files give."""
-        origin = self.splits[split].get(record.id)
-        return origin is not None and origin.digest == _digest(record)
-
-    def record(self, split: str, wanted: str) -> Record | None:
-        """Returns the record that a tile must have, None if the source has no such tile.
-
-        Raises:
-          VocSegError: if the files of its image cannot be used.
-        """
-        origin = self.splits[split].get(wanted)
-        if origin is None:
-            error = self.unusable[split].get(image_of(wanted) or "")
-            if error is not None:
+        item = self.splits[split].get(record_id)
+        if item is None:
+            if error := self.unusable.get(split, {}).get(image_of(record_id) or ""):
                 raise error
             return None
-        made = try_examples(self.spec, origin.item)
+        made = try_examples(self.spec, item)
         if isinstance(made, VocSegError):
             raise made
-        (example,) = (example for _, example in made if _id(example) == wanted)
+        (example,) = (example for _, example in made if _id(example) == record_id)
         return records.parse(self.features.serialize_example(example))
+
+
+def _of_tiles(
+    originals: Originals, splits: Mapping[str, Iterable[Item]], *, progress: bool
+) -> Originals:
+    """Cuts each image once, and fills in what is known of its tiles."""
+    digested = functools.partial(_digests, originals.features, originals.spec)
+    for split, items in splits.items():
+        for found in (originals.splits, originals.digests, originals.unusable):
+            found[split] = {}
+        made = ordered_map(digested, items, ahead=THREADS)
+        bar = tqdm(made, desc=f"source of {split}", unit=" images", disable=not progress)
+        for item, tiles in bar:
+            if isinstance(tiles, VocSegError):
+                originals.unusable[split][item.id] = tiles
+            else:
+                originals.digests[split] |= tiles
+                originals.splits[split] |= dict.fromkeys(tiles, item)
+    return originals
 
 
 def _digests(
     features: tfds.features.FeaturesDict, spec: ExampleSpec, item: Item
-) -> _Digested | VocSegError:
+) -> dict[str, bytes] | VocSegError:
     made = try_examples(spec, item)
     if isinstance(made, VocSegError):
         return made
-    return [
-        (_id(example), _digest(records.parse(features.serialize_example(example))))
+    return {
+        _id(example): _digest(records.parse(features.serialize_example(example)))
         for _, example in made
-    ]
+    }
 
 
 def _id(example: Mapping[str, Any]) -> str:
@@ -154,7 +113,7 @@ def _digest(record: Record) -> bytes:
     return digest.digest()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class _OnlyFolder:
     """A `Fetcher` that has a folder, and neither downloads nor unpacks anything."""
 
@@ -180,7 +139,7 @@ class _OnlyFolder:
 
 def find_originals(
     builder: tfds.core.DatasetBuilder,
-    folder: PathLike,
+    root: PathLike,
     config: VocSegConfig | None = None,
     *,
     progress: bool = False,
@@ -189,7 +148,7 @@ def find_originals(
 
     Args:
       builder: of a built dataset.
-      folder: what its `--manual_dir` was.
+      root: what its `--manual_dir` was.
       config: the config that it was built with, if its metadata does not hold it.
       progress: whether to show bars on standard error, for tiles.
 
@@ -201,7 +160,7 @@ def find_originals(
       ConfigError: if the folder is not there, or has other splits than the dataset.
       VocSegError: if the folder cannot be a source.
     """
-    folder = epath.Path(folder).expanduser()
+    folder = epath.Path(root).expanduser()
     if not folder.is_dir():
         raise ConfigError(
             f"--source {folder}",
@@ -220,15 +179,12 @@ def find_originals(
             expected=f"the dataset's splits {', '.join(builder.info.splits)}",
             remedy="give the config that it was built with, as --config JSON",
         )
-    if source.spec.tiling is not None:
-        return TileOriginals.of(
-            builder.info.features, source.spec, source.splits, progress=progress
-        )
-    splits = {
-        split: {image_id(pair.filename): pair for pair in pairs}
-        for split, pairs in source.splits.items()
-    }
     spec = dataclasses.replace(source.spec, decoding="none")  # what is compared is bytes
+    if spec.tiling is not None:
+        originals = Originals(builder.info.features, spec)
+        return _of_tiles(originals, source.splits, progress=progress)
+    pairs: Mapping[str, Iterable[Any]] = source.splits  # all of them have file names
+    splits = {split: {image_id(p.filename): p for p in found} for split, found in pairs.items()}
     return Originals(builder.info.features, spec, splits)
 
 
@@ -238,8 +194,8 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
     Its metadata never says that the tree came with the package, so `sample` as well is read
     from the folder that is given.
     """
-    said = (builder.info.metadata or {}).get("config")
-    if said is None:
+    said = config_of(builder)
+    if not said:
         raise ConfigError(
             builder.info.full_name,
             found="no config in its metadata",

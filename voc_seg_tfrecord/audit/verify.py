@@ -17,6 +17,7 @@ from voc_seg_tfrecord.built.dataset import (
     background,
     check_features,
     class_names,
+    config_of,
     has_only_images,
     shard_paths,
     tiling_of,
@@ -45,13 +46,13 @@ class SplitReport:
       faults: in order of id.
       facts: a sentence about what agrees with the pinned facts of a release and what could not
         be compared; empty if nothing is pinned for data like this.
-      known: which published list or masks a hash belongs to, by field of the fingerprint.
+      published_as: which published list or masks a hash belongs to, by field of the fingerprint.
     """
 
     fingerprint: fingerprint.Fingerprint
     faults: tuple[Fault, ...]
     facts: str
-    known: Mapping[str, str]
+    published_as: Mapping[str, str]
 
     def __repr__(self) -> str:
         return wording.brief_line(
@@ -142,17 +143,13 @@ def verify(
         split: _verify_split(builder, split, found, progress, images.setdefault(split, set()))
         for split in builder.info.splits
     }
-    if not _allows_overlap(builder):
+    if not config_of(builder).get("overlap"):
         for split, image_id, problem in record.shared_tiles(images):
             faults = (*reports[split].faults, Fault(split, image_id, problem))
             reports[split] = dataclasses.replace(reports[split], faults=faults)
     total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
     archives = (builder.info.metadata or {}).get("archives", ())
     return Report(reports, total, tuple(archives), bool(storage.read_sums(builder.data_path)))
-
-
-def _allows_overlap(builder: tfds.core.DatasetBuilder) -> bool:
-    return bool(((builder.info.metadata or {}).get("config") or {}).get("overlap"))
 
 
 def _verify_split(
@@ -201,7 +198,7 @@ def _verify_split(
     total = fingerprint.of_split(digests)
     facts = fingerprint.compare_with_pinned(fingerprint.claim_of(builder), split, total, digests)
     faults += [Fault(split, "", fault) for fault in facts.faults]
-    return SplitReport(total, tuple(faults), facts.checked, facts.known)
+    return SplitReport(total, tuple(faults), facts.checked, facts.published_as)
 
 
 def _changed_shards(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[str]:

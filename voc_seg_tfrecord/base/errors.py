@@ -177,19 +177,8 @@ def _indent(text: str) -> str:
     return "\n".join("  " + line for line in text.splitlines())
 
 
-_TYPES = {
-    kind.__name__: kind
-    for kind in (
-        VocSegError,
-        ConfigError,
-        SourceError,
-        LayoutError,
-        ListError,
-        ImageError,
-        MaskError,
-        AnnotationError,
-        RecordError,
-        StorageError,
-        SplitError,
-    )
+_TYPES: dict[str, type[VocSegError]] = {
+    name: kind
+    for name, kind in globals().items()
+    if isinstance(kind, type) and issubclass(kind, VocSegError)
 }

@@ -20,7 +20,7 @@ import traceback
 from typing import IO, Any, TypeVar, cast
 
 from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.signals import Held
+from voc_seg_tfrecord.base.signals import DelayedSignals
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -83,7 +83,7 @@ def unordered_map(
                 break
             yield number, value
     finally:
-        with Held():
+        with DelayedSignals():
             for worker in team:
                 worker.process.kill()
             for worker in team:

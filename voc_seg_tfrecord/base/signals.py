@@ -17,7 +17,7 @@ class Terminated(SystemExit):
     """SIGTERM has arrived. Not caught, it ends the process with status 143."""
 
 
-class Held:
+class DelayedSignals:
     """Lets Ctrl-C and SIGTERM wait until the end of the block, or while `waiting` is true.
 
     A signal that came meanwhile is handled at the end, as it was before the block. SIGTERM, which

@@ -7,7 +7,7 @@ what is dead and remove it. Tokens are random, so nobody can put a link where so
 written. In a bucket there are no locks, and nothing is removed there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import contextlib
 import ctypes
 import errno
@@ -22,8 +22,8 @@ import uuid
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.signals import Held
-from voc_seg_tfrecord.base.storage import is_bucket
+from voc_seg_tfrecord.base.signals import DelayedSignals
+from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 
 try:
     import fcntl
@@ -56,14 +56,14 @@ def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[
       ConfigError: if another process has put something there meanwhile.
     """
     folder = epath.Path(folder)
-    with _beside(folder.parent, folder.name) as (held, made):
+    with _beside(folder.parent, folder.name) as (signals, made):
         try:
-            held.let_through()
+            signals.let_through()
             yield made
-            held.waiting = True
+            signals.waiting = True
             _move(made, folder, replace)
         finally:
-            held.waiting = True
+            signals.waiting = True
 
 
 @contextlib.contextmanager
@@ -83,15 +83,15 @@ def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
         yield file
         return
     os.stat(file.parent)  # noqa: PTH116 - raises if it is not there
-    with _beside(file.parent, "file") as (held, folder):
+    with _beside(file.parent, "file") as (signals, folder):
         try:
             os.mkdir(folder, 0o700)  # noqa: PTH102 - nobody else puts a link there
-            held.let_through()
+            signals.let_through()
             yield folder / file.name
-            held.waiting = True
+            signals.waiting = True
             (folder / file.name).replace(file)
         finally:
-            held.waiting = True
+            signals.waiting = True
 
 
 @contextlib.contextmanager
@@ -105,24 +105,24 @@ def temporary_folder(parent: epath.PathLike | None = None) -> Iterator[epath.Pat
       parent: where to make it; by default where this machine has its temporary files.
     """
     parent = epath.Path(parent or tempfile.gettempdir())
-    with _beside(parent, "voc_seg_tfrecord") as (held, folder):
+    with _beside(parent, "voc_seg_tfrecord") as (signals, folder):
         try:
             if not is_bucket(folder):
                 os.mkdir(folder, 0o700)  # noqa: PTH102 - epath gives the rights to all
-            held.let_through()
+            signals.let_through()
             yield folder
         finally:
-            held.waiting = True
+            signals.waiting = True
 
 
 @contextlib.contextmanager
-def _beside(parent: epath.Path, name: str) -> Iterator[tuple[Held, epath.Path]]:
+def _beside(parent: epath.Path, name: str) -> Iterator[tuple[DelayedSignals, epath.Path]]:
     """Yields a path in a folder, and removes what is there at the end; signals wait."""
-    with Held() as held, _made_for_it(parent), _token(parent) as token:
+    with DelayedSignals() as signals, _made_for_it(parent), _token(parent) as token:
         try:
-            yield held, parent / f"incomplete.{token}_{name}"
+            yield signals, parent / f"incomplete.{token}_{name}"
         finally:
-            held.waiting = True
+            signals.waiting = True
             for left in parent.glob(f"incomplete.*{token}_*"):
                 left.rmtree()
 
@@ -173,7 +173,7 @@ def _token(parent: epath.Path) -> Iterator[str]:
     lock = pathlib.Path(parent, f"incomplete.{token}.lock")
     _make(lock)
     with _locked(lock) as is_locked:
-        if not is_locked or not lock.exists():  # another run took the lock before it was held
+        if not is_locked or not lock.exists():  # another run took the lock before it was signals
             with _token(parent) as other:
                 yield other
             return
@@ -246,3 +246,65 @@ def _exchange(first: epath.Path, second: epath.Path) -> bool:
         return False
     names = os.fsencode(os.fspath(first)), os.fsencode(os.fspath(second))
     return rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0
+
+
+def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epath.Path:
+    """Returns the path of a file to write, checked before the work whose result it will hold.
+
+    Args:
+      path: as the user named it.
+      option: what names it, for errors.
+      endings: of which its name must have one, in any case; empty for any name.
+
+    Raises:
+      ConfigError: if it is a folder, has another ending, or lies in a folder that is not there.
+    """
+    file = epath.Path(path).expanduser()
+    has_ending = any(file.name.lower().endswith(e) and len(file.name) > len(e) for e in endings)
+    if file.is_dir():
+        found, remedy = "a folder", "name a file in it"
+    elif endings and not has_ending:
+        found = f"the ending {file.suffix!r}" if file.suffix else "no ending"
+        remedy = f"name a file such as '{file.stem if file.suffix else file.name}{endings[0]}'"
+    elif not file.parent.is_dir():
+        found, remedy = f"no folder {file.parent}", "make the folder, or name another one"
+    else:
+        return file
+    kind = f"an ending of {', '.join(endings)}, and" if endings else "a file in"
+    expected = f"{kind} a folder that exists"
+    raise ConfigError(f"{option} {file}", found=found, expected=expected, remedy=remedy)
+
+
+def write_file(file: epath.Path, data: bytes, option: str) -> None:
+    """Writes a file, which appears under its name only when it is complete.
+
+    Raises:
+      ConfigError: if it cannot be written; `option` names it.
+    """
+    try:
+        with staged_file(file) as incomplete:
+            incomplete.write_bytes(data)
+    except OSError as error:
+        raise _cannot_write(option, file, error) from None
+
+
+def check_folder(folder: epath.Path, option: str) -> None:
+    """Checks that a folder is there or can be made, and that files can be written in it.
+
+    Raises:
+      ConfigError: if it cannot be made or written; `option` names it.
+    """
+    try:
+        with temporary_folder(folder) as probe:
+            (probe / "file").write_bytes(b"")
+    except OSError as error:
+        raise _cannot_write(option, folder, error) from None
+
+
+def _cannot_write(option: str, path: epath.Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"{option} {path}",
+        found=f"it cannot be written: {error.strerror or error}",
+        expected="a file or folder that can be written, on a disk that is not full",
+        remedy="name another one",
+    )

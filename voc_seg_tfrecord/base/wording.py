@@ -1,11 +1,12 @@
-"""Words for messages: objects in short, the closest match for a name, versions."""
+"""Words for messages: objects in short, the closest match for a name, templates, versions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import difflib
 import html
 from importlib import metadata
 import pathlib
 import platform
+from typing import Any
 
 _LONGEST_LINE = 150
 
@@ -84,6 +85,21 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near."""
     found = near_names(word, names)
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def templates(folder: pathlib.Path, *, autoescape: bool, **filters: Callable[..., str]) -> Any:
+    """Returns Jinja's environment of a folder's templates, in which an unknown name is an error."""
+    import jinja2  # of cards and pages only
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=autoescape,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= filters
+    return environment
 
 
 PACKAGE = "voc_seg_tfrecord"

@@ -10,7 +10,7 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.build_from.run import build_source, check_name
+from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.examples.raw import RawExample
@@ -18,7 +18,6 @@ from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MISSING = object()
@@ -105,14 +104,8 @@ def from_arrays(
     config = VocSegConfig(
         name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
     )
-    items: Iterable[ArrayItem] = _items(images, masks, labels, filenames)
-    found: dict[str, Iterable[ArrayItem]] = {"train": items}
-    if splits is not None:
-        splits = by_split_name(splits, "splits")
-        check_ratios(splits, "splits")
-        pool = {item.id: item for item in items}
-        shared = assign(pool, splits, seed)
-        found = {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
+    items = _items(images, masks, labels, filenames)
+    found = {"train": items} if splits is None else share_out(items, splits, seed)
     spec = config.example_spec(index_rule(len(config.class_names)))
     return build_source(Source(found, spec), config, data_dir=data_dir, **options)
 

@@ -1,6 +1,7 @@
 """From a source to a built dataset: the last step of every way to build."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -11,7 +12,11 @@ from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
 from voc_seg_tfrecord.examples.make import Source
+from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+
+NamedItem = TypeVar("NamedItem", bound=Item)
 
 
 def build_source(
@@ -49,7 +54,7 @@ def build_source(
     mode = tfds.download.GenerateMode
     file_format = check_free(config, data_dir, file_format, overwrite=overwrite)
     builder = Builder(data_dir=data_dir, config=config)
-    _check_writable(builder.data_path.parent)
+    staging.check_folder(builder.data_path.parent, "--data_dir")
     builder.source = source
     builder.download_and_prepare(
         file_format=file_format,
@@ -122,17 +127,19 @@ def _new_format(builder: tfds.core.DatasetBuilder, file_format: str | None) -> s
     return None
 
 
-def _check_writable(folder: epath.Path) -> None:
-    try:
-        with staging.temporary_folder(folder) as probe:
-            (probe / "file").write_bytes(b"")
-    except OSError as error:
-        raise ConfigError(
-            f"--data_dir, {folder}",
-            found=f"a folder that cannot be written: {error.strerror or error}",
-            expected="a folder that exists or can be made, and can be written",
-            remedy="name another folder with --data_dir",
-        ) from None
+def share_out(
+    items: Iterable[NamedItem], ratios: Mapping[str, float], seed: int
+) -> dict[str, list[NamedItem]]:
+    """Assigns items to splits by ratios and a hash of their ids; no split is empty.
+
+    Raises:
+      ConfigError: if the ratios are none.
+    """
+    ratios = by_split_name(ratios, "splits")
+    check_ratios(ratios, "splits")
+    pool = {item.id: item for item in items}
+    shared = assign(pool, ratios, seed)
+    return {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
 
 
 def spelled_out(class_names: Sequence[str]) -> Sequence[str]:

@@ -1,19 +1,19 @@
 """From hand-written TFRecords to a built dataset."""
 
 from collections.abc import Mapping, Sequence
+import itertools
 from typing import Any
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, SplitError
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
+from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import Source, Task
+from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.imports import items
-from voc_seg_tfrecord.imports.items import RecordItem, make_items
+from voc_seg_tfrecord.imports.items import make_items
 from voc_seg_tfrecord.imports.scan import Scan, scan_records
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 
@@ -59,7 +59,9 @@ def import_records(
     names = spelled_out(class_names)
     with staging.temporary_folder() as folder:
         scan = scan_records(files, folder, keys, shape)
-        task = task_of(scan)
+        task = "images"
+        if scan.layout.mask or scan.layout.label:
+            task = "segmentation" if scan.layout.mask else "classification"
         if task != "images" and not names:
             raise ConfigError(
                 "--class_names",
@@ -72,29 +74,11 @@ def import_records(
         if scan.problems:
             total = len(scan.records) + len(scan.problems)
             raise SplitError("records", scan.problems, total)
-        items = share_out(make_items(scan), splits, seed)
-        source = Source(items, config.example_spec(rule))
+        found = make_items(scan)
+        if splits is not None:
+            found = share_out(itertools.chain(*found.values()), splits, seed)
+        source = Source(found, config.example_spec(rule))
         return build_source(source, config, data_dir=data_dir, **options)
-
-
-def task_of(scan: Scan) -> Task:
-    """Returns what the examples of a scan's records are."""
-    if scan.layout.mask:
-        return "segmentation"
-    return "classification" if scan.layout.label else "images"
-
-
-def share_out(
-    items: Mapping[str, list[RecordItem]], ratios: Mapping[str, float] | None, seed: int
-) -> dict[str, list[RecordItem]]:
-    """Assigns all items to splits by ratios; without ratios the items stay where they are."""
-    if ratios is None:
-        return dict(items)
-    ratios = by_split_name(ratios, "splits")
-    check_ratios(ratios, "splits")
-    pool = {item.id: item for found in items.values() for item in found}
-    shared = assign(pool, ratios, seed)
-    return {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
 
 
 def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:

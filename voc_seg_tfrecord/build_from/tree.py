@@ -70,8 +70,8 @@ def builder_from_tree(
         config, plan = find_config(folder, name=name, **options)
         if verbose:
             print(describe(plan, config).replace(str(folder), str(root)))
-        return build_plan(
-            plan,
+        return build_source(
+            own_source(plan, config),
             config,
             data_dir=data_dir,
             file_format=file_format,
@@ -79,23 +79,6 @@ def builder_from_tree(
             overwrite=overwrite,
             workers=workers,
         )
-
-
-def build_plan(plan: Plan, config: VocSegConfig, **options: Any) -> Builder:
-    """Builds what `find_config` returned; nothing is decided a second time.
-
-    Args:
-      plan: the plan.
-      config: the config that belongs to it.
-      **options: see `build_source`.
-
-    Returns:
-      The builder of the dataset, built.
-
-    Raises:
-      VocSegError: if files are missing or wrong; then nothing was built.
-    """
-    return build_source(own_source(plan, config), config, **options)
 
 
 def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegConfig, Plan]:
@@ -187,8 +170,8 @@ def find_config_of(
 def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
     """Returns the background that a class file names, empty if its name says so anyway."""
     said = class_file.background
-    known = said not in names or background_index(names) == names.index(said)
-    return "" if known else said
+    needless = said not in names or background_index(names) == names.index(said)
+    return "" if needless else said
 
 
 def _class_file(tree: VocTree, config: VocSegConfig, background: str) -> ClassFile:
@@ -197,15 +180,15 @@ def _class_file(tree: VocTree, config: VocSegConfig, background: str) -> ClassFi
         (seen, colors), official = seen_values(tree), official_note(tree)
         others = colors.keys() - VOC_NUMBERS.keys()
         numbers = sorted(VOC_NUMBERS[color] for color in colors.keys() - others)
-        held = f"\n    {seen}" if seen else ""
-        held += f"\n    VOC's colours of {', '.join(map(str, numbers))}" if numbers else ""
-        held += f"\n    {len(others)} colours that are not VOC's" if others else ""
+        seen_in_masks = f"\n    {seen}" if seen else ""
+        seen_in_masks += f"\n    VOC's colours of {', '.join(map(str, numbers))}" if numbers else ""
+        seen_in_masks += f"\n    {len(others)} colours that are not VOC's" if others else ""
         given = "give them with --class_names background,crack, or VOC's 21 names with "
         given += "--class_names voc" + (f". {official}" if official else "")
         raise LayoutError(
             tree.root,
             found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
-            + (f". The masks hold{held}" if held else ""),
+            + (f". The masks hold{seen_in_masks}" if seen_in_masks else ""),
             expected="the names of the classes, in the order of the masks' values",
             remedy=labelmap(colors) if others and not seen else given,
             kind=NO_CLASS_NAMES,
@@ -229,7 +212,7 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     }
     if config.instance_mask or config.objects:
         extra = {layout.instances: config.instance_mask, layout.annotations: config.objects}
-        lines["also"] = ", ".join(name for name, wanted in extra.items() if wanted)
+        lines["also"] = ", ".join(name for name, is_read in extra.items() if is_read)
     if config.tiling:
         lines["tiles"] = _tiles(config.tiling)
     for split, ids in plan.splits.items():

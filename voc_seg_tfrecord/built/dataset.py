@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import datetime
 import re
+from typing import Any
 
 from etils import epath
 import numpy as np
@@ -22,7 +23,7 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.wording import did_you_mean
-from voc_seg_tfrecord.built.find import DATASET, INFO, config_names, find_dataset
+from voc_seg_tfrecord.built.find import DATASET, INFO, config_names, find_dataset, split_name
 from voc_seg_tfrecord.examples.tiles import Tiling
 
 
@@ -53,13 +54,36 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
     except Exception as error:  # TFDS lets out whatever its parsers raise
         raise RecordError(
             folder,
-            found=f"a damaged {INFO}, features.json or metadata.json: {_brief(error)}",
+            found=f"a damaged {INFO}, features.json or metadata.json: {_words(error)}",
             expected="the files of a dataset that was built completely",
             remedy="copy the dataset again, or build it again",
             kind="damaged dataset",
         ) from None
     storage.check_listed(folder, [INFO, "features.json", *shards])
     return builder
+
+
+def open_splits(
+    name: str, data_dir: PathLike | None = None
+) -> tuple[tfds.core.DatasetBuilder, list[str]]:
+    """Opens what `DATASET`, `DATASET@SPLIT` or `DATASET@SPLIT+SPLIT` names; see `open_built`.
+
+    Returns:
+      The builder, and the splits that are named.
+
+    Raises:
+      ConfigError: if there is no such dataset or split.
+      RecordError: if the files that describe it are damaged.
+    """
+    dataset, splits = split_name(name)
+    builder = open_built(dataset, data_dir)
+    check_splits(builder, splits)
+    return builder, splits
+
+
+def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns the config that a dataset says it was built with; empty if it does not say it."""
+    return dict((builder.info.metadata or {}).get("config") or {})
 
 
 def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Path]:
@@ -69,25 +93,20 @@ def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Pat
     return [path for path, length in lengths if length]
 
 
-def _brief(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def check_splits(builder: tfds.core.DatasetBuilder, wanted: Sequence[str]) -> list[str]:
-    """Returns the wanted splits; all splits if none is named.
+def check_splits(builder: tfds.core.DatasetBuilder, named: Sequence[str]) -> list[str]:
+    """Returns the splits that are named, or all of them.
 
     Raises:
       ConfigError: naming the first split that the dataset does not have.
     """
-    for split in wanted:
+    for split in named:
         if split not in builder.info.splits:
             raise ConfigError(
                 f"{builder.info.full_name}@{split}",
                 found=f"no such split{did_you_mean(split, builder.info.splits)}",
                 expected=f"one of {', '.join(builder.info.splits)}",
             )
-    return list(wanted or builder.info.splits)
+    return list(named or builder.info.splits)
 
 
 def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:
@@ -115,8 +134,7 @@ def background(builder: tfds.core.DatasetBuilder) -> int | None:
     """Returns the index of a built dataset's background class, None where none is known."""
     if has_only_images(builder):
         return None
-    metadata = builder.info.metadata or {}
-    said = metadata.get("class_map") or metadata.get("config") or {}
+    said = (builder.info.metadata or {}).get("class_map") or config_of(builder)
     return background_index(builder.info.features[MASK].names, said.get("background", ""))
 
 
@@ -140,7 +158,7 @@ def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
     """
     if TILE_IMAGE_ID not in builder.info.features:
         return None
-    config = (builder.info.metadata or {}).get("config") or {}
+    config = config_of(builder)
     if "tile" not in config:
         raise ConfigError(
             builder.info.full_name,
@@ -240,23 +258,23 @@ def _versions(name: str, folder: epath.Path) -> Iterator[Listed]:
 
 
 def _version(name: str, folder: epath.Path) -> Listed:
-    known = Listed(name, folder.name, str(folder))
+    listed = Listed(name, folder.name, str(folder))
     try:
         with storage.as_storage_error(folder):
             sizes = {path.name: path.stat().length for path in folder.iterdir()}
-            known = dataclasses.replace(known, bytes=sum(sizes.values()))
+            listed = dataclasses.replace(listed, bytes=sum(sizes.values()))
             if INFO not in sizes:
-                return dataclasses.replace(known, problem=f"no {INFO}")
+                return dataclasses.replace(listed, problem=f"no {INFO}")
             seconds = (folder / INFO).stat().mtime
             built = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-            known = dataclasses.replace(known, built=built)
+            listed = dataclasses.replace(listed, built=built)
             info = open_built(folder).info
     except VocSegError as error:
-        return dataclasses.replace(known, problem=f"{error.kind}: {error.found}")
+        return dataclasses.replace(listed, problem=f"{error.kind}: {error.found}")
     shards = [path.name for split in info.splits.values() for path in split.filepaths]
     lost = [shard for shard in shards if not sizes.get(shard)]
     return dataclasses.replace(
-        known,
+        listed,
         splits={split: found.num_examples for split, found in info.splits.items()},
         file_format=info.file_format.value,
         problem=f"{len(lost)} of {len(shards)} files of records missing or empty: {lost[0]}"

@@ -109,11 +109,10 @@ def _find(name: str, data_dir: PathLike | None) -> epath.Path | None:
 def _nothing(name: str, data_dir: PathLike | None) -> ConfigError:
     place = data_dir or "TFDS's data_dir"
     config = name.rstrip("/").rpartition("/")[2].partition(":")[0].partition("@")[0]
-    known = dict.fromkeys(c for folder in data_dirs(data_dir) for c in config_names(folder))
-    known = {c: f"{DATASET}/{c}" for c in known}
-    near = did_you_mean(config, known)
-    if config in known:
-        near = f"; {known[config]} is there, perhaps in another version"
+    built = {c for folder in data_dirs(data_dir) for c in config_names(folder)}
+    near = did_you_mean(config, sorted(built))
+    if config in built:
+        near = f"; {DATASET}/{config} is there, perhaps in another version"
     if "@" in name:
         near = "; this command reads all splits, or names a split by an option of its own"
     return ConfigError(

@@ -9,7 +9,7 @@ import argparse
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.commands import arguments, build_release, build_tree, tree_arguments
+from voc_seg_tfrecord.commands import arguments, build_release, build_tree
 from voc_seg_tfrecord.commands.screen import write_json
 
 SUMMARY = "build a dataset from your own tree, or an official release with --release"
@@ -19,9 +19,7 @@ USUAL = ("root", "name", "class_names", "splits", "dry_run", "release")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    tree_arguments.add(parser, optional=True)
-    build_tree.add_tiles(parser)
-    build_tree.add_description(parser)
+    build_tree.add_arguments(parser)
     parser.add_argument(
         "--dry_run",
         action="store_true",

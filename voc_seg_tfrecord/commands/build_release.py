@@ -5,10 +5,8 @@ import shlex
 from typing import Any
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.build_from.run import build_source
-from voc_seg_tfrecord.commands import build_tree, tree_arguments
+from voc_seg_tfrecord.commands import build_tree
 from voc_seg_tfrecord.commands.build_tree import print_built
-from voc_seg_tfrecord.commands.screen import one_progress_bar
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE
 
 NAMES = tuple(config.name for config in BUILDER_CONFIGS)
@@ -23,19 +21,9 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     """
     (config,) = (config for config in BUILDER_CONFIGS if config.name == args.release)
     print(f"{config.name}: {config.description}")
-    with one_progress_bar():
-        builder = build_source(
-            None,
-            config,
-            data_dir=args.data_dir,
-            file_format=args.file_format,
-            num_shards=args.num_shards,
-            overwrite=args.overwrite,
-            workers=args.workers,
-            manual_dir=args.manual_dir,
-            download_dir=args.download_dir,
-        )
-    words = _tfds_words(args)
+    folders = {name: getattr(args, name) for name in _ONLY_RELEASES}
+    builder = build_tree.build(args, None, config, **folders)
+    words = build_tree.tfds_words(args, config.name, args.manual_dir)
     print_built(args, builder)
     print(f"compare it with the published facts: voc-seg-tfrecord verify {config.name}{_at(args)}")
     print(f"the same with TFDS:\n  {shlex.join(words)}")
@@ -50,15 +38,6 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
 
 def _at(args: argparse.Namespace) -> str:
     return f" --data_dir {shlex.quote(args.data_dir)}" if args.data_dir else ""
-
-
-def _tfds_words(args: argparse.Namespace) -> list[str]:
-    words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
-    words += ["--config", args.release]
-    for name in ("manual_dir", "data_dir", "download_dir", "file_format", "num_shards"):
-        if value := getattr(args, name):
-            words += [f"--{name}", str(value)]
-    return words
 
 
 _ONLY_RELEASES = ("manual_dir", "download_dir")
@@ -130,9 +109,7 @@ def _check_tree(args: argparse.Namespace) -> None:
 def _given(args: argparse.Namespace) -> list[str]:
     """Returns what was given that only own trees have."""
     own = argparse.ArgumentParser(add_help=False)
-    tree_arguments.add(own, optional=True)
-    build_tree.add_tiles(own)
-    build_tree.add_description(own)
+    build_tree.add_arguments(own)
     own.add_argument("--name")
     for option in ("--dry_run", "--trust_images"):
         own.add_argument(option, action="store_true")

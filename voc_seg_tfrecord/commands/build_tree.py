@@ -9,8 +9,8 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import share_advice
-from voc_seg_tfrecord.build_from.run import check_free
-from voc_seg_tfrecord.build_from.tree import build_plan, describe, find_config
+from voc_seg_tfrecord.build_from.run import build_source, check_free
+from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -18,6 +18,7 @@ from voc_seg_tfrecord.examples.tiles import QUALITY, TileFormat
 from voc_seg_tfrecord.own_data.check import STOPS, check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
+from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.stats.counts import count_classes, missing_classes
 
 _SHOWN = 5  # problems that stop a build
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
       The exit status, and what --json prints.
     """
     fields = {"trust_images": args.trust_images, **tree_arguments.fields(args)}
-    fields |= tile_fields(args) | description_fields(args)
+    fields |= tree_arguments.given(args, *_TILES, *_MEANINGS)
     with unpacked(args.root) as root:
         config, plan = find_config(root, name=args.name, **fields)
         found = describe(plan, config).replace(str(root), str(args.root))
@@ -52,16 +53,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
 
 
 def _build(args: argparse.Namespace, config: VocSegConfig, plan: Plan) -> dict[str, Any]:
-    with one_progress_bar():
-        builder = build_plan(
-            plan,
-            config,
-            data_dir=args.data_dir,
-            file_format=args.file_format,
-            num_shards=args.num_shards,
-            overwrite=args.overwrite,
-            workers=args.workers,
-        )
+    builder = build(args, plan, config)
     classes = _print_classes(builder, config)
     splits = {name: split.num_examples for name, split in builder.info.splits.items()}
     print_built(args, builder)
@@ -108,12 +100,28 @@ def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> d
 
 
 def _tfds_words(args: argparse.Namespace, config: VocSegConfig) -> list[str]:
-    words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
     folder = "FOLDER" if _is_packed(args) else str(args.root)
-    words += ["--config", config.to_json(), "--manual_dir", folder]
-    words += ["--data_dir", args.data_dir] if args.data_dir else []
-    words += ["--file_format", args.file_format] if args.file_format else []
-    return words + (["--num_shards", str(args.num_shards)] if args.num_shards else [])
+    return tfds_words(args, config.to_json(), folder)
+
+
+def tfds_words(args: argparse.Namespace, config: str, manual_dir: str | None) -> list[str]:
+    """Returns the words of the `tfds build` that does the same."""
+    words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
+    names = ("data_dir", "download_dir", "file_format", "num_shards")
+    options = {"config": config, "manual_dir": manual_dir}
+    options |= {name: getattr(args, name) for name in names}
+    return words + [word for n, v in options.items() if v for word in (f"--{n}", str(v))]
+
+
+def build(
+    args: argparse.Namespace, plan: Plan | None, config: VocSegConfig, **others: Any
+) -> tfds.core.DatasetBuilder:
+    """Builds a tree by its plan, or a release, with the options of both and others."""
+    names = ("data_dir", "file_format", "num_shards", "overwrite", "workers")
+    with one_progress_bar():
+        options = {name: getattr(args, name) for name in names}
+        source = own_source(plan, config) if plan else None
+        return build_source(source, config, **options, **others)
 
 
 def _tfds_command(args: argparse.Namespace, config: VocSegConfig) -> str:
@@ -134,21 +142,19 @@ _MEANINGS = {
 }
 
 
-def add_description(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments to a command."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that only trees have to a command, which may be called without a tree."""
+    tree_arguments.add(parser, optional=True)
+    _add_tiles(parser)
     group = parser.add_argument_group("what the dataset says of itself")
     for field, meaning in _MEANINGS.items():
         group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
 
 
-def description_fields(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns what the user said, as fields of a config."""
-    said = {field: getattr(args, field) for field in _MEANINGS}
-    return {field: value for field, value in said.items() if value is not None}
+_TILES = ("tile", "tile_overlap", "tile_format", "tile_quality")
 
 
-def add_tiles(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments to a command."""
+def _add_tiles(parser: argparse.ArgumentParser) -> None:
     tiles = parser.add_argument_group("tiles")
     tiles.add_argument(
         "--tile",
@@ -176,9 +182,3 @@ def add_tiles(parser: argparse.ArgumentParser) -> None:
         type=int,
         help=f"quality of JPEG tiles, 1 to 100 ({QUALITY})",
     )
-
-
-def tile_fields(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns what the user said, as fields of a config."""
-    names = ("tile", "tile_overlap", "tile_format", "tile_quality")
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -8,6 +8,7 @@ import argparse
 
 from etils import epath
 
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, share_advice
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, describe, find_config_of
@@ -17,7 +18,6 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.own_data import check
 from voc_seg_tfrecord.own_data.check import MISSING_CLASS, check_tree
 from voc_seg_tfrecord.own_data.unpacked import unpacked
-from voc_seg_tfrecord.report import page
 from voc_seg_tfrecord.stats.counts import ClassCounts
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, root: epath.Path) -> int:
-    html = page.check_out(args.html, "--html") if args.html else None
+    html = staging.check_file(args.html, "--html") if args.html else None
     config, report = _check(args, root)
     if html:
         from voc_seg_tfrecord.report import tree_page  # of the page only

@@ -4,6 +4,7 @@ over all pixels that are not void, IoU per class, and the mean over the classes 
 
 import argparse
 
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import check_splits, open_built
 from voc_seg_tfrecord.built.find import split_name
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
             remedy="name the split that was predicted",
         )
     if args.confusion:
-        chart.check_path(args.confusion)
+        drawing = staging.check_file(args.confusion, "--confusion", chart.ENDINGS)
     builder = open_built(name, args.data_dir)
     result = evaluation.evaluate(
         builder,
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         progress=True,
     )
     if args.confusion:
-        chart.save_confusion(result, args.confusion)
+        chart.save_confusion(result, drawing)
     if args.json:
         write_json(result.as_dict() | {"trimap": args.trimap})
     else:

@@ -11,9 +11,8 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, SourceError
-from voc_seg_tfrecord.base.wording import did_you_mean
-from voc_seg_tfrecord.built.dataset import check_splits, open_built
-from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.base.wording import did_you_mean, several
+from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.facts import lists as facts_lists
@@ -97,9 +96,8 @@ def _sides(name: str, args: argparse.Namespace) -> list:
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
         return [leaks.list_file(path)]
-    dataset, wanted = split_name(name)
     try:
-        builder = open_built(dataset, args.data_dir)
+        builder, splits = open_splits(name, args.data_dir)
     except ConfigError as error:
         lists = [*facts_lists.named_lists(), *_SBD_LISTS]
         raise ConfigError(
@@ -108,7 +106,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
             expected=f"{error.expected}, a .txt file, or a list: {', '.join(lists)}",
             remedy=error.remedy,
         ) from None
-    return leaks.dataset(builder, check_splits(builder, wanted), progress=True)
+    return leaks.dataset(builder, splits or builder.info.splits, progress=True)
 
 
 def _quoted(args: argparse.Namespace) -> facts_lists.PublishedLeak | None:
@@ -147,15 +145,12 @@ def _print(shared) -> None:
         print("  nothing in common")
         return
     if shared.ids:
-        print(f"  {len(shared.ids)} ids in common: {_first(shared.ids)}")
+        print(f"  {len(shared.ids)} ids in common: {several(shared.ids, _SHOWN)}")
     if shared.images:
         pairs = [a if a == b else f"{a} = {b}" for a, b in shared.images]
-        print(f"  {len(shared.images)} images in common, byte for byte: {_first(pairs)}")
+        print(f"  {len(shared.images)} images in common, byte for byte: {several(pairs, _SHOWN)}")
     if shared.unlike:
-        print(f"  {len(shared.unlike)} of these ids with other bytes: {_first(shared.unlike)}")
+        unlike = several(shared.unlike, _SHOWN)
+        print(f"  {len(shared.unlike)} of these ids with other bytes: {unlike}")
     verdict = "  <- LEAK" if shared.is_leak else ""
     print(f"  {shared.examples} examples of the second are in the first{verdict}")
-
-
-def _first(names) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

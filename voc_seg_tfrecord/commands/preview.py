@@ -2,11 +2,10 @@
 
 import argparse
 
-from etils import epath
-
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.pictures.preview import Wanted, check_ending, draw, save
+from voc_seg_tfrecord.pictures.preview import ENDINGS, Choice, draw, save
 
 SUMMARY = "draw images, masks, overlays and a legend"
 EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"
@@ -50,11 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draws and saves the sheet."""
-    out = epath.Path(args.out).expanduser()
-    check_ending(out)
+    out = staging.check_file(args.out, "--out", ENDINGS)
     ids = None if args.ids is None else [w.strip() for w in args.ids.split(",") if w.strip()]
-    wanted = Wanted(args.num, args.split, ids, args.by_class, args.columns, args.seed)
-    drawn = draw(open_built(args.dataset, args.data_dir), wanted)
+    choice = Choice(args.num, args.split, ids, args.by_class, args.columns, args.seed)
+    drawn = draw(open_built(args.dataset, args.data_dir), choice)
     save(drawn.image, out)
     print(f"{drawn.content} in {args.out}")
     if drawn.absent:

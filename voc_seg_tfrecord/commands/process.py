@@ -36,7 +36,7 @@ from types import FrameType, ModuleType
 from typing import Any
 import warnings
 
-from voc_seg_tfrecord.base.signals import NUMBERS, Held, Terminated
+from voc_seg_tfrecord.base.signals import NUMBERS, DelayedSignals, Terminated
 
 PROGRAM = "voc-seg-tfrecord"
 
@@ -202,7 +202,7 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__.loader = module.__loader__ = self._loader
         # A signal in the middle of it would become another error, or end the process.
-        with Held(), _without_logs():
+        with DelayedSignals(), _without_logs():
             self._loader.exec_module(module)
 
 

@@ -10,8 +10,7 @@ import argparse
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_built
-from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments
 
 SUMMARY = "write a page that shows a dataset: charts, examples, findings"
@@ -46,15 +45,14 @@ def run(args: argparse.Namespace) -> int:
             expected="what to write",
             remedy="add --out report.html for the page, or --card FOLDER for the dataset's card",
         )
-    name, splits = split_name(args.dataset)
+    builder, splits = open_splits(args.dataset, args.data_dir)
     if args.card and splits:
         raise ConfigError(
             f"--card {args.card}",
             found=f"{args.dataset}, which names splits",
             expected="a complete dataset, whose card tells of all splits",
-            remedy=f"name the dataset alone: {name}",
+            remedy=f"name the dataset alone: {args.dataset.rpartition('@')[0]}",
         )
-    builder = open_built(name, args.data_dir)
     if args.card:
         from voc_seg_tfrecord.exports import publish
 

@@ -9,8 +9,7 @@ import argparse
 import dataclasses
 
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.built.dataset import check_splits, open_built
-from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
 
@@ -33,9 +32,8 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.stats import figures
 
-    name, wanted = split_name(args.dataset)
-    builder = open_built(name, args.data_dir)
-    found = stats.compute(builder, check_splits(builder, wanted), progress=True)
+    builder, splits = open_splits(args.dataset, args.data_dir)
+    found = stats.compute(builder, splits, progress=True)
     if len(found) > 1:
         found["+".join(found)] = stats.total(found)
     compared = {split: figures.compare(of_split) for split, of_split in found.items()}

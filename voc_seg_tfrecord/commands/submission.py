@@ -4,9 +4,9 @@ values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with VOC's
 
 import argparse
 
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import check_splits, open_built
-from voc_seg_tfrecord.built.find import split_name
+from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 
@@ -39,18 +39,17 @@ def run(args: argparse.Namespace) -> int:
     """Checks and packs."""
     from voc_seg_tfrecord.evaluation import submission
 
-    submission.check_out(args.out)
+    staging.check_file(args.out, "--out", submission.ENDINGS)
     sizes = None
     if args.dataset:
-        name, splits = split_name(args.dataset)
+        builder, splits = open_splits(args.dataset, args.data_dir)
         if len(splits) != 1:
             raise ConfigError(
                 args.dataset,
                 found=f"{len(splits)} splits",
                 expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012_test@test",
             )
-        builder = open_built(name, args.data_dir)
-        sizes = submission.sizes_of(builder, *check_splits(builder, splits))
+        sizes = submission.sizes_of(builder, *splits)
     count = submission.submission(args.predictions, args.out, sizes=sizes, comp=args.comp)
     if args.json:
         document = {"file": args.out, "predictions": count, "comp": args.comp}

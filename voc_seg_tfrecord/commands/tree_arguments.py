@@ -150,9 +150,7 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "image_name": args.image_name,
         "mask_name": args.mask_name,
     }
-    for name in ("masks_by", "missing_mask", "missing_image", "exif", "split_by"):
-        if getattr(args, name) is not None:
-            said[name] = getattr(args, name)
+    said |= given(args, "masks_by", "missing_mask", "missing_image", "exif", "split_by")
     if args.background:
         said["background"] = args.background
     if args.class_names:
@@ -165,6 +163,11 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
     if args.splits:
         said["splits"] = arguments.pairs("--splits", args.splits, _source)
     return said
+
+
+def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Returns those of the options that the user gave, all others being None."""
+    return {name: value for name in names if (value := getattr(args, name)) is not None}
 
 
 def _integer(option: str, text: str) -> int:

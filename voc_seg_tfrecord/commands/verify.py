@@ -72,8 +72,8 @@ def _print(builder, report, source: str | None) -> None:
         print(f"  {name}: {split.fingerprint.examples} examples")
         for field in ("ids", "images", "masks", "instances"):
             if value := getattr(split.fingerprint, field):
-                known = f"  = {split.known[field]}" if field in split.known else ""
-                print(f"    {field:9} {value}{known}")
+                name = split.published_as.get(field)
+                print(f"    {field:9} {value}" + (f"  = {name}" if name else ""))
     print(f"fingerprint   {report.fingerprint}")
     faults = report.faults
     for fault in faults[:_SHOWN]:
@@ -125,7 +125,7 @@ def _as_json(builder, report, source: str | None) -> dict:
         "splits": {
             name: {
                 **dataclasses.asdict(split.fingerprint),
-                "known": dict(split.known),
+                "known": dict(split.published_as),
                 "facts": split.facts,
             }
             for name, split in report.splits.items()

@@ -3,24 +3,18 @@
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.evaluation.result import Result
 
-SUFFIXES = (".png", ".pdf", ".svg")
+ENDINGS = (".png", ".pdf", ".svg")
 
 
-def save_confusion(result: Result, path: PathLike) -> None:
+def save_confusion(result: Result, path: epath.Path) -> None:
     """Draws which share of each class's pixels was predicted as which class.
 
     Args:
       result: the score.
-      path: the file to write; its ending, .png, .pdf or .svg, tells the format.
-
-    Raises:
-      ConfigError: if Matplotlib is not installed, or the ending is another.
+      path: the file to write; its ending, one of `ENDINGS`, tells the format.
     """
-    check_path(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -50,27 +44,4 @@ def save_confusion(result: Result, path: PathLike) -> None:
             color="white" if share > 0.6 else "black",
         )
     figure.colorbar(shown, ax=axes, label="share of the class's pixels", shrink=0.8)
-    figure.savefig(str(epath.Path(path).expanduser()), dpi=150)
-
-
-def check_path(path: PathLike) -> None:
-    """Checks that a picture can be drawn and written; see `save_confusion`."""
-    out = epath.Path(path).expanduser()
-    if out.suffix.lower() not in SUFFIXES:
-        raise ConfigError(
-            out,
-            found=f"the ending {out.suffix!r}",
-            expected=f"one of {', '.join(SUFFIXES)}",
-            remedy="name the file so",
-        )
-    if not out.parent.is_dir():
-        raise ConfigError(out, found=f"no folder {out.parent}", expected="an existing folder")
-    try:
-        import matplotlib  # noqa: F401  (asked for here, so that it fails before any work)
-    except ImportError:
-        raise ConfigError(
-            path,
-            found="Matplotlib is not installed, which draws the matrix",
-            expected="Matplotlib",
-            remedy="pip install matplotlib",
-        ) from None
+    figure.savefig(str(path), dpi=150)

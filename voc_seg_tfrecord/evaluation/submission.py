@@ -7,7 +7,6 @@ import io
 import tarfile
 from typing import BinaryIO
 
-from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
@@ -60,7 +59,7 @@ def submission(
         values that are no class. All of them are counted, and the first few are named.
       MaskError: if there are predictions of images that are not in the test.
     """
-    out = check_out(out)
+    out = staging.check_file(out, "--out", ENDINGS)
     if comp not in COMPETITIONS:
         raise ConfigError("comp", found=str(comp), expected="5 or 6")
     ids = lists.list_ids("voc2012_test")
@@ -96,17 +95,6 @@ def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
         return record.id, record.size or records.image_size(image)
 
     return dict(records.scan(builder, split, size))
-
-
-def check_out(path: PathLike) -> epath.Path:
-    """Returns the path of an archive to write; raises a ConfigError if it cannot be one."""
-    out = epath.Path(path).expanduser()
-    if not out.name.endswith(ENDINGS):
-        expected = f"an ending {' or '.join(ENDINGS)}"
-        raise ConfigError(out, found=f"the name {out.name!r}", expected=expected)
-    if not out.parent.is_dir():
-        raise ConfigError(out, found=f"no folder {out.parent}", expected="an existing folder")
-    return out
 
 
 def _try_png(found: Predictions, sizes: Sizes | None, image_id: str) -> bytes | VocSegError:

@@ -197,20 +197,13 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
       summary: of the same.
       layout: the layout that it was exported in; `tfds` for the dataset as it was built.
     """
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
+    environment = wording.templates(
+        _TEMPLATES,
         autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        word=markdown_word,
+        prose=markdown_prose,
+        block=markdown_block,
     )
-    environment.filters |= {
-        "word": markdown_word,
-        "prose": markdown_prose,
-        "block": markdown_block,
-    }
     said = {
         "title": title(builder),
         "said": description.description_of_built(builder.info),
@@ -246,8 +239,7 @@ def title(builder: tfds.core.DatasetBuilder) -> str:
 
 def release_of(builder: tfds.core.DatasetBuilder) -> Release | None:
     """Returns the release that a dataset was built from; None for own data."""
-    said = (builder.info.metadata or {}).get("config") or {}
-    return RELEASES.get(said.get("release", ""))
+    return RELEASES.get(dataset.config_of(builder).get("release", ""))
 
 
 def _tfds_name(builder: tfds.core.DatasetBuilder) -> str:
@@ -257,7 +249,7 @@ def _tfds_name(builder: tfds.core.DatasetBuilder) -> str:
 
 def _config(builder: tfds.core.DatasetBuilder) -> str:
     """Returns how a dataset was built, as JSON; empty if the dataset does not hold it."""
-    said = (builder.info.metadata or {}).get("config") or {}
+    said = dataset.config_of(builder)
     fields = {name: value for name, value in said.items() if name not in _SAID_ABOVE}
     return json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else ""
 

@@ -82,8 +82,8 @@ def columns(features: tfds.features.FeaturesDict, where: str) -> list[Column]:
 
 
 def _ordered(features: Iterable[str], first: Sequence[str]) -> list[str]:
-    known = [name for name in first if name in features]
-    return known + sorted(set(features) - set(known))
+    in_order = [name for name in first if name in features]
+    return in_order + sorted(set(features) - set(in_order))
 
 
 def schema(described: Sequence[Column]) -> "pa.Schema":

@@ -11,7 +11,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import MASK
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, Layout, find_layout
-from voc_seg_tfrecord.exports.split import Split
+from voc_seg_tfrecord.exports.records import Split
 from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.id_lists import show_name
 
@@ -64,8 +64,9 @@ def export(
     folder = epath.Path(out).expanduser()
     folder = folder.resolve()  # so that "." has a name and a parent
     row = find_layout(layout)
+    assert row.write is not None  # of a layout that datasets are exported in
     _check(builder, folder, row)
-    _make(folder.parent)
+    staging.check_folder(folder.parent, "--out")
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
         notes = []
@@ -98,18 +99,6 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
         id_lists.check_name(split, f"{builder.info.full_name}, split {show_name(split)}")
         if layout.check_split is not None:
             layout.check_split(split, builder.info.full_name)
-
-
-def _make(parent: epath.Path) -> None:
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(
-            f"--out, {parent}",
-            found=f"it cannot be written: {error.strerror or error}",
-            expected="a new folder, in a folder that can be written",
-            remedy="name another folder",
-        ) from None
 
 
 def _rotated(split: str, count: int) -> str:

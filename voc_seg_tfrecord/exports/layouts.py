@@ -10,7 +10,7 @@ import dataclasses
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.exports import parquet, records, trees
-from voc_seg_tfrecord.exports.split import Split
+from voc_seg_tfrecord.exports.records import Split
 
 BUILT = "tfds"
 """The layout of a dataset as it was built. It has a card and is not exported."""

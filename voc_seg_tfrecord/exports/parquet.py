@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import IMAGE
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
-from voc_seg_tfrecord.exports.split import Split
+from voc_seg_tfrecord.exports.records import Split
 from voc_seg_tfrecord.imports.files import Record
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _PIECE_BYTES = 2_000_000  # of rows that are Python objects
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 
 
-def shards_for(num_bytes: int, num_examples: int, wanted: int | None = None) -> int:
+def shards_for(num_bytes: int, num_examples: int, asked_for: int | None = None) -> int:
     """Returns how many files a split gets, of so many bytes and examples.
 
     There are no more files than examples, because `datasets` fails on a file without rows.
@@ -44,9 +44,9 @@ def shards_for(num_bytes: int, num_examples: int, wanted: int | None = None) -> 
     Args:
       num_bytes: of the split's records.
       num_examples: of the split.
-      wanted: how many files the user asked for.
+      asked_for: how many files the user asked for.
     """
-    return max(1, min(wanted or -(-num_bytes // SHARD_BYTES), num_examples))
+    return max(1, min(asked_for or -(-num_bytes // SHARD_BYTES), num_examples))
 
 
 def check_split(split: str, where: str) -> None:

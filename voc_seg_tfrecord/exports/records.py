@@ -1,17 +1,76 @@
-"""Writes examples as plain TFRecords: raw pixels, or the features of DeepLab."""
+"""A split on its way into an export, and plain TFRecords with raw pixels or DeepLab features."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
+import dataclasses
 from typing import Any
 
+from etils import epath
+import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
+from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import RecordError
-from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, LABEL, MASK, WIDTH
-from voc_seg_tfrecord.exports.split import Split
+from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
+from voc_seg_tfrecord.built.records import read_shards
 from voc_seg_tfrecord.formats import frames, pillow
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
+from voc_seg_tfrecord.imports.files import Record, parse
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
+
+_SINGLE = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """A split, and where its export goes.
+
+    Attributes:
+      builder: of the built dataset.
+      name: the split's name.
+      folder: the folder of the export.
+      num_shards: how many files to write; None for the layout's default.
+    """
+
+    builder: tfds.core.DatasetBuilder
+    name: str
+    folder: epath.Path
+    num_shards: int | None
+
+    def records(self) -> Iterator[tuple[str, Record]]:
+        """Yields each record's name for errors, and its features; shows a progress bar.
+
+        Raises:
+          RecordError: if a record cannot be read.
+        """
+        serialized = tqdm(
+            read_shards(self.builder, self.name),
+            total=self.builder.info.splits[self.name].num_examples,
+            desc=f"Exporting {self.name}...",
+            unit=" examples",
+            leave=False,
+        )
+        for number, record in enumerate(serialized):
+            where = f"{self.builder.info.full_name}, split {self.name}, record {number}"
+            yield where, parse(record, where)
+
+    def examples(self) -> Iterator[dict[str, Any]]:
+        """Yields the features that have one value, images and masks still encoded.
+
+        Raises:
+          RecordError: if a record lacks one of them.
+        """
+        needed = [name for name in _SINGLE if name in self.builder.info.features]
+        for where, record in self.records():
+            lacking = [name for name in needed if len(record.get(name, ())) != 1]
+            if lacking:
+                raise RecordError(
+                    where,
+                    found=f"no {', '.join(lacking)}",
+                    expected=f"one value each of {', '.join(needed)}",
+                    remedy="build the dataset again",
+                )
+            yield {name: record[name][0] for name in needed}
 
 
 def write_raw(split: Split) -> int:

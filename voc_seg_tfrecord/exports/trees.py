@@ -28,7 +28,7 @@ from voc_seg_tfrecord.base.names import (
     voc_palette,
 )
 from voc_seg_tfrecord.built import dataset
-from voc_seg_tfrecord.exports.split import Split
+from voc_seg_tfrecord.exports.records import Split
 from voc_seg_tfrecord.formats import id_lists, jpeg, pillow, png
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.formats.id_lists import show_name

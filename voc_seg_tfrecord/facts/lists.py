@@ -218,13 +218,13 @@ def _ids(pairs: Pairs) -> tuple[str, ...]:
     return tuple(sorted({image_id for image_id, _ in pairs}))
 
 
-Wanted: TypeAlias = str | Collection[str]
+IdList: TypeAlias = str | Collection[str]
 """The name of a list, such as `semi_1_16`, or image ids."""
 
 SHOWN_IDS = 3
 
 
-def wanted_ids(wanted: Wanted) -> frozenset[str]:
+def ids_in(wanted: IdList) -> frozenset[str]:
     """Returns the ids of a list.
 
     Args:

@@ -141,7 +141,7 @@ def write_names(
       names: of the classes, in mask order.
       background: index of the background class, None if there is none.
     """
-    taken: list[_Box] = []
+    boxes: list[_Box] = []
     for value in common_first(mask):
         if value in (background, VOID):
             continue
@@ -152,8 +152,8 @@ def write_names(
         width = lettering.text_width(text, _NAME_SIZE, bold=True) + 2 * _PAD
         beside = depth < _HEIGHT // 2
         for box in _boxes(row, column, width, beside, panel.size):
-            if not any(_meet(box, other) for other in taken):
-                taken.append(box)
+            if not any(_meet(box, other) for other in boxes):
+                boxes.append(box)
                 color = tuple(palette[value].tolist())
                 _draw(panel, box, (column, row) if beside else None, text, color)
                 break

@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built.dataset import open_built
-from voc_seg_tfrecord.pictures.preview import Wanted, draw
+from voc_seg_tfrecord.pictures.preview import Choice, draw
 
 _DPI = 100
 
@@ -69,8 +69,8 @@ def preview(
     """
     by_name = isinstance(dataset, str | os.PathLike)
     builder = open_built(os.fspath(dataset), data_dir) if by_name else dataset
-    wanted = Wanted(num, split, ids, by_class, columns, seed)
-    pixels = np.asarray(draw(builder, wanted).image)
+    choice = Choice(num, split, ids, by_class, columns, seed)
+    pixels = np.asarray(draw(builder, choice).image)
     height, width = pixels.shape[:2]
     figure = SheetFigure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
     axes = figure.add_axes((0, 0, 1, 1))

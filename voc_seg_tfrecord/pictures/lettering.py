@@ -1,5 +1,6 @@
 """Text, colour fields and the legend on a sheet, in Matplotlib's fonts."""
 
+import bisect
 from collections.abc import Sequence
 import functools
 import importlib.util
@@ -58,9 +59,10 @@ def font_for(text: str, size: int, bold: bool = False) -> ImageFont.FreeTypeFont
 @functools.cache
 def _matplotlibs(size: int, bold: bool) -> ImageFont.FreeTypeFont:
     # Only to find the file: Matplotlib takes half a second to import.
-    (folder,) = importlib.util.find_spec("matplotlib").submodule_search_locations
+    spec = importlib.util.find_spec("matplotlib")
+    folder = pathlib.Path(spec.origin).parent  # type: ignore[union-attr, arg-type]  # it is there
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
-    return ImageFont.truetype(pathlib.Path(folder, "mpl-data", "fonts", "ttf", name), size)
+    return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / name, size)
 
 
 def _lacking(text: str, font: ImageFont.FreeTypeFont) -> str:
@@ -79,14 +81,12 @@ def fitted(text: str, size: int, room: int, bold: bool = False) -> str:
     """Returns a text that is at most so many pixels wide, with three dots if it was cut."""
     if text_width(text, size, bold) <= room:
         return text
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if text_width(text[:middle].rstrip() + "…", size, bold) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low].rstrip() + "…"
+
+    def cut(length: int) -> str:
+        return text[:length].rstrip() + "…"
+
+    lengths = range(1, len(text) + 1)
+    return cut(bisect.bisect(lengths, room, key=lambda n: text_width(cut(n), size, bold)))
 
 
 def write_text(

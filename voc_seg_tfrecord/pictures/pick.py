@@ -55,10 +55,10 @@ def read_at(
     Raises:
       RecordError: if they cannot be read.
     """
-    wanted = set(places)
-    serialized = itertools.islice(records.read_shards(builder, split), max(wanted, default=-1) + 1)
+    chosen = set(places)
+    serialized = itertools.islice(records.read_shards(builder, split), max(chosen, default=-1) + 1)
     for place, one in enumerate(serialized):
-        if place in wanted:
+        if place in chosen:
             yield place, records.parse(one)
 
 
@@ -126,27 +126,27 @@ def named(
       ConfigError: naming an id that is in none of the splits, and ids that are spelled alike.
       RecordError: if they cannot be read.
     """
-    known: set[str] = set()
+    seen: set[str] = set()
     of_splits: list[str] = []
     found: dict[str, Example] = {}
     for split in splits:
         count_examples(builder, split)
         for record in map(records.parse, records.read_shards(builder, split)):
-            known.add(record.id)
+            seen.add(record.id)
             if record.id in ids and record.id not in found:
                 found[record.id] = decoded(record)
                 of_splits += [] if split in of_splits else [split]
         if len(found) == len(set(ids)):
             break
-    for wanted in ids:
-        if wanted not in found:
+    for image_id in ids:
+        if image_id not in found:
             raise ConfigError(
-                f"id {wanted!r}",
+                f"id {image_id!r}",
                 found=f"no such example in {', '.join(splits)}"
-                f"{did_you_mean(wanted, sorted(known))}",
+                f"{did_you_mean(image_id, sorted(seen))}",
                 expected="an image id, which is the name of its file without the ending",
             )
-    return [found[wanted] for wanted in ids], of_splits
+    return [found[image_id] for image_id in ids], of_splits
 
 
 def by_class(
@@ -188,23 +188,23 @@ def by_class(
         of_class = {c: rng.permutation(places).tolist() for c, places in of_class.items()}
     looked_at = {c: places[: num * _LOOKED_AT] for c, places in of_class.items()}
     shares = _shares(builder, split, {p for places in looked_at.values() for p in places})
-    taken = _take(looked_at, shares, num)
-    wanted = sorted({place for places in taken.values() for place in places})
-    read = {p: decoded(record) for p, record in read_at(builder, split, wanted)}
-    return {c: [read[place] for place in taken[c]] for c in of_class}
+    chosen = _choose(looked_at, shares, num)
+    read_again = sorted({place for places in chosen.values() for place in places})
+    read = {p: decoded(record) for p, record in read_at(builder, split, read_again)}
+    return {c: [read[place] for place in chosen[c]] for c in of_class}
 
 
-def _take(
+def _choose(
     looked_at: dict[int, list[int]], shares: dict[int, np.ndarray], num: int
 ) -> dict[int, list[int]]:
-    """Returns the places that are taken for each class. Rare classes choose first."""
-    taken: dict[int, list[int]] = {}
+    """Returns the places that are shown for each class. Rare classes choose first."""
+    chosen: dict[int, list[int]] = {}
     used: set[int] = set()
     for value in sorted(looked_at, key=lambda c: len(looked_at[c])):
         order = sorted(looked_at[value], key=lambda p: (p in used, -shares[p][value]))
-        taken[value] = order[:num]
-        used.update(taken[value])
-    return taken
+        chosen[value] = order[:num]
+        used.update(chosen[value])
+    return chosen
 
 
 def _shares(

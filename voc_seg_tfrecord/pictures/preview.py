@@ -8,7 +8,7 @@ from etils import epath
 from PIL import Image
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base import staging, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import background, class_names, palette
 from voc_seg_tfrecord.pictures import pick
@@ -21,17 +21,8 @@ _NUM, _NUM_OF_CLASS = 9, 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
-    """Which examples a sheet shows, and how.
-
-    Attributes:
-      num: how many; of each class with `by_class`. 9 or 1 if None.
-      split: a split or a slice; `train`, or the first split, if None.
-      ids: image ids; these are shown in this order, and looked for in all splits if `split` is
-        None.
-      by_class: whether to show examples of each class under its name.
-      columns: examples side by side; None leaves it to the sheet.
-      seed: for a choice at random; None takes the first examples.
+class Choice:
+    """Which examples a sheet shows, and how; its fields are arguments of `figure.preview`.
 
     Raises:
       ConfigError: if two of these contradict each other.
@@ -44,7 +35,7 @@ class Wanted:
     columns: int | None = None
     seed: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.ids, str) or (self.ids is not None and not len(self.ids)):
             raise ConfigError("ids", found=repr(self.ids), expected="a list of image ids")
         if self.ids is not None and (
@@ -81,7 +72,7 @@ class Preview:
     absent: tuple[str, ...]
 
 
-def draw(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> Preview:
+def draw(builder: tfds.core.DatasetBuilder, choice: Choice) -> Preview:
     """Picks, reads and draws examples of a built dataset.
 
     Raises:
@@ -89,74 +80,56 @@ def draw(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> Preview:
       RecordError: if the examples cannot be read.
     """
     names = class_names(builder)
-    groups, splits = _chosen(builder, wanted)
+    groups, splits = _chosen(builder, choice)
     split = ", ".join(splits)
     if not groups:
         raise ConfigError(
             builder.info.full_name,
-            found=f"no example of any class in {split}" if wanted.by_class else f"{split} is empty",
+            found=f"no example of any class in {split}" if choice.by_class else f"{split} is empty",
             expected="at least one example",
             remedy="choose another split",
         )
     absent: tuple[str, ...] = ()
-    if wanted.by_class:
+    if choice.by_class:
         shown = {background(builder), *(group.value for group in groups)}
         absent = tuple(name for value, name in enumerate(names) if value not in shown)
-        content = f"examples of {_number(len(groups), 'class', 'classes')} of {split}"
+        content = f"examples of {wording.counted(len(groups), 'class')} of {split}"
     else:
-        content = f"{_number(len(groups[0].examples), 'example', 'examples')} of {split}"
+        content = f"{wording.counted(len(groups[0].examples), 'example')} of {split}"
     drawn = sheet(
         f"{builder.info.full_name}: {content}",
         groups,
         Look(names, class_colors(background(builder), palette(builder)), background(builder)),
-        columns=wanted.columns,
+        columns=choice.columns,
         note=f"In no example of {split}: {', '.join(absent)}." if absent else "",
     )
     return Preview(drawn, content, split, absent)
 
 
-def _chosen(builder: tfds.core.DatasetBuilder, wanted: Wanted) -> tuple[list[Group], list[str]]:
+def _chosen(builder: tfds.core.DatasetBuilder, choice: Choice) -> tuple[list[Group], list[str]]:
     """Reads the examples, in groups that are not empty, and names the splits they are from."""
-    if wanted.ids is not None:
-        check_number(len(wanted.ids))
-        splits = [wanted.split] if wanted.split else builder.info.splits
+    if choice.ids is not None:
+        check_number(len(choice.ids))
+        splits = [choice.split] if choice.split else builder.info.splits
         examples, found = pick.named(
-            builder, sorted(splits, key=lambda split: split != "train"), wanted.ids
+            builder, sorted(splits, key=lambda split: split != "train"), choice.ids
         )
         return [Group(examples)], found
-    split = wanted.split or pick.default_split(builder)
-    if wanted.by_class:
-        num = wanted.num or _NUM_OF_CLASS
+    split = choice.split or pick.default_split(builder)
+    if choice.by_class:
+        num = choice.num or _NUM_OF_CLASS
         check_number(num * max(1, len(class_names(builder))))
-        of_class = pick.by_class(builder, split, num, wanted.seed)
+        of_class = pick.by_class(builder, split, num, choice.seed)
         groups = [Group(examples, value) for value, examples in of_class.items()]
     else:
-        num = wanted.num or _NUM
+        num = choice.num or _NUM
         check_number(min(num, max(1, count_examples(builder, split))))
-        groups = [Group(pick.some(builder, split, num, wanted.seed))]
+        groups = [Group(pick.some(builder, split, num, choice.seed))]
     return [group for group in groups if group.examples], [split]
 
 
-def _number(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
-_FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
-
-
-def check_ending(out: epath.Path) -> None:
-    """Checks, before anything is drawn, that a sheet can be saved under this name.
-
-    Raises:
-      ConfigError: if the name's ending is neither PNG's nor JPEG's.
-    """
-    if out.suffix.lower() not in _FORMATS:
-        raise ConfigError(
-            f"--out {out}",
-            found=f"the ending {out.suffix!r}" if out.suffix else "no ending",
-            expected=f"an ending of {', '.join(_FORMATS)}",
-            remedy=f"name a file such as '{out.stem if out.suffix else out.name}.png'",
-        )
+ENDINGS = (".png", ".jpg", ".jpeg")
+"""Of the files that a sheet is saved as."""
 
 
 def save(drawn: Image.Image, out: epath.Path) -> None:
@@ -167,7 +140,7 @@ def save(drawn: Image.Image, out: epath.Path) -> None:
     """
     file = io.BytesIO()
     try:
-        if _FORMATS[out.suffix.lower()] == "PNG":
+        if out.suffix.lower() == ".png":
             drawn.save(file, "PNG")
         else:  # without subsampling, which turns thin lines of colour grey
             drawn.save(file, "JPEG", quality=92, subsampling=0)
@@ -178,13 +151,4 @@ def save(drawn: Image.Image, out: epath.Path) -> None:
             expected="at most 65500 pixels in height and width, for JPEG",
             remedy="save it as .png, or draw fewer examples",
         ) from None
-    try:
-        with staging.staged_file(out) as incomplete:
-            incomplete.write_bytes(file.getvalue())
-    except OSError as error:
-        raise ConfigError(
-            f"--out {out}",
-            found=f"it cannot be written: {error.strerror or error}",
-            expected="a file in a folder that exists and can be written",
-            remedy="name another file",
-        ) from None
+    staging.write_file(out, file.getvalue(), "--out")

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.pictures import lettering
 from voc_seg_tfrecord.pictures.cell import Look, cell, width_of
-from voc_seg_tfrecord.pictures.lettering import legend
+from voc_seg_tfrecord.pictures.lettering import LegendEntry, legend
 from voc_seg_tfrecord.pictures.pick import Example
 
 MAX_EXAMPLES = 600
@@ -119,7 +119,9 @@ def _legend(
         if example.mask is not None:
             present |= count_values(example.mask) > 0
     values = np.flatnonzero(present).tolist()
-    entries = [(value, f"{value} {lettering.name_of(value, look.names)}") for value in values]
+    entries: list[LegendEntry] = [
+        (value, f"{value} {lettering.name_of(value, look.names)}") for value in values
+    ]
     for text in (_alike(values, look), note):
         entries += [(None, text)] if text else []
     if drawn := legend(entries, look.palette, width):

@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import FILENAME, FILL, LABELS, OBJECTS, SEGMENTATION, TILE
-from voc_seg_tfrecord.facts.lists import Wanted
+from voc_seg_tfrecord.facts.lists import IdList
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
 from voc_seg_tfrecord.pipeline.geometry import Size
@@ -32,7 +32,7 @@ ID = "id"
 
 def training_batches(
     builder: tfds.core.DatasetBuilder,
-    split: Wanted = "train",
+    split: IdList = "train",
     *,
     size: Size,
     batch_size: int,
@@ -162,7 +162,7 @@ def cropped_batches(
 
 def evaluation_batches(
     builder: tfds.core.DatasetBuilder,
-    split: Wanted = "validation",
+    split: IdList = "validation",
     *,
     batch_size: int,
     size: Size | None = None,

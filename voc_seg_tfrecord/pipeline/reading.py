@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import FILENAME, LABELS, MASK, SEGMENTATION
-from voc_seg_tfrecord.facts.lists import Wanted
+from voc_seg_tfrecord.facts.lists import IdList
 from voc_seg_tfrecord.pipeline import geometry, records
 from voc_seg_tfrecord.pipeline.geometry import shuffle_seed
 from voc_seg_tfrecord.pipeline.records import Selection, select
@@ -125,7 +125,7 @@ def _scanned(
 
 def read(
     builder: tfds.core.DatasetBuilder,
-    split: Wanted,
+    split: IdList,
     *,
     features: Sequence[str] = SEGMENTATION,
     seed: int = 0,

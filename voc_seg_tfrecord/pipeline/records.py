@@ -18,7 +18,7 @@ from voc_seg_tfrecord.base.names import FILENAME, FILL
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.facts.lists import Wanted, check_present, wanted_ids
+from voc_seg_tfrecord.facts.lists import IdList, check_present, ids_in
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.pipeline.window import Example
 
@@ -116,7 +116,7 @@ class Selection:
     count: int
 
 
-def select(builder: tfds.core.DatasetBuilder, split: Wanted, *, partial: bool = False) -> Selection:
+def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = False) -> Selection:
     """Returns the records of a split or of a list.
 
     Args:
@@ -137,7 +137,7 @@ def select(builder: tfds.core.DatasetBuilder, split: Wanted, *, partial: bool = 
         if isinstance(split, str)
         else (builder.info.full_name)
     )
-    ids = wanted_ids(split)
+    ids = ids_in(split)
     splits = [name for name, info in builder.info.splits.items() if info.num_examples]
     found = {name: _Scanned.of(builder, name) for name in splits}
     everywhere = [i for scanned in found.values() for i in scanned.ids]
@@ -154,7 +154,7 @@ def select(builder: tfds.core.DatasetBuilder, split: Wanted, *, partial: bool = 
 
 
 def divide(
-    builder: tfds.core.DatasetBuilder, split: str, labelled: Wanted, *, partial: bool = False
+    builder: tfds.core.DatasetBuilder, split: str, labelled: IdList, *, partial: bool = False
 ) -> tuple[Selection, Selection]:
     """Returns the records of a split that are in a list, and all others.
 
@@ -170,7 +170,7 @@ def divide(
     where = f"{builder.info.full_name}, split {split!r}"
     count_records(builder, split)
     scanned = _Scanned.of(builder, split)
-    present = check_present(wanted_ids(labelled), scanned.ids, where, partial=partial)
+    present = check_present(ids_in(labelled), scanned.ids, where, partial=partial)
     others = frozenset(scanned.ids) - present
     return (
         _joined([scanned.only(present)], f"{where}, labelled part"),
@@ -224,7 +224,7 @@ def _joined(parts: list[tuple[tf.data.Dataset, int, int]], where: object) -> Sel
     return Selection(found, sum(count for _, count, _ in parts))
 
 
-def _is_list(builder: tfds.core.DatasetBuilder, split: Wanted) -> bool:
+def _is_list(builder: tfds.core.DatasetBuilder, split: IdList) -> bool:
     if isinstance(split, str):
         # A split's own name comes first: own data may have one called trainaug.
         return split not in builder.info.splits and split in lists.named_lists()

@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import OF_THE_LABELS, SEGMENTATION
-from voc_seg_tfrecord.facts.lists import Wanted
+from voc_seg_tfrecord.facts.lists import IdList
 from voc_seg_tfrecord.pipeline import crops, reading
 from voc_seg_tfrecord.pipeline.batches import AHEAD, cropped_batches
 from voc_seg_tfrecord.pipeline.geometry import Size
@@ -20,7 +20,7 @@ def labelled_unlabelled_batches(
     builder: tfds.core.DatasetBuilder,
     split: str = "train",
     *,
-    labelled: Wanted,
+    labelled: IdList,
     size: Size,
     batch_size: int,
     ratio: float = 1,
@@ -84,28 +84,23 @@ def labelled_unlabelled_batches(
         many, epochs=epochs, first_epoch=first_epoch, take=steps * many_per_batch, **order
     )
     labelled_stream = _resumed(few, first_epoch * steps, batch_size, order)
-    crop = {"size": size, "scales": scales, "step": step, "flip": flip}
+    crop: dict[str, Any] = {
+        "seed": seed,
+        "size": size,
+        "scales": scales,
+        "step": step,
+        "flip": flip,
+    }
     shown = [name for name in features if name not in OF_THE_LABELS]
-    return tf.data.Dataset.zip(
-        (
-            cropped_batches(
-                builder,
-                labelled_stream,
-                batch_size=batch_size,
-                features=features,
-                seed=seed,
-                **crop,
-            ),
-            cropped_batches(
-                builder,
-                unlabelled_stream,
-                batch_size=many_per_batch,
-                features=shown,
-                seed=seed,
-                **crop,
-            ),
-        )
-    ).prefetch(AHEAD)
+    both = (
+        (labelled_stream, batch_size, features),
+        (unlabelled_stream, many_per_batch, shown),
+    )
+    batches = (
+        cropped_batches(builder, stream, batch_size=count, features=names, **crop)
+        for stream, count, names in both
+    )
+    return tf.data.Dataset.zip(tuple(batches)).prefetch(AHEAD)
 
 
 def _times(batch_size: int, ratio: float) -> int:

@@ -56,14 +56,7 @@ def stitch(
     """
     if overlap not in (None, *get_args(Overlap)):
         raise ConfigError("overlap", found=repr(overlap), expected="average or first")
-    tiling = tiling_of(builder)
-    if tiling is None:
-        raise ConfigError(
-            builder.info.full_name,
-            found="complete images",
-            expected="a dataset of tiles, built with --tile",
-            remedy="use the predictions as they are",
-        )
+    tiling = _tiling(builder)
     waiting: dict[str, _Canvas] = {}
     for example, predicted in _single(predictions):
         image_id = example[TILE_IMAGE_ID].decode()
@@ -94,12 +87,19 @@ def tiles_of(builder: tfds.core.DatasetBuilder, sizes: Mapping[str, tuple[int, i
     Raises:
       ConfigError: if the dataset has no tiles.
     """
-    tiling = tiling_of(builder)
-    if tiling is None:
-        raise ConfigError(
-            builder.info.full_name, found="complete images", expected="a dataset of tiles"
-        )
+    tiling = _tiling(builder)
     return [tile.name(i) for i, size in sizes.items() for tile in tiling.tiles(*size)]
+
+
+def _tiling(builder: tfds.core.DatasetBuilder) -> Tiling:
+    if (tiling := tiling_of(builder)) is None:
+        raise ConfigError(
+            builder.info.full_name,
+            found="complete images",
+            expected="a dataset of tiles, built with --tile",
+            remedy="use the predictions as they are",
+        )
+    return tiling
 
 
 class _Canvas:

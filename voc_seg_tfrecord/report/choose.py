@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from voc_seg_tfrecord.audit.leaks import Shared
-from voc_seg_tfrecord.audit.look_alikes import LookAlike
+from voc_seg_tfrecord.audit.look_alikes import Place
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.report.gather import SplitFacts
 
@@ -21,9 +21,6 @@ _CLASSES, _EXAMPLES = 5, 4  # least common classes, and how many examples of eac
 _OBJECTS = 6  # of the largest ones, and of the smallest
 _PAIRS = 6
 _PROBLEMS = 6
-
-Place = tuple[str, int]
-"""A split, and the number of a record in it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +74,7 @@ def choose(
     facts: Mapping[str, SplitFacts],
     background: int | None,
     shared: Sequence[Shared],
-    alike: Sequence[LookAlike],
+    alike: Sequence[tuple[Place, Place]],
     *,
     num: int | None,
     seed: int,
@@ -106,7 +103,7 @@ def choose(
         _rare(facts, background, seed),
         sorted(objects, key=lambda o: (-o.share, o.place, o.number, o.label))[:_OBJECTS],
         sorted(objects, key=lambda o: (o.pixels, o.place, o.number, o.label))[:_OBJECTS],
-        [*_same(facts, shared), *((a.first, a.second) for a in alike)][:_PAIRS],
+        [*_same(facts, shared), *alike][:_PAIRS],
         list(_problems(facts))[:_PROBLEMS],
     )
 

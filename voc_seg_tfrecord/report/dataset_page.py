@@ -1,24 +1,29 @@
-"""The report page of a built dataset, and its charts."""
+"""The report page of a built dataset: what is read, and what stands in its sections."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
 import itertools
+import json
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, leaks, look_alikes
-from voc_seg_tfrecord.base import storage, wording
+from voc_seg_tfrecord.audit.leaks import Shared
+from voc_seg_tfrecord.audit.look_alikes import Place
+from voc_seg_tfrecord.base import staging, storage, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
+from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.report import charts, contents, gather, page, svg, thumbnails
+from voc_seg_tfrecord.report import charts, gather, page, svg, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.choose import choose
 from voc_seg_tfrecord.report.gather import SplitFacts
-from voc_seg_tfrecord.report.page import hex_color
+from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 
 # What TFDS says of a dataset without a page of its own; there is no such page.
 _CATALOG = "https://www.tensorflow.org/datasets/catalog/"
@@ -52,7 +57,7 @@ def write(
       ConfigError: if there is no such dataset or split, or the file cannot be written.
       RecordError: if a shard cannot be read.
     """
-    path = page.check_out(out)
+    path = staging.check_file(out, "--out")
     if num is not None and num < 0:
         raise ConfigError("num", found=str(num), expected="0 or more examples per gallery")
     if isinstance(builder, str):
@@ -60,7 +65,8 @@ def write(
     chosen = dataset.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
         text = render(builder, chosen, num=num, seed=seed, progress=progress)
-    page.save(text, path)
+    # Half a surrogate pair, as in file names that are no UTF-8, cannot be written.
+    staging.write_file(path, text.encode("utf-8", "replace"), "--out")
 
 
 def render(
@@ -82,7 +88,7 @@ def render(
     chosen = choose(facts, background, shared, alike, num=num, seed=seed)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
     shown = thumbnails.read(builder, set(chosen.places()), objects, colors)
-    order = contents.by_images(facts, names)
+    order = by_images(facts, names)
     foreground = [label for label in order if label != background]
     return page.render(
         "dataset",
@@ -97,14 +103,16 @@ def render(
         unit=unit,
         void_share=_void_share(facts),
         instances=masked and all(f.has_objects for f in facts.values()),
-        splits=contents.split_rows(facts),
-        classes=contents.class_rows(facts, names),
-        findings=list(contents.findings(facts, shared, len(alike), more)),
-        charts=draw_charts(facts, names, colors, foreground, masked=masked, unit=unit),
-        histograms=histograms(facts),
+        splits=split_rows(facts),
+        classes=class_rows(facts, names),
+        findings=list(findings(facts, shared, len(alike), more)),
+        charts=charts.draw_all(
+            facts, names, list(map(page.hex_color, colors)), foreground, masked=masked, unit=unit
+        ),
+        histograms=charts.histogram_rows(facts),
         maps=svg.heat_maps(sum(f.places for f in facts.values()), order) if masked else [],
         together=together_rows(facts, foreground),
-        objects=contents.object_rows(facts) if masked else [],
+        objects=object_rows(facts) if masked else [],
         chosen=chosen,
         shown=shown,
         seed=seed,
@@ -116,24 +124,18 @@ def render(
 
 def _common(
     facts: Mapping[str, SplitFacts],
-) -> tuple[list[leaks.Shared], list[look_alikes.LookAlike], bool]:
+) -> tuple[list[Shared], list[tuple[Place, Place]], bool]:
     """Returns what splits share, images that look alike, and whether there are more of them."""
     sides = [leaks.Side(split, leaks.role_of(split), f.image_sha256) for split, f in facts.items()]
-    alike = itertools.islice(
-        (
-            both
-            for both in look_alikes.find({split: f.looks for split, f in facts.items()})
-            if _sha256(facts, both.first) != _sha256(facts, both.second)
-        ),
-        _PAIRS + 1,
-    )
-    found = list(alike)
+
+    def sha256(place: Place) -> str:
+        of_split = facts[place[0]]
+        return of_split.image_sha256[of_split.stats.ids[place[1]]]
+
+    alike = look_alikes.find({split: f.looks for split, f in facts.items()})
+    other_files = (pair for pair in alike if sha256(pair[0]) != sha256(pair[1]))
+    found = list(itertools.islice(other_files, _PAIRS + 1))
     return leaks.compare(sides, sides), found[:_PAIRS], len(found) > _PAIRS
-
-
-def _sha256(facts: Mapping[str, SplitFacts], place: tuple[str, int]) -> str:
-    split, number = place
-    return facts[split].image_sha256[facts[split].stats.ids[number]]
 
 
 def _void_share(facts: Mapping[str, SplitFacts]) -> float:
@@ -143,104 +145,15 @@ def _void_share(facts: Mapping[str, SplitFacts]) -> float:
 
 def _about(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     info = builder.info
-    metadata = info.metadata or {}
+    config = dataset.config_of(builder)
     return {
         "description": " ".join((info.description or "").split()),
         "citation": (info.citation or "").strip(),
         "homepage": "" if (info.homepage or "").startswith(_CATALOG) else info.homepage,
         "license": info.redistribution_info.license or "",
-        "config": page.json_lines(metadata["config"]) if metadata.get("config") else "",
-        "archives": metadata.get("archives", []),
+        "config": json.dumps(config, indent=2, ensure_ascii=False) if config else "",
+        "archives": (info.metadata or {}).get("archives", []),
     }
-
-
-_VOID_EDGES = (0, 0.001, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
-_VOID_TICKS = ("0", "0.1", "2", "5", "10", "20", "50", "100")
-_OBJECT_EDGES = (0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 1)
-_OBJECT_TICKS = ("0", "0.01", "0.1", "1", "3", "10", "30", "100")
-
-
-def draw_charts(
-    facts: Mapping[str, SplitFacts],
-    names: Sequence[str],
-    colors: np.ndarray,
-    labels: Sequence[int],
-    *,
-    masked: bool,
-    unit: str,
-) -> dict[str, str]:
-    """Draws the charts that a dataset gives data for, each as an SVG by name.
-
-    Args:
-      facts: of each split.
-      names: of the classes.
-      colors: of the mask values, uint8 `[256, 3]`.
-      labels: the classes to show, in this order; background is not among them.
-      masked: whether there are masks.
-      unit: what a record is, `image` or `tile`.
-    """
-    labels = list(labels[: charts.CLASSES])
-    shown = [names[label] for label in labels], [hex_color(colors[label]) for label in labels]
-
-    def bars(title: str, values: Mapping[str, np.ndarray], form: str) -> str:
-        chosen = {split: of_split[labels].tolist() for split, of_split in values.items()}
-        return charts.bars(title, chosen, *shown, form, title.split()[0].lower())
-
-    found = {"sizes": charts.sizes({s: f.stats.sizes for s, f in facts.items()}, "sizes")}
-    if labels:
-        images = {s: f.stats.images for s, f in facts.items()}
-        found["images"] = bars(f"{unit.capitalize()}s per class", images, "{:,}")
-    if not masked:
-        return found
-    if labels:
-        pixels = {s: f.stats.share for s, f in facts.items()}
-        found["pixels"] = bars("Pixels per class, as a share", pixels, "{:.2%}")
-        together = sum(f.together for f in facts.values())[np.ix_(labels, labels)]
-        found["together"] = charts.together(together, shown[0], "together")
-        if all(f.has_objects for f in facts.values()):
-            objects = {s: f.stats.objects for s, f in facts.items()}
-            found["objects"] = bars("Objects per class", objects, "{:,}")
-    found["void"] = charts.histogram(
-        "Void's share of an image",
-        {s: f.shares for s, f in facts.items()},
-        _VOID_EDGES,
-        _VOID_TICKS,
-        f"void, % of the {unit}'s pixels",
-        f"{unit}s",
-        "void",
-    )
-    of_image = {s: f.objects[:, 3] / np.maximum(1, f.objects[:, 4]) for s, f in facts.items()}
-    found["object_sizes"] = charts.histogram(
-        "Sizes of objects",
-        of_image,
-        _OBJECT_EDGES,
-        _OBJECT_TICKS,
-        f"% of the {unit}'s pixels",
-        "objects" if all(f.has_objects for f in facts.values()) else "areas",
-        "object-sizes",
-    )
-    return found
-
-
-def histograms(facts: Mapping[str, SplitFacts]) -> dict[str, list[dict[str, Any]]]:
-    """Returns the numbers of the histograms: rows of a range and a count for each split."""
-    shares = {s: f.shares for s, f in facts.items()}
-    objects = {s: f.objects[:, 3] / np.maximum(1, f.objects[:, 4]) for s, f in facts.items()}
-    return {
-        "void": _rows(shares, _VOID_EDGES, _VOID_TICKS),
-        "object_sizes": _rows(objects, _OBJECT_EDGES, _OBJECT_TICKS),
-    }
-
-
-def _rows(
-    values: Mapping[str, np.ndarray], edges: Sequence[float], ticks: Sequence[str]
-) -> list[dict[str, Any]]:
-    counts = [np.histogram(found, edges)[0].tolist() for found in values.values()]
-    ranges = [f"{low} to {high} %" for low, high in itertools.pairwise(ticks)]
-    return [
-        {"range": text, "counts": of_range}
-        for text, of_range in zip(ranges, zip(*counts, strict=True), strict=True)
-    ]
 
 
 def together_rows(
@@ -250,3 +163,138 @@ def together_rows(
     first = list(labels[: charts.TOGETHER])
     counts = sum(f.together for f in facts.values())
     return [(row, [(column, int(counts[row, column])) for column in first]) for row in first]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something that its owner should know; `grave` if results would be wrong."""
+
+    title: str
+    text: str
+    grave: bool = False
+    items: tuple[str, ...] = ()
+
+
+_SHOWN = 10
+
+
+def findings(
+    facts: Mapping[str, SplitFacts], shared: Sequence[Shared], alike: int, alike_more: bool
+) -> Iterator[Finding]:
+    """Yields what was found, the gravest first."""
+    for both in shared:
+        if both.examples:
+            yield _shared(both)
+    problems = [(split, i, p) for split, f in facts.items() for _, i, p in f.problems]
+    if problems:
+        lines = [f"{split}, {image_id}: {problem}" for split, image_id, problem in problems]
+        yield Finding(
+            "Damaged records",
+            f"{wording.counted(len(problems), 'problem')} in the records. The page counts what can "
+            "be read.",
+            grave=True,
+            items=_first(lines),
+        )
+    if alike:
+        pairs = f"{'more than ' if alike_more else ''}{wording.counted(alike, 'pair')}"
+        yield Finding(
+            "Images that look alike",
+            f"{pairs} of images in two splits look alike, though their files differ. They may be "
+            "copies that were scaled or encoded again, or frames of one film.",
+        )
+    by_split = {split: ClassCounts(f.present.sum(0).astype(np.int64)) for split, f in facts.items()}
+    names = next((f.stats.class_names for f in facts.values()), ())
+    for sentence in missing_classes(names, by_split):
+        nowhere = sentence.startswith("no image")
+        text = f"{'N' + sentence[1:] if nowhere else 'Split ' + sentence}."
+        yield Finding("Absent classes", text)
+
+
+def _shared(both: Shared) -> Finding:
+    first, second = both.first.name, both.second.name
+    pairs = [a if a == b else f"{a} = {b}" for a, b in both.images]
+    return Finding(
+        "Training data meets evaluation data" if both.is_leak else "Images in two splits",
+        f"{first} and {second} share {wording.counted(both.examples, 'example')}.",
+        grave=both.is_leak,
+        items=_first(pairs or [f"{i}, by its id" for i in both.ids]),
+    )
+
+
+def _first(lines: Sequence[str]) -> tuple[str, ...]:
+    more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
+    return (*lines[:_SHOWN], *more)
+
+
+def split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
+    """Returns one row per split."""
+    rows = []
+    for split, f in facts.items():
+        sizes = f.stats.sizes
+        rows.append(
+            {
+                "split": split,
+                "examples": len(f.stats.ids),
+                "sources": f.sources,
+                "classes": int((f.stats.images > 0).sum()),
+                "objects": None if f.stats.objects is None else int(f.stats.objects.sum()),
+                "void": f.stats.void_share if len(f.shares) else None,
+                "pixels": int(f.stats.pixels.sum()) + f.stats.void,
+                "low": sizes.min(0).tolist() if len(sizes) else None,
+                "middle": np.median(sizes, 0).astype(int).tolist() if len(sizes) else None,
+                "high": sizes.max(0).tolist() if len(sizes) else None,
+                "common": f.stats.most_common_sizes(3) if len(sizes) else [],
+                "ids_sha256": f.stats.ids_sha256,
+                "list": lists.identify(f.stats.ids_sha256),
+                "fingerprint": f.fingerprint,
+            }
+        )
+    return rows
+
+
+def class_rows(facts: Mapping[str, SplitFacts], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns one row per class, in mask order."""
+    return [
+        {
+            "label": label,
+            "name": clean(name),
+            "splits": [
+                {
+                    "images": int(f.stats.images[label]),
+                    "pixels": int(f.stats.pixels[label]),
+                    "share": float(f.stats.share[label]),
+                    "objects": None if f.stats.objects is None else int(f.stats.objects[label]),
+                }
+                for f in facts.values()
+            ],
+            "images": sum(int(f.stats.images[label]) for f in facts.values()),
+        }
+        for label, name in enumerate(names)
+    ]
+
+
+def object_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
+    """Returns one row per class that has objects: how large they are."""
+    objects = np.concatenate([np.zeros((0, 5), np.int64), *(f.objects for f in facts.values())])
+    shares = np.concatenate([np.zeros(0), *(f.object_shares for f in facts.values())])
+    rows = []
+    for label in np.unique(objects[:, 2]).tolist():
+        of_class = objects[:, 2] == label
+        pixels = objects[of_class, 3]
+        rows.append(
+            {
+                "label": label,
+                "objects": len(pixels),
+                "low": int(pixels.min()),
+                "middle": int(np.median(pixels)),
+                "high": int(pixels.max()),
+                "share": float(np.median(shares[of_class])),
+            }
+        )
+    return rows
+
+
+def by_images(facts: Mapping[str, SplitFacts], names: Sequence[str]) -> list[int]:
+    """Returns the classes, those in most images first."""
+    images = sum((f.stats.images for f in facts.values()), np.zeros(len(names), np.int64))
+    return sorted(range(len(names)), key=lambda label: (-images[label], label))

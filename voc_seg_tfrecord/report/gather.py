@@ -26,7 +26,7 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.stats import Stats
-from voc_seg_tfrecord.stats.counts import Counts, Places, Tally, Together, find_objects, points_of
+from voc_seg_tfrecord.stats.counts import GRID, Counts, Tally, add_points, find_objects, points_of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,7 +34,6 @@ class SplitFacts:
     """What is known of one split after its records were read.
 
     Attributes:
-      name: of the split.
       stats: counts of pixels, images and objects; images with a label in place of a mask have no
         pixels.
       shares: void's share of each image's pixels, float32 `[N]`; empty without masks.
@@ -42,7 +41,6 @@ class SplitFacts:
       objects: of each object the number of its record, its own number, its class, its pixels and
         its image's pixels, int64 `[M, 5]`. Without instance masks, all pixels that a class has in
         an image stand for one object, its number is 0, and background is left out.
-      has_objects: whether these are objects of instance masks.
       together: images that have both of two mask values, int64 `[256, 256]`.
       places: images that have a mask value at a point, int64 `[256, 32, 32]`.
       looks: what tells which images look alike, uint8 `[N, 16, 18]`.
@@ -52,12 +50,10 @@ class SplitFacts:
       problems: number, id and what is wrong, of records that are.
     """
 
-    name: str
     stats: Stats
     shares: np.ndarray
     present: np.ndarray
     objects: np.ndarray
-    has_objects: bool
     together: np.ndarray
     places: np.ndarray
     looks: np.ndarray
@@ -65,6 +61,16 @@ class SplitFacts:
     fingerprint: Fingerprint
     sources: int | None
     problems: tuple[tuple[int, str, str], ...]
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether `objects` are those of instance masks."""
+        return self.stats.objects is not None
+
+    @property
+    def object_shares(self) -> np.ndarray:
+        """The share that each of `objects` has of its image's pixels, float64 `[M]`."""
+        return self.objects[:, 3] / np.maximum(1, self.objects[:, 4])
 
 
 def gather(
@@ -86,7 +92,7 @@ def gather(
     background = dataset.background(builder) if MASK in builder.info.features else None
     read = functools.partial(_read, names, background)
     return {
-        split: _add_up(split, names, records.scan(builder, split, read, progress=progress))
+        split: _add_up(names, records.scan(builder, split, read, progress=progress))
         for split in splits
     }
 
@@ -96,7 +102,6 @@ class _Read:
     """What one record gives; `objects` and `points` are None without masks."""
 
     counts: Counts
-    values: np.ndarray
     objects: np.ndarray | None
     points: np.ndarray | None
     look: np.ndarray
@@ -118,7 +123,6 @@ def _read(names: tuple[str, ...], background: int | None, record: Record) -> _Re
     counts, objects, points = _counted(record, arrays, background)
     return _Read(
         counts,
-        np.flatnonzero(counts.pixels),
         objects,
         points,
         look,
@@ -152,8 +156,9 @@ def _counted(
     return Counts(record.id, mask.shape, pixels, per_class), objects, points_of(mask)
 
 
-def _add_up(split: str, names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
-    tally, places, together = Tally(), Places(), Together()
+def _add_up(names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
+    tally, places = Tally(), np.zeros((256, GRID, GRID), np.int64)
+    together = np.zeros((256, 256), np.int64)
     shares, present, objects, looks = [], [], [], []
     images: dict[str, str] = {}
     digests: dict[str, Digests] = {}
@@ -162,7 +167,8 @@ def _add_up(split: str, names: tuple[str, ...], found: Iterable[_Read]) -> Split
     for number, read in enumerate(found):
         counts = read.counts
         tally.add(counts)
-        together.add(read.values)
+        values = np.flatnonzero(counts.pixels)
+        together[np.ix_(values, values)] += 1
         present.append(np.packbits(counts.pixels > 0))
         looks.append(read.look)
         images[counts.id] = read.image_sha256
@@ -172,26 +178,21 @@ def _add_up(split: str, names: tuple[str, ...], found: Iterable[_Read]) -> Split
         if read.objects is not None:
             area = int(counts.pixels.sum())
             shares.append(counts.pixels[VOID] / area)
-            places.add(read.points)
-            objects.append(_with_record(read.objects, number, area))
+            add_points(places, read.points)
+            # The record's number comes before them, its pixels behind.
+            ends = ((0, 0), (number, area))
+            objects.append(np.pad(read.objects, ((0, 0), (1, 1)), constant_values=ends))
     stats = tally.stats(names)
     return SplitFacts(
-        name=split,
         stats=stats,
         shares=np.array(shares, np.float32),
         present=np.unpackbits(np.array(present, np.uint8).reshape(-1, 32), axis=1).astype(bool),
         objects=np.concatenate([np.zeros((0, 5), np.int64), *objects]),
-        has_objects=stats.objects is not None,
-        together=together.counts,
-        places=places.counts,
+        together=together,
+        places=places,
         looks=np.array(looks, np.uint8).reshape(-1, look_alikes.HEIGHT, look_alikes.WIDTH),
         image_sha256=images,
         fingerprint=fingerprint.of_split(digests),
         sources=len(sources) if sources else None,
         problems=tuple(problems),
     )
-
-
-def _with_record(objects: np.ndarray, number: int, area: int) -> np.ndarray:
-    """Returns objects, int64 `[N, 3]`, with their record's number and pixels, int64 `[N, 5]`."""
-    return np.pad(objects, ((0, 0), (1, 1)), constant_values=((0, 0), (number, area)))

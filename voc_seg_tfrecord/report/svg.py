@@ -7,7 +7,6 @@ that is not needed, so that several charts can stand in one page.
 import base64
 from collections.abc import Iterator, Sequence
 import contextlib
-import dataclasses
 import io
 import re
 from typing import Any
@@ -117,8 +116,8 @@ def _clean(element: ElementTree.Element, used: set[str], prefix: str) -> None:
         if not name or name.startswith("font-family"):
             continue
         if value in _CLASSES:
-            known = attributes.get("class", "").split()
-            attributes["class"] = " ".join([*known, f"{name}-{_CLASSES[value]}"])
+            classes = attributes.get("class", "").split()
+            attributes["class"] = " ".join([*classes, f"{name}-{_CLASSES[value]}"])
         else:
             attributes[name] = value.removesuffix("px")
     if (name := attributes.pop("id", None)) in used:
@@ -134,36 +133,22 @@ MOST = 40
 """Classes that have a map, at most."""
 
 
-@dataclasses.dataclass(frozen=True)
-class HeatMap:
-    """Where a class lies.
-
-    Attributes:
-      label: the class.
-      url: data URL of a PNG of 32 x 32 pixels, brighter where more images have the class.
-      across: mean place from the left edge, 0 to 1.
-      down: mean place from the top edge, 0 to 1.
-      words: the same in words, such as `bottom left`.
-    """
-
-    label: int
-    url: str
-    across: float
-    down: float
-    words: str
-
-
-def heat_maps(places: np.ndarray, labels: Sequence[int]) -> list[HeatMap]:
+def heat_maps(places: np.ndarray, labels: Sequence[int]) -> list[dict[str, Any]]:
     """Draws the first 40 of the classes that lie anywhere.
 
     Args:
       places: images that have a mask value at a point, int64 `[256, 32, 32]`.
       labels: classes, in the order in which they are to be shown.
+
+    Returns:
+      Of each class `label`; `url`, data URL of a PNG of 32 x 32 pixels, brighter where more images
+      have the class; its mean place, `across` from the left edge and `down` from the top, 0 to 1;
+      and the same in `words`, such as `bottom left`.
     """
     return [_map(places[label], label) for label in labels if places[label].any()][:MOST]
 
 
-def _map(counts: np.ndarray, label: int) -> HeatMap:
+def _map(counts: np.ndarray, label: int) -> dict[str, Any]:
     from matplotlib import colormaps
 
     rgb = (colormaps["viridis"](counts / counts.max())[..., :3] * 255).astype(np.uint8)
@@ -172,7 +157,8 @@ def _map(counts: np.ndarray, label: int) -> HeatMap:
     down = float(counts.sum(1) @ centres / counts.sum())
     across = float(counts.sum(0) @ centres / counts.sum())
     vertical, horizontal = _third(down, "top", "bottom"), _third(across, "left", "right")
-    return HeatMap(label, url, across, down, f"{vertical} {horizontal}".strip() or "centre")
+    words = f"{vertical} {horizontal}".strip() or "centre"
+    return {"label": label, "url": url, "across": across, "down": down, "words": words}
 
 
 def _third(place: float, low: str, high: str) -> str:

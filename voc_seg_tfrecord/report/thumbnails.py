@@ -66,7 +66,7 @@ def read(
       objects: objects to show.
       colors: of the mask values, uint8 `[256, 3]`.
     """
-    wanted = {*places, *(o.place for o in objects)}
+    needed = {*places, *(o.place for o in objects)}
 
     def show(item: tuple[Place, bytes]) -> Shown:
         place, serialized = item
@@ -74,7 +74,7 @@ def read(
         return _shown(records.parse(serialized), mine, colors, place in whole)
 
     whole = set(places)
-    return {place: shown for (place, _), shown in ordered_map(show, _serialized(builder, wanted))}
+    return {place: shown for (place, _), shown in ordered_map(show, _serialized(builder, needed))}
 
 
 def image_url(pixels: np.ndarray) -> str:
@@ -95,12 +95,12 @@ def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
 
 
 def _serialized(
-    builder: tfds.core.DatasetBuilder, wanted: Collection[Place]
+    builder: tfds.core.DatasetBuilder, needed: Collection[Place]
 ) -> Iterator[tuple[Place, bytes]]:
-    for split in dict.fromkeys(split for split, _ in sorted(wanted)):
-        last = max(number for name, number in wanted if name == split)
+    for split in dict.fromkeys(split for split, _ in sorted(needed)):
+        last = max(number for name, number in needed if name == split)
         for number, serialized in enumerate(records.read_shards(builder, split, complete=False)):
-            if (split, number) in wanted:
+            if (split, number) in needed:
                 yield (split, number), serialized
             if number == last:
                 break

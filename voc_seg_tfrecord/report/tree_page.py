@@ -4,10 +4,12 @@ import collections
 from collections.abc import Iterator
 import dataclasses
 import functools
+from typing import Any
 
 from etils import epath
 import numpy as np
 
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError, share_advice
 from voc_seg_tfrecord.base.names import MASK, VOID, background_index
 from voc_seg_tfrecord.build_from.tree import describe
@@ -35,7 +37,7 @@ class Offenders:
 
     Attributes:
       report: what was found.
-      config: what a build would be told.
+      config: the config of a build.
       colors: of the mask values, uint8 `[256, 3]`.
     """
 
@@ -144,29 +146,6 @@ def _samples(path: epath.Path | None, colors: np.ndarray) -> str:
 _FIRST, _MESSAGES = 3, 50  # of a kind
 
 
-@dataclasses.dataclass(frozen=True)
-class _Kind:
-    """All findings of one kind.
-
-    Attributes:
-      kind: the sort of finding.
-      effect: what a build does about it.
-      count: how many there are.
-      messages: the first of them, with advice said once.
-      others: more of them, likewise.
-      more: how many are not shown.
-      shown: images that they are about, and the splits that list them.
-    """
-
-    kind: str
-    effect: str
-    count: int
-    messages: list[str]
-    others: list[str]
-    more: int
-    shown: list[tuple[str, Shown]]
-
-
 def write_tree(
     report: Report, config: VocSegConfig | None, out: epath.Path, *, root: str, found_at: str
 ) -> None:
@@ -174,8 +153,8 @@ def write_tree(
 
     Args:
       report: what `check_tree` found.
-      config: what a build would be told; None if there is no tree to read.
-      out: where to, as `page.check_out` returns it.
+      config: the config of a build; None if there is no tree to read.
+      out: where to, as `staging.check_file` returns it.
       root: the folder as the user named it, which may be an archive.
       found_at: where it lies unpacked; the page says `root` in its place.
 
@@ -209,26 +188,28 @@ def write_tree(
         pixels=int(report.pixels.sum()),
         charts=_charts(by_split, names, foreground, colors),
     )
-    page.save(text, out)
+    staging.write_file(out, text.encode("utf-8", "replace"), "--html")
 
 
-def _kinds(report: Report, offenders: Offenders, root: str, found_at: str) -> Iterator[_Kind]:
+def _kinds(
+    report: Report, offenders: Offenders, root: str, found_at: str
+) -> Iterator[dict[str, Any]]:
+    """Yields what the page shows of each kind of findings, those that stop a build first."""
     kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
     for finding in report.findings:
         kinds[finding.kind, finding.effect].append(finding)
     for (kind, effect), found in sorted(kinds.items(), key=lambda k: (k[0][1] != STOPS, k[0])):
         messages = [finding.message.replace(found_at, root) for finding in found]
         first, others = messages[:_FIRST], messages[_FIRST:_MESSAGES]
-        more = len(messages) - len(first) - len(others)
-        yield _Kind(
-            kind,
-            effect,
-            len(found),
-            share_advice(first),
-            share_advice(others),
-            more,
-            offenders.of(found),
-        )
+        yield {
+            "kind": kind,
+            "effect": effect,
+            "count": len(found),
+            "messages": share_advice(first),
+            "others": share_advice(others),
+            "more": len(messages) - len(first) - len(others),
+            "shown": offenders.of(found),
+        }
 
 
 def _charts(

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import check_features, class_names
@@ -156,42 +157,21 @@ GRID = 32
 """Points along each side at which a mask is looked at."""
 
 
-class Places:
-    """Adds up at which of 32 x 32 points each class lies; every image counts as a square.
+def add_points(counts: np.ndarray, points: np.ndarray) -> None:
+    """Adds one mask to the images that have each value at each point; images count as squares.
 
-    Attributes:
-      counts: images that have each mask value at each point, int64 `[256, 32, 32]`.
+    Args:
+      counts: int64 `[256, 32, 32]`, which is changed.
+      points: of the mask, uint8 `[32, 32]`, as `points_of` returns them.
     """
-
-    def __init__(self) -> None:
-        self.counts = np.zeros((256, GRID, GRID), np.int64)
-
-    def add(self, points: np.ndarray) -> None:
-        """Adds one mask by its points, uint8 `[32, 32]`, as `points_of` returns them."""
-        flat = points.ravel().astype(np.intp) * points.size + np.arange(points.size)
-        self.counts.reshape(-1)[flat] += 1  # no cell is in it twice
+    flat = points.ravel().astype(np.intp) * points.size + np.arange(points.size)
+    counts.reshape(-1)[flat] += 1  # no cell is in it twice
 
 
 def points_of(mask: np.ndarray) -> np.ndarray:
     """Returns a mask's values, uint8 `[H, W]`, in the middle of 32 x 32 equal cells."""
     rows, columns = (((np.arange(GRID) + 0.5) * side / GRID).astype(int) for side in mask.shape)
     return mask[np.ix_(rows, columns)]
-
-
-class Together:
-    """Adds up which classes are in one image.
-
-    Attributes:
-      counts: images that have both of two mask values, int64 `[256, 256]`; on the diagonal,
-        images that have the value.
-    """
-
-    def __init__(self) -> None:
-        self.counts = np.zeros((256, 256), np.int64)
-
-    def add(self, values: np.ndarray) -> None:
-        """Adds one image by the mask values that are in it, integers `[N]`, each once."""
-        self.counts[np.ix_(values, values)] += 1
 
 
 _SHOWN = 12
@@ -235,9 +215,8 @@ def missing_classes(
 
 
 def _named(class_names: Sequence[str], indices: Sequence[int]) -> str:
-    names = ", ".join(class_names[i] for i in indices[:_SHOWN])
-    more = f" and {len(indices) - _SHOWN} more" if len(indices) > _SHOWN else ""
-    return f"{len(indices)} of {len(class_names)} classes: {names}{more}"
+    names = wording.several((class_names[i] for i in indices), _SHOWN)
+    return f"{len(indices)} of {len(class_names)} classes: {names}"
 
 
 def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:

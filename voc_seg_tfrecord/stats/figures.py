@@ -7,6 +7,7 @@ images and objects per class.
 from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -65,14 +66,16 @@ class Stats:
         )
 
     def __add__(self, other: "Stats") -> "Stats":
-        both = self.objects is not None and other.objects is not None
+        objects = None
+        if self.objects is not None and other.objects is not None:
+            objects = self.objects + other.objects
         return Stats(
             self.class_names,
             self.ids + other.ids,
             self.pixels + other.pixels,
             self.images + other.images,
             self.image_pixels + other.image_pixels,
-            self.objects + other.objects if both else None,
+            objects,
             self.void + other.void,
             np.concatenate([self.sizes, other.sizes]),
         )
@@ -126,7 +129,7 @@ class Stats:
         """Returns the most common sizes as (height, width, images), the most common first."""
         sizes, images = np.unique(self.sizes, axis=0, return_counts=True)
         order = np.argsort(-images, kind="stable")[:count]
-        return [(*map(int, sizes[i]), int(images[i])) for i in order]
+        return [(int(sizes[i, 0]), int(sizes[i, 1]), int(images[i])) for i in order]
 
     def as_dict(self) -> dict[str, Any]:
         """Returns everything as values that JSON can hold."""
@@ -155,10 +158,7 @@ class Stats:
 
 def total(stats: Mapping[str, Stats]) -> Stats:
     """Returns the sum of several splits' statistics."""
-    first, *others = stats.values()
-    for other in others:
-        first += other
-    return first
+    return functools.reduce(operator.add, stats.values())
 
 
 # What is counted, the figure that was found, and the published figure.
