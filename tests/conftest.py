@@ -37,6 +37,20 @@ def sample(tmp_path_factory):
 
 
 @pytest.fixture
+def two_seconds():
+    """Fails a test that takes more than two seconds of CPU time, in a pattern too."""
+
+    def fail(*_):
+        pytest.fail("two seconds of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, fail)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 2)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.fixture
 def devkit(tmp_path):
     """A copy of dummy_data that a test may break."""
     return pathlib.Path(shutil.copytree(DUMMY_DATA, tmp_path / "devkit"))

@@ -1,10 +1,11 @@
+import contextlib
 import json
 
 from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats import class_files, class_parsers
 
 DEFAULT_VOID = (255, *class_files.VOID_NAMES, class_files.VOID_COLOR)
 
@@ -240,3 +241,34 @@ def test_a_file_of_a_common_name_that_holds_something_else_is_no_class_file(
     found, (error,) = class_files.read_all(epath.Path(tmp_path), {"a", "b"})
     assert not found
     assert words in str(error)
+
+
+UNITS = [
+    " ",
+    ",",
+    ", ",
+    ";",
+    ":",
+    "=",
+    "1",
+    "1 ",
+    "1,",
+    " 1.5",
+    "a ",
+    "a, ",
+    "#",
+    "-",
+    "-1 ",
+    '"',
+    "(",
+]
+
+
+@pytest.mark.usefixtures("two_seconds")
+@pytest.mark.parametrize("name", class_parsers.PARSERS)
+def test_a_long_line_takes_no_more_time_than_its_length(name):
+    for unit in UNITS:
+        run = unit * (20_000 // len(unit))
+        for line in (f"a{run}b", f"a{run}1 1 1x", f"1 a{run}2 3 4", f"1{run}b"):
+            with contextlib.suppress(*class_parsers.UNREADABLE):
+                class_parsers.PARSERS[name](f"{line}\n{line}1\n")

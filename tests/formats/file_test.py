@@ -11,10 +11,20 @@ import numpy as np
 from PIL import Image
 import pytest
 from support.frames import two_frames
+from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError
+from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base.errors import (
+    AnnotationError,
+    LayoutError,
+    ListError,
+    MaskError,
+    RecordError,
+    StorageError,
+    VocSegError,
+)
 from voc_seg_tfrecord.formats import file as formats_file
-from voc_seg_tfrecord.formats import images, pillow
+from voc_seg_tfrecord.formats import frames, images, pillow
 from voc_seg_tfrecord.formats.file import (
     IMAGE_KINDS,
     File,
@@ -24,7 +34,9 @@ from voc_seg_tfrecord.formats.file import (
     describe_kind,
     kind_of,
 )
+from voc_seg_tfrecord.imports import files
 from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.own_data import unpacked
 
 
 def read(path):
@@ -205,3 +217,82 @@ with concurrent.futures.ThreadPoolExecutor(3) as pool:
 def test_threads_keep_no_memory_of_the_large_images_that_they_decoded():
     done = subprocess.run([sys.executable, "-c", MEMORY_AFTER], capture_output=True, check=True)
     assert int(done.stdout) < 60_000  # kB; one such image takes 65,000
+
+
+@pytest.fixture
+def sparse(tmp_path):
+    """Makes a file of 10 GB that takes no room on the disk."""
+
+    def make(name, start=b""):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(start)
+        os.truncate(path, 10 << 30)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def bounded():
+    """Lets this process have 1 GB more of memory than it has now."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 30), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("error", storage.LIMITS)
+def test_a_huge_file_of_any_kind_is_refused_by_its_size(sparse, error):
+    path = sparse("huge", b"\x93NUMPY")
+    if error is StorageError:
+        with pytest.raises(RecordError, match="huge: it has 10737418240 bytes, more than 67108864"):
+            storage.read_small(path)
+        return
+    with pytest.raises(error, match=f"it has 10737418240 bytes, more than {storage.LIMITS[error]}"):
+        File.read(path, error)
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("name", ["SHA256SUMS", "dataset_info.json", "features.json", "x.txt"])
+def test_a_dataset_with_a_huge_small_file_is_refused(sparse, name):
+    folder = sparse(f"d/{name}", b"{}").parent
+    with pytest.raises(RecordError, match=rf"{name}: it has 10737418240 bytes"):
+        storage.check_sums(folder)
+
+
+def test_the_page_on_reliability_shows_the_limits():
+    page = (REPOSITORY / "docs" / "reliability.md").read_text()
+    rows = [
+        ("image, mask, record", storage.LIMITS[MaskError]),
+        ("id list", storage.LIMITS[ListError]),
+        ("annotation", storage.LIMITS[AnnotationError]),
+        ("class file", storage.LIMITS[LayoutError]),
+        ("file that describes a built dataset", storage.LIMITS[StorageError]),
+        ("header in an archive", storage.HEADER_BYTES),
+    ]
+    for what, most in rows:
+        assert f"| {what} | {most >> 20} MiB |" in page
+    assert f"| files and folders in an archive | {storage.MEMBERS:,} |" in page
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
+    for name in ("x.zip", "x.tar", "x.tfrecord", "SHA256SUMS"):
+        make(tmp_path / name)
+    openers = [
+        lambda: unpacked.unpacked(tmp_path / "x.zip").__enter__(),
+        lambda: unpacked.unpacked(tmp_path / "x.tar").__enter__(),
+        lambda: files.unpacked(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
+        lambda: storage.read_sums(epath.Path(tmp_path)),
+    ]
+    for opener in openers:
+        with pytest.raises(VocSegError, match="it is a named pipe or a device"):
+            opener()
+    with pytest.raises(OSError, match="it is a named pipe or a device"):
+        list(frames.read(epath.Path(tmp_path / "x.tfrecord")))
+    with pytest.raises(OSError, match="it is a named pipe or a device"):
+        storage.digest_of(epath.Path(tmp_path / "x.tfrecord"))

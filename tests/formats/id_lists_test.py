@@ -1,3 +1,5 @@
+import contextlib
+
 import pytest
 
 from voc_seg_tfrecord.base.errors import ListError
@@ -163,3 +165,11 @@ def test_a_name_that_can_be_no_file_below_a_folder_is_told_why(name, words):
 def test_a_name_is_shown_with_nothing_hidden_and_not_at_full_length():
     assert show_name("a\0b") == r"'a\x00b'"
     assert len(show_name("n" * 300)) < 80
+
+
+@pytest.mark.usefixtures("two_seconds")
+@pytest.mark.parametrize("unit", [" ", "\t", "1", "/", "\\", "a ", " 1", "/a", ".", "-1 "])
+def test_a_long_line_takes_no_more_time_than_its_length(unit):
+    line = f"a{unit * (100_000 // len(unit))}b"
+    with contextlib.suppress(ListError):
+        parse(f"{line}\n{line}1 1\n", {"x"})

@@ -9,6 +9,7 @@ from support import handwritten
 from support.building import build
 import tensorflow as tf
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import RecordError, SourceError
 from voc_seg_tfrecord.imports import files
 
@@ -128,3 +129,12 @@ def _proto(data):
     from tensorflow.core.framework import tensor_pb2
 
     return tensor_pb2.TensorProto.FromString(data)
+
+
+def test_a_gzip_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "most_unpacked", lambda packed: 100 * packed)
+    (tmp_path / "out").mkdir()
+    path = tmp_path / "bomb.tfrecord.gz"
+    path.write_bytes(gzip.compress(bytes(1 << 20)))
+    with pytest.raises(RecordError, match="more than 100 times its size"):
+        files.unpacked(epath.Path(path), epath.Path(tmp_path / "out"))

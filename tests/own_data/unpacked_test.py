@@ -1,10 +1,14 @@
 """Exports as archives: built as their folders are, and hostile ones refused."""
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
+import os
 import pathlib
 import stat
+import struct
 import tarfile
 import tempfile
 import zipfile
@@ -12,6 +16,7 @@ import zipfile
 import pytest
 from support import exports
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
@@ -51,7 +56,7 @@ def packed(root, ending):
 
 
 def left(folder):
-    return list(folder.glob("voc_seg_tfrecord_*"))  # TFDS leaves empty folders of its own
+    return list(folder.iterdir())
 
 
 def digests(folder):
@@ -175,3 +180,93 @@ def test_what_macos_adds_is_left_out(export):
     with unpacked(path) as folder:
         assert not (folder / "__MACOSX").exists()
         assert (folder / "JPEGImages").is_dir()
+
+
+def tar_header(kind, size):
+    info = tarfile.TarInfo("x")
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_long_header_in_an_archive_is_not_read(tmp_path, kind):
+    path = tmp_path / "bomb.tar"
+    path.write_bytes(tar_header(kind, 1500 << 20))
+    os.truncate(path, 1600 << 20)
+    with pytest.raises(LayoutError, match="a header of more than 67108864"), unpacked(path):
+        pass
+
+
+def test_the_index_of_a_zip_is_not_read_if_it_is_huge(tmp_path):
+    path = tmp_path / "bomb.zip"
+    end = b"PK\5\6" + bytes(4) + struct.pack("<HHIIH", 1, 1, 2 << 30, 0, 0)
+    with path.open("wb") as file:
+        file.truncate(2 << 30)
+        file.seek(2 << 30)
+        file.write(end)
+    with pytest.raises(LayoutError, match="a header of more than 67108864"), unpacked(path):
+        pass
+
+
+def test_a_packed_tar_is_not_unpacked_for_ever_to_find_its_next_file(tmp_path):
+    path = tmp_path / "bomb.tar.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(tar_header(tarfile.REGTYPE, 10 << 30))
+    with pytest.raises(LayoutError, match="a decompression bomb"), unpacked(path):
+        pass
+
+
+def test_an_archive_with_a_file_of_more_than_a_hundred_times_its_size_is_refused(tmp_path):
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.png", b"x")
+    data = bytearray(path.read_bytes())
+    place = data.rindex(b"PK\1\2") + 24  # of the size in the index
+    data[place : place + 4] = struct.pack("<I", 3 << 30)
+    path.write_bytes(data)
+    with pytest.raises(LayoutError, match="more than 100 times its size"), unpacked(path):
+        pass
+
+
+def test_an_archive_of_too_many_files_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "MEMBERS", 3)
+    for ending in ENDINGS:
+        root = tmp_path / ending / "export"
+        root.mkdir(parents=True)
+        for number in range(4):
+            (root / f"{number}.png").touch()
+        with pytest.raises(LayoutError, match="more than 3 files"), unpacked(packed(root, ending)):
+            pass
+
+
+def test_a_damaged_member_of_any_compression_is_one_error(tmp_path):
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        path = tmp_path / "damaged.zip"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("a.png", bytes(range(256)) * 8)
+        data = bytearray(path.read_bytes())
+        data[45:60] = bytes(15)
+        path.write_bytes(data)
+        with pytest.raises(LayoutError, match="cannot be unpacked"), unpacked(path):
+            pass
+
+
+def test_a_name_that_is_not_the_utf_8_that_it_claims_to_be_is_one_error(tmp_path):
+    path = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ä.png", b"x")
+    path.write_bytes(path.read_bytes().replace("ä".encode(), b"\xff\xfe"))
+    with pytest.raises(LayoutError, match="cannot be unpacked"), unpacked(path):
+        pass
+
+
+@pytest.mark.parametrize("mode", ["gz", "bz2", "xz"])
+def test_a_cut_tar_inside_a_complete_compressed_stream_is_refused(export, mode):
+    tar = packed(export, ".tar")
+    opener = {"gz": gzip, "bz2": bz2, "xz": lzma}[mode].open
+    for blocks in (3, 4, 7, 9):
+        path = export.with_name(f"cut.tar.{mode}")
+        with opener(path, "wb") as file:
+            file.write(tar.read_bytes()[: 512 * blocks])
+        with pytest.raises(LayoutError, match="cannot be unpacked"), unpacked(path):
+            pass

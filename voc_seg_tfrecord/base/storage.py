@@ -1,4 +1,8 @@
-"""Errors of the disk as errors of this package, and the file SHA256SUMS.
+"""Reads files within limits, errors of the disk as errors of this package, and SHA256SUMS.
+
+No file is read before its size is looked at, and none is opened that may never end: a named pipe, a
+device or a socket. `LIMITS` and the numbers beside it say how large files may be; they stand on
+docs/reliability.md too.
 
 SHA256SUMS lists every file of a dataset with its sha256, so that a copy can be verified whatever
 made it: by `verify`, or by `sha256sum -c SHA256SUMS` in the dataset's folder. The small files are
@@ -12,12 +16,23 @@ import errno
 import hashlib
 import os
 import re
+import stat
 import sys
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import RecordError, StorageError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    AnnotationError,
+    ImageError,
+    LayoutError,
+    ListError,
+    MaskError,
+    RecordError,
+    SourceError,
+    StorageError,
+    VocSegError,
+)
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path on this machine, or an `epath.Path` or address of an object store."""
@@ -43,6 +58,8 @@ _ADVICE = {
 
 # What TensorFlow raises for records with wrong checksums, too few records, and broken images.
 _DAMAGE = ("DataLossError", "FailedPreconditionError", "InvalidArgumentError")
+
+_SHOWN = 2000  # letters of another's message, which may hold what a file holds
 
 # Names of nodes and operations in TensorFlow's messages, which do not help a user.
 _INTERNALS = re.compile(r"\{\{.*?\}\} ?|\[\[.*?\]\]|\s*\[Op:.*|\s*\n.*", re.S)
@@ -71,6 +88,91 @@ def size(path: PathLike) -> int:
     if is_bucket(path):
         return epath.Path(path).stat().length
     return os.stat(path).st_size  # noqa: PTH116 - a path object takes more than the call
+
+
+IMAGE_BYTES = 512 << 20
+"""Bytes of an image or a mask of any kind; of a record that other code wrote likewise."""
+
+LIMITS: Mapping[type[VocSegError], int] = {
+    ImageError: IMAGE_BYTES,
+    MaskError: IMAGE_BYTES,
+    RecordError: IMAGE_BYTES,
+    ListError: 64 << 20,  # some two million ids
+    AnnotationError: 16 << 20,
+    LayoutError: 1 << 20,  # class files
+    SourceError: 1 << 20,
+    StorageError: 64 << 20,  # dataset_info.json, and what else describes a built dataset
+}
+"""How many bytes a file may have that is read as a whole, by the error that it would raise."""
+
+HEADER_BYTES = 64 << 20
+"""Bytes of one header in an archive: of the long name of a member, or of the index of a zip."""
+
+MEMBERS = 500_000
+"""Files and folders in an archive."""
+
+
+def most_unpacked(packed: int) -> int:
+    """Returns how many bytes a file or archive may have unpacked, by its size.
+
+    Images and their records hardly get smaller by packing. What would be more than 100 times as
+    large is taken for a decompression bomb; up to 256 MiB do no harm.
+    """
+    return max(256 << 20, 100 * packed)
+
+
+def open_file(path: PathLike) -> BinaryIO:
+    """Opens a file to read its bytes.
+
+    Raises:
+      OSError: if it cannot be opened, or is no regular file, which might never end.
+    """
+    if is_bucket(path):
+        return epath.Path(path).open("rb")
+    return os.fdopen(_opened(path)[0], "rb")
+
+
+def read_bytes(path: PathLike, most: int) -> bytes:
+    """Returns the bytes of a file, whose size is looked at first.
+
+    Raises:
+      OSError: if it cannot be read, is no regular file, or has more than `most` bytes.
+    """
+    if is_bucket(path):
+        _check_size(size(path), most)
+        return epath.Path(path).read_bytes()
+    opened, length = _opened(path)
+    try:
+        _check_size(length, most)
+        # One call may return fewer bytes. Few system calls, because at each one a thread hands
+        # Python's lock to another.
+        data = os.read(opened, length)
+        while len(data) < length and (more := os.read(opened, length - len(data))):
+            data += more
+        return data
+    finally:
+        os.close(opened)
+
+
+def _check_size(length: int, most: int) -> None:
+    if length > most:
+        raise OSError(f"it has {length} bytes, more than {most}")
+
+
+_HOW = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+_HOW |= getattr(os, "O_NONBLOCK", 0)  # or opening a named pipe would wait for somebody who writes
+
+
+def _opened(path: PathLike) -> tuple[int, int]:
+    """Returns the descriptor of a regular file, and its size."""
+    opened = os.open(path, _HOW)
+    status = os.fstat(opened)
+    if stat.S_ISREG(status.st_mode):
+        return opened, status.st_size
+    os.close(opened)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError("it is a named pipe or a device")
 
 
 @contextlib.contextmanager
@@ -112,13 +214,14 @@ def storage_error(error: BaseException, where: object) -> StorageError:
       where: what was being written or read, if the error names no file.
     """
     if type(error).__name__ in _DAMAGE:
+        message = str(getattr(error, "message", error))[:_SHOWN]
         return StorageError(
             where,
-            found=f"damaged: {_INTERNALS.sub('', str(getattr(error, 'message', error))).strip()}",
+            found=f"damaged: {_INTERNALS.sub('', message).strip()}",
             expected="complete files whose checksums match",
             remedy="copy the files again, or build the dataset again",
         )
-    text = " ".join((getattr(error, "strerror", None) or str(error)).split())
+    text = " ".join((getattr(error, "strerror", None) or str(error))[:_SHOWN].split())
     number: int | None = getattr(error, "errno", None)
     for words, code in _WORDS.items():
         if words in text:
@@ -139,7 +242,7 @@ _PIECE = 1 << 20  # bytes of a large file that are read at once
 _ENDINGS = (".json", ".txt")  # info, features, metadata and class names: read at every opening
 _INFO = "dataset_info.json"
 # `tfds convert_format` adds files in another format, and says so here.
-_OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\]]*\],\n')
+_OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\[\]]*\],\n')
 _WRITTEN_LATER = (SUMS, "README.md", "croissant.json")  # the last two by `report --card`
 
 
@@ -168,7 +271,8 @@ def read_sums(folder: epath.Path) -> dict[str, str]:
     if not path.exists():
         return {}
     digests = {}
-    for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), 1):
+    text = read_small(path).decode("utf-8", "replace")
+    for number, line in enumerate(text.splitlines(), 1):
         if not (match := _LINE.fullmatch(line)):
             raise _damaged(path, f"line {number}: {line[:80]!r}", "a sha256 and a file's name")
         digests[match[2]] = match[1]
@@ -178,16 +282,18 @@ def read_sums(folder: epath.Path) -> dict[str, str]:
 
 
 def check_sums(folder: epath.Path) -> None:
-    """Compares a dataset's small files with SHA256SUMS, if it is there.
+    """Reads a dataset's small files, and compares them with SHA256SUMS, if it is there.
 
     Raises:
-      RecordError: naming the first file that is missing or was changed.
+      RecordError: naming the first file that is missing, was changed, or cannot be read.
     """
+    small = [path for path in folder.iterdir() if _is_small(path.name)]
+    found_of = {path.name: hashlib.sha256(read_small(path)).hexdigest() for path in small}
     for name, digest in read_sums(folder).items():
         path = folder / name
         if not _is_small(name):
             continue
-        found = digest_of(path)[0] if path.exists() else ""
+        found = found_of.get(name, "")
         if found != digest and not (name == _INFO and _without_formats(path) == digest):
             what = f"a file with the sha256 {found}" if found else "no such file"
             raise _damaged(path, what, f"the sha256 {digest}, as {SUMS} says")
@@ -204,6 +310,20 @@ def check_listed(folder: epath.Path, names: Iterable[str]) -> None:
     if lost:
         found = f"{len(sums)} files, and not {lost[0]}"
         raise _damaged(folder / SUMS, found, "every file of the dataset")
+
+
+def read_small(path: epath.Path) -> bytes:
+    """Returns the bytes of a file that describes a built dataset.
+
+    Raises:
+      RecordError: if it cannot be read, or is far larger than any such file.
+    """
+    most = LIMITS[StorageError]
+    try:
+        return read_bytes(path, most)
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise _damaged(path, found, f"a regular file of at most {most >> 20} MiB") from None
 
 
 def _damaged(path: epath.Path, found: str, expected: str) -> RecordError:
@@ -223,14 +343,14 @@ def _is_small(name: str) -> bool:
 
 def _without_formats(path: epath.Path) -> str:
     """Returns the digest that the dataset's info had before other formats were added."""
-    data = path.read_bytes() if path.exists() else b""
+    data = read_small(path) if path.exists() else b""
     return hashlib.sha256(_OTHER_FORMATS.sub(b"", data, count=1)).hexdigest()
 
 
 def digest_of(path: epath.Path) -> tuple[str, int]:
     """Returns the sha256 of a file and its size in bytes."""
     digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while piece := file.read(_PIECE):
             digest.update(piece)
             size += len(piece)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from etils import epath
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built import find
 from voc_seg_tfrecord.facts import lists
@@ -170,7 +171,7 @@ def _splits(name: str, folders: Sequence[epath.Path]) -> list[str]:
     for folder in folders:
         for info in sorted((folder / find.DATASET / config).glob(f"*/{find.INFO}")):
             try:
-                return [split["name"] for split in json.loads(info.read_text())["splits"]]
+                return [split["name"] for split in json.loads(storage.read_small(info))["splits"]]
             except (OSError, ValueError, KeyError, TypeError):  # damaged: `list` says so
                 continue
     return []

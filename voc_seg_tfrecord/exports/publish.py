@@ -4,7 +4,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import staging, storage
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, StorageError
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.exports import card, croissant
 from voc_seg_tfrecord.exports.card import Summary, summarize
@@ -91,7 +91,11 @@ def of_built(
 
 def _check_ours(path: epath.Path) -> None:
     """Checks that no file is at a path, or one that this package wrote."""
-    if path.is_dir() or (path.exists() and _OURS not in path.read_bytes()):
+    try:
+        ours = _OURS in storage.read_bytes(path, storage.LIMITS[StorageError])
+    except OSError:
+        ours = False
+    if path.exists() and not ours:
         raise ConfigError(
             path,
             found="a file that voc_seg_tfrecord did not write",

@@ -177,7 +177,10 @@ def _any_color(color: Any) -> Color:
     return _rgb(color)
 
 
+# Patterns see what a file holds, so none may go back over a run of characters again and again. A
+# lookbehind lets a run be tried from its start alone.
 _SEPARATOR = r"[\s,;:]+"
+_RUN = r"(?<![\s,;:])[\s,;:]+"
 _COLOR = r"(\d+(?:\.\d+)?[\s,;]+\d+(?:\.\d+)?[\s,;]+\d+(?:\.\d+)?|#[0-9a-fA-F]{6})"
 
 
@@ -200,7 +203,7 @@ def _by_color(lines: list[str]) -> list[Entry]:
         return []
     names = [name.strip(" \t,;:\"'") for name, _ in named]
     numbered = _by_number(names) if len(ends) == len(lines) else []
-    numbers = [re.search(rf"{_SEPARATOR}(\d+)$|^(\d+){_SEPARATOR}", name) for name in names]
+    numbers = [re.search(rf"{_RUN}(\d+)$|^(\d+){_SEPARATOR}", name) for name in names]
     if not numbered and all(numbers) and _distinct(re.sub(r"[\d\s]", "", name) for name in names):
         raise ValueError(f"four numbers in {lines[0][:80]!r}; nothing says which is the colour")
     return [
@@ -217,7 +220,7 @@ def _by_color(lines: list[str]) -> list[Entry]:
 def _by_number(lines: list[str]) -> list[Entry]:
     """Reads lines that all have a number and a name; none if the numbers belong to names."""
     before = [re.fullmatch(r"(-?\d+)(?:\s*[:,;=.)]\s*|\s+)(\S.*)", line) for line in lines]
-    after = [re.fullmatch(r"(\S.*?)(?:\s*[:,;=]\s*|\s+)(-?\d+)", line) for line in lines]
+    after = [re.fullmatch(r"(\S.*?)(?<!\s)(?:\s*[:,;=]\s*|\s+)(-?\d+)", line) for line in lines]
     found = [(int(m[1]), m[2]) for m in before if m]
     if len(found) < len(lines):
         found = [(int(m[2]), m[1]) for m in after if m]

@@ -12,15 +12,13 @@ import dataclasses
 import enum
 import errno
 import functools
-import os
-import stat
 import struct
 from typing import Any, Self, TypeVar
 
 from etils import epath
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.base.storage import is_bucket
 
 Found = TypeVar("Found")
 
@@ -51,18 +49,21 @@ class File:
 
         Args:
           path: the path, on disk or in a bucket.
-          error: what to raise.
+          error: what to raise. It says what kind of file it is, and so how large it may be; see
+            `storage.LIMITS`.
 
         Raises:
-          VocSegError: of the class `error`, if there is no file, or it cannot be read.
+          VocSegError: of the class `error`, if there is no file, or it cannot be read, or is too
+            large.
         """
+        most = storage.LIMITS.get(error, storage.IMAGE_BYTES)
         try:
-            return cls(_read(path), str(path))
+            return cls(storage.read_bytes(path, most), str(path))
         except Exception as reason:  # clients of buckets raise errors of their own
             raise error(
                 path,
                 found=f"this file cannot be read: {_words(reason)}",
-                expected="a regular file that can be read",
+                expected=f"a regular file of at most {most >> 20} MiB that can be read",
                 remedy="put the file there and allow reading it, or remove it from the lists",
                 kind="unreadable file",
             ) from None
@@ -79,34 +80,6 @@ def once_per_file(find: Callable[[File], Found]) -> Callable[[File], Found]:
         return file._found[name]
 
     return found
-
-
-def _read(path: epath.PathLike) -> bytes:
-    if is_bucket(path):
-        return epath.Path(path).read_bytes()
-    # Few system calls, because at each one a thread hands Python's lock to another.
-    opened = os.open(path, _HOW)
-    try:
-        status = os.fstat(opened)
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is a named pipe or a device")
-        return _all_of(opened, status.st_size)
-    finally:
-        os.close(opened)
-
-
-def _all_of(opened: int, size: int) -> bytes:
-    """Reads a file of so many bytes; one call may return fewer, as those of above 2 GiB do."""
-    data = os.read(opened, size)
-    while len(data) < size and (more := os.read(opened, size - len(data))):
-        data += more
-    return data
-
-
-_HOW = os.O_RDONLY | getattr(os, "O_BINARY", 0)
-_HOW |= getattr(os, "O_NONBLOCK", 0)  # or opening a named pipe would wait for somebody who writes
 
 
 def _words(reason: Exception) -> str:

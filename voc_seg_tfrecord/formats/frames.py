@@ -14,6 +14,9 @@ import struct
 from etils import epath
 import google_crc32c
 
+from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.base.storage import LIMITS, open_file, size
+
 HEAD = 12  # bytes before a record's data
 TAIL = 4  # bytes after it
 
@@ -41,10 +44,10 @@ def read(path: epath.Path) -> Iterator[tuple[int, bytes]]:
     Raises:
       FrameError: at the first record that is truncated or damaged.
     """
-    size, position = path.stat().length, 0
-    with path.open("rb") as file:
-        while position < size:
-            damage, length = _read_head(file.read(HEAD), size - position)
+    total, position = size(path), 0
+    with open_file(path) as file:
+        while position < total:
+            damage, length = _read_head(file.read(HEAD), total - position)
             if damage:
                 raise FrameError(position, damage)
             data, tail = file.read(length), file.read(TAIL)
@@ -67,6 +70,8 @@ def _read_head(head: bytes, left: int) -> tuple[str, int]:
     if head[8:] != _checksum(head[:8]):
         return "the checksum of the record's length does not match", 0
     (length,) = struct.unpack("<Q", head[:8])
+    if length > LIMITS[RecordError]:
+        return f"a record of {length} bytes; at most {LIMITS[RecordError]} are read", 0
     if length > left - HEAD - TAIL:
         return f"a record of {length} bytes, of which {max(0, left - HEAD - TAIL)} are there", 0
     return "", length

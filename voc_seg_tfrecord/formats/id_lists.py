@@ -21,8 +21,9 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_LONGEST = 8192  # letters of a line that may be two paths
 _SHOWN = 3  # repeated ids, and lines of each, that an error shows
-_TRAILING_LABEL = re.compile(r"\s+-?\d+$")
+_TRAILING_LABEL = re.compile(r"(?<!\s)\s+-?\d+$")  # the lookbehind makes it linear
 _PLAIN = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
 
 
@@ -154,7 +155,7 @@ def _resolve(line: str, image_ids: Container[str], plain: bool) -> str:
 
 
 def _find(line: str, image_ids: Container[str]) -> str | None:
-    if (found := _id_of(line, image_ids)) is not None:
+    if (found := _id_of(line, image_ids)) is not None or len(line) > _LONGEST:
         return found
     readings = (_id_of(reading, image_ids) for reading in _readings(line.replace("\\", "/")))
     return next((found for found in readings if found is not None), None)

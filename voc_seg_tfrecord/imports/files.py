@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 import functools
 import gzip
 import math
-import shutil
-from typing import Any
+from typing import Any, BinaryIO
 import zlib
 
 from etils import epath
@@ -14,6 +13,7 @@ from google.protobuf.message import DecodeError
 import numpy as np
 from tensorflow_datasets.proto import tf_example_pb2
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import RecordError, SourceError
 from voc_seg_tfrecord.formats import frames
 
@@ -57,13 +57,23 @@ def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
       RecordError: if the compressed file is truncated or damaged.
       SourceError: if the copy cannot be written.
     """
-    with path.open("rb") as file:
+    with _opened(path) as file:
         if file.read(2) != b"\x1f\x8b":
             return path
     copy = folder / f"{len(list(folder.iterdir()))}-{path.name}"
     try:
-        with path.open("rb") as packed, gzip.open(packed) as file, copy.open("wb") as out:
-            shutil.copyfileobj(file, out, 1 << 20)
+        with _opened(path) as packed, gzip.open(packed) as file, copy.open("wb") as out:
+            left = storage.most_unpacked(storage.size(path))
+            while left > 0 and (piece := file.read(1 << 20)):
+                left -= out.write(piece)
+            if left <= 0:
+                raise RecordError(
+                    path,
+                    found=f"a gzip file that unpacks to more than {out.tell()} bytes, more than "
+                    "100 times its size",
+                    expected="TFRecords, which hardly get smaller by packing",
+                    remedy="unpack it yourself with gunzip if you trust it, and name that file",
+                )
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise RecordError(
             path,
@@ -79,6 +89,18 @@ def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
             remedy="set TMPDIR to a folder that has more room",
         ) from None
     return copy
+
+
+def _opened(path: epath.Path) -> BinaryIO:
+    try:
+        return storage.open_file(path)
+    except OSError as error:
+        raise SourceError(
+            path,
+            found=f"it cannot be read: {error.strerror or error}",
+            expected="a regular file that can be read",
+            remedy="check the path",
+        ) from None
 
 
 def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:

@@ -10,10 +10,9 @@ import functools
 import re
 from typing import Any, Self
 
-from etils import epath
-
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.examples.raw import RawExample
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
@@ -65,7 +64,7 @@ class RecordItem:
 
     def read(self) -> RawExample:
         """Reads the record again by its offset."""
-        with epath.Path(self.path).open("rb") as file:
+        with open_file(self.path) as file:
             file.seek(self.offset)
             record = parse(file.read(self.length), self.where)
         image = layouts.read_pixels_or_file(record, self.layout, self.layout.image, self.where)

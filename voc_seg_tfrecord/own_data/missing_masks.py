@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
-import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -362,7 +361,7 @@ def _beginning(names: Collection[str]) -> str:
     """Returns what all names begin with, without the digits of a number that differs."""
     first, last = min(names), max(names)
     same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
-    return re.sub(r"\d+$", "", first[:same])
+    return first[:same].rstrip("0123456789")
 
 
 def _last(image_id: str) -> str:

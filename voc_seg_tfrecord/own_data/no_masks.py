@@ -6,6 +6,7 @@ import re
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import plain_folders
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
@@ -122,7 +123,7 @@ def _annotations(root: epath.Path) -> tuple[str, str] | None:
         if ending not in files:
             files[ending] = index_files(root, (ending,))
         for name in sorted(files[ending].values())[:_SHOWN]:
-            with (root / name).open("rb") as file:
+            with open_file(root / name) as file:
                 text = file.read(_READ).decode("utf-8", "replace")
             if re.search(pattern, text):
                 return f"{what} and no masks: {len(files[ending])} files, such as {name}", remedy

@@ -8,7 +8,7 @@ import re
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.errors import ImageError, LayoutError
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.formats.png import ColorType, read_header
@@ -195,7 +195,7 @@ def _of_names(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
 
 def _palettes(tree: VocTree) -> bool:
     """Says whether the first image is a palette PNG, as masks and drawings of masks are."""
-    file = File.read(tree.root / tree.layout.images / min(tree.images.values()))
+    file = File.read(tree.root / tree.layout.images / min(tree.images.values()), ImageError)
     return file.kind is Kind.PNG and read_header(file).color is ColorType.PALETTE
 
 

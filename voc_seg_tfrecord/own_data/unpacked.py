@@ -3,24 +3,27 @@
 An archive may come from anybody, so nothing in it is believed. Names that leave the folder, links,
 devices and two files of one name are refused before anything is written. `zipfile` and `tarfile`'s
 data filter would change such names, follow links inside the folder, and let the last file of a name
-win.
+win. Both also read headers of any size, and through any number of bytes to the next one.
 """
 
+import bz2
 from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
+import gzip
+import itertools
+import lzma
 import pathlib
 import shutil
 import stat
 import tarfile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 import zipfile
-import zlib
 
 from etils import epath
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base import staging, storage
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """How names of archives end."""
@@ -50,10 +53,13 @@ def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
         folder = pathlib.Path(temporary) / path.name
         folder.mkdir()
         try:
-            with path.open("rb") as file:
+            with storage.open_file(path) as file:
                 _unpack(file, path, folder)
-        except _DAMAGE as error:
-            raise _refused(path, f"an archive that cannot be unpacked: {error}") from None
+        except VocSegError:
+            raise
+        except Exception as error:  # the libraries let out whatever their parsers raise
+            found = str(error) or type(error).__name__
+            raise _refused(path, f"an archive that cannot be unpacked: {found[:200]}") from None
         yield epath.Path(folder)
 
 
@@ -62,16 +68,26 @@ def is_archive(root: epath.PathLike) -> bool:
     return str(root).lower().endswith(SUFFIXES)
 
 
-# RuntimeError is an encrypted zip, NotImplementedError an unknown compression.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    NotImplementedError,
-)
+class _Within:
+    """A file of which no large piece is read at once, and nothing far behind its start."""
+
+    def __init__(self, file: Any, most: int) -> None:
+        self._file, self._most = file, most
+
+    def read(self, length: int = -1) -> bytes:
+        most = storage.HEADER_BYTES + 1
+        data = self._file.read(most if length < 0 else min(length, most))
+        if len(data) == most:
+            raise ValueError(f"a header of more than {storage.HEADER_BYTES} bytes")
+        return data
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        if place > self._most:
+            raise ValueError(f"it unpacks to more than {self._most} bytes: a decompression bomb")
+        return self._file.seek(place, whence)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,14 +101,23 @@ class _Member:
 
 
 def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
+    packed = storage.size(where)
+    most = storage.most_unpacked(packed)
     with contextlib.ExitStack() as stack:
         if where.name.lower().endswith(".zip"):
-            members = _in_zip(stack.enter_context(zipfile.ZipFile(file)))
+            members = _in_zip(stack.enter_context(zipfile.ZipFile(_Within(file, packed))))
         else:
-            members = _in_tar(stack.enter_context(tarfile.open(fileobj=file)))
+            start = file.read(6)
+            file.seek(0)
+            opener = next((o for magic, o in _COMPRESSED if start.startswith(magic)), None)
+            stream = stack.enter_context(opener(file)) if opener else file
+            stream = _Within(stream, most if opener else packed)
+            members = _in_tar(stack.enter_context(tarfile.open(fileobj=stream, mode="r:")))
         files = _checked(members, where)
         free = shutil.disk_usage(folder).free
         total = sum(member.size for member in files.values())
+        if total > most:
+            raise _refused(where, f"{total} bytes unpacked, which is more than 100 times its size")
         if total > free:
             raise _refused(
                 where, f"{total} bytes unpacked, and {free} bytes are free in {folder.parent}"
@@ -102,6 +127,9 @@ def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with member.opened() as source, path.open("xb") as target:
                 shutil.copyfileobj(source, target)
+
+
+_COMPRESSED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
 
 def _in_zip(archive: zipfile.ZipFile) -> list[_Member]:
@@ -123,8 +151,10 @@ def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
 
     members = [
         _Member(info.name, info.size, kind(info), lambda info=info: archive.extractfile(info))
-        for info in archive.getmembers()
+        for info in itertools.islice(archive, storage.MEMBERS + 1)
     ]
+    if len(members) > storage.MEMBERS:
+        return members  # which is refused
     # `tarfile` takes a tar that is cut for complete. At the end there are two blocks of zeros.
     read = archive.fileobj.tell() - archive.offset
     if read != tarfile.BLOCKSIZE or archive.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
@@ -138,6 +168,8 @@ def _checked(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
     Raises:
       LayoutError: for the first name or member that no export has.
     """
+    if len(members) > storage.MEMBERS:
+        raise _refused(where, f"more than {storage.MEMBERS} files and folders")
     files: dict[str, _Member] = {}
     for member in members:
         name = member.name.replace("\\", "/")  # written on Windows

@@ -12,7 +12,6 @@ References:
 from collections.abc import Collection, Mapping
 import dataclasses
 import functools
-import re
 
 from etils import epath
 import numpy as np
@@ -105,13 +104,13 @@ def check_names(labels: epath.Path) -> None:
     if path is None:
         return
     text = File.read(path, SourceError).data.decode("utf-8", "replace")
-    lines = re.findall(r"^\s*(\d+)\s*:\s*(.*?)\s*$", text, re.M)
-    found = {int(number): name for number, name in lines}
+    lines = (line.partition(":") for line in text.splitlines())
+    found = {number.strip(): name.strip() for number, _, name in lines}
     for name, number in pascal_context.NUMBERS.items():
-        if found.get(number) != name:
+        if found.get(str(number)) != name:
             raise SourceError(
                 path,
-                found=f"{number} is {found.get(number, 'no class')}",
+                found=f"{number} is {found.get(str(number), 'no class')}",
                 expected=f"{number} is {name}, as in the original labels of Pascal Context",
                 remedy="unpack the archive of Pascal Context again; its labels cannot be read "
                 "with other numbers",

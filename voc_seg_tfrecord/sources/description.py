@@ -7,6 +7,7 @@ import re
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -79,7 +80,7 @@ def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
       ConfigError: if it was built with other classes, meanings of mask values or tiles.
     """
     path = folder / "metadata.json"
-    said = json.loads(path.read_text()).get("config") if path.exists() else None
+    said = json.loads(storage.read_small(path)).get("config") if path.exists() else None
     if not isinstance(said, dict):
         return  # built by something else; reading it says so
     wanted = json.loads(config.to_json())
