@@ -72,7 +72,7 @@ def test_no_process_outlives_an_early_end():
         os.kill(pid, 0)
 
 
-def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path):
+def test_processes_end_amid_a_task_when_the_one_that_started_them_is_killed(tmp_path):
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]\n"
         "from voc_seg_tfrecord.base import processes\n"

@@ -210,7 +210,10 @@ def _judge_killed(
 def _judge_next(outcome: Outcome, status: int, command: Command, whole: str) -> None:
     outcome.next_failed += status != 0
     outcome.next_differs += _digest(command.made) != whole
-    outcome.next_unfinished += bool(_unfinished(command.out))
+    left = _unfinished(command.out)
+    outcome.next_unfinished += bool(left)
+    if left:
+        print("the next run left", *(path.relative_to(command.out) for path in left))
 
 
 def _unfinished(out: pathlib.Path) -> list[pathlib.Path]:

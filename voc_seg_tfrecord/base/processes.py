@@ -191,11 +191,10 @@ def serve() -> None:
             done, last = 0, time.monotonic()
 
     work = pickle.load(sys.stdin.buffer)
+    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
     while True:
-        try:
-            task = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
+        task = tasks.get()
         try:
             result = work(task, note)
         except Exception as error:
@@ -204,6 +203,21 @@ def serve() -> None:
         answer("note", done)
         done = 0
         answer("done", result)
+
+
+def _listen(tasks: queue.SimpleQueue[Any]) -> None:
+    """Takes tasks in a thread, and ends this process at once when the one that sends them dies.
+
+    A worker that wrote on would put files into a folder that the next run is removing.
+    """
+    try:
+        while True:
+            tasks.put(pickle.load(sys.stdin.buffer))
+    except EOFError:
+        os._exit(0)
+    except BaseException:  # of a task that cannot be unpickled
+        traceback.print_exc()
+        os._exit(1)
 
 
 def _picklable(error: Exception) -> Exception:
