@@ -12,10 +12,11 @@ from typing import Any, Protocol, Self
 
 from etils import epath
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import hashing, utils, writer
+from tensorflow_datasets.core import hashing, writer
 
 from voc_seg_tfrecord.base import errors
 from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.staging import staged_file
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
@@ -182,11 +183,9 @@ class Shards:
 
 def _write(path: str, file_format: str, records: Iterable[tuple[Any, bytes]]) -> None:
     """Writes a file as TFDS does, with its index where the format has one."""
-    place = epath.Path(path)
     kind = tfds.core.FileFormat(file_format)
-    # In an object store a file never appears before it is complete.
-    staged = contextlib.nullcontext(place) if is_bucket(path) else utils.incomplete_file(place)
-    with staged as unfinished:
+    # TFDS's own `incomplete_file` makes the folder anew where the next run has just removed it.
+    with staged_file(path) as unfinished:
         if kind is tfds.core.FileFormat.TFRECORD and not is_bucket(path):
             # The bytes of TensorFlow's own writer, which takes seconds and 600 MB to import.
             with unfinished.open("wb") as file:
