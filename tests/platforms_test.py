@@ -56,7 +56,7 @@ def test_a_folder_is_replaced_where_the_c_library_has_no_name(tmp_path, monkeypa
 
 
 def test_no_text_tells_people_to_get_this_package_from_an_index_where_it_is_not():
-    texts = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md")]
+    texts = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]
     texts += REPOSITORY.glob("voc_seg_tfrecord/**/*.py")
     wrong = re.compile(
         r"pip install[^\n`&]*?['\"\s]voc[_-]seg[_-]tfrecord(?![^\s]*\.whl)|its extra"

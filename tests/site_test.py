@@ -10,6 +10,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built import find
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.configs.features import feature_table
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 site = runpy.run_path(str(REPOSITORY / "docs" / "make_reference.py"))
@@ -35,6 +36,22 @@ def test_the_table_of_fields_has_every_field_that_a_config_takes():
     taken = caught.value.expected.removeprefix("one of ").split(", ")
     of_tfds = {"version", "release_notes", "supported_versions", "description", "tags"}
     assert {*fields} == {*taken} - of_tfds - {"packaged_tree"}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        VocSegConfig(name="a", release="2012_aug", objects=True),
+        VocSegConfig(name="b", tile=8),
+        VocSegConfig(name="c", task="classification"),
+        VocSegConfig(name="d", release="2012_test"),
+    ],
+    ids=lambda config: config.name,
+)
+def test_the_page_on_features_has_every_feature(config):
+    table = (REFERENCE / "features.md").read_text()
+    named = {name for row in re.findall(r"^\| (`.*?) \|", table, re.M) for name in row.split("`")}
+    assert {*feature_table(config)[0]} <= named
 
 
 def test_the_tables_of_options_have_every_command_and_option():

@@ -1,6 +1,6 @@
 """Reads the pages of the documentation and runs what they show.
 
-The convention, for README.md and docs/*.md:
+The convention, for README.md and the pages in docs/:
 
 1. Every fence is `bash`, `python` or `text`. A `bash` or `python` fence is run, in the order
    of the page. All fences of a page share one folder and one Python session.
@@ -16,6 +16,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import re
@@ -78,13 +79,16 @@ class World:
     folder: pathlib.Path
     data_dir: pathlib.Path
     session: dict = dataclasses.field(default_factory=dict)
+    process: subprocess.Popen | None = None
 
     def run(self, fence: Fence) -> str:
         """Runs a fence; returns what it printed, with the paths of the page."""
         text = _INSTALL.sub("", fence.text)
         text = text.replace("/tmp/tensorflow_datasets", str(self.data_dir))
         printed = io.StringIO()
-        if fence.language == "python":
+        if fence.language == "python" and "torchvision" in fence.marks.get("needs", ""):
+            printed.write(self._in_a_process(text))
+        elif fence.language == "python":
             with contextlib.redirect_stdout(printed):
                 exec(compile(text, f"line {fence.line}", "exec"), self.session)
         else:
@@ -101,6 +105,34 @@ class World:
             shown = shown.replace(str(ours), theirs)
         return shown
 
+    def _in_a_process(self, text: str) -> str:
+        """Runs Python in the process of this page, as torchvision breaks after TensorFlow."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", _PROCESS],
+                cwd=self.folder,
+                env=self._environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        print(json.dumps(text), file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline() or '"the process ended"')
+
+    def end(self) -> None:
+        """Ends what a page has begun."""
+        self.session.clear()
+        if self.process is not None:
+            self.process.communicate()
+            self.process = None
+
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {
+            "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(REPOSITORY),
+            "TFDS_DATA_DIR": str(self.data_dir),
+        }
+
     def _command(self, command: str, printed: io.StringIO) -> int:
         words = shlex.split(command, comments=True)
         if words[0] == "voc-seg-tfrecord" and "|" not in words:  # here: a process takes a second
@@ -115,21 +147,27 @@ class World:
                 data_dir = [] if "--data_dir" in words else ["--data_dir", self.data_dir]
                 tfds_command(*words[1:], *data_dir)
             return 0
-        environment = os.environ | {
-            "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(REPOSITORY),
-            "TFDS_DATA_DIR": str(self.data_dir),
-        }
         result = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
             cwd=self.folder,
-            env=environment,
+            env=self._environment(),
             capture_output=True,
             text=True,
         )
         assert result.returncode in (0, 1), result.stderr
         printed.write(result.stdout)
         return result.returncode
+
+
+_PROCESS = """
+import contextlib, io, json, sys
+session = {"__name__": "__main__"}
+for line in sys.stdin:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(json.loads(line), "page", "exec"), session)
+    print(json.dumps(printed.getvalue()), flush=True)
+"""
 
 
 def _commands(text: str) -> list[str]:
