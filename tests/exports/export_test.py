@@ -32,8 +32,7 @@ def parse(record, texts, numbers):
 
 
 def test_a_tree_goes_round_with_bytes_and_pixels_equal(sample, tmp_path):
-    exported = export(sample, tmp_path / "tree", layout="voc")
-    assert exported.counts == {"train": 3, "validation": 2, "test": 1}
+    assert export(sample, tmp_path / "tree", layout="voc") == []
     for path in (ROOT / "JPEGImages").iterdir():
         assert (tmp_path / "tree" / "JPEGImages" / path.name).read_bytes() == path.read_bytes()
     for folder in ("SegmentationClass", "SegmentationObject"):

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.own_data.check import STOPS, check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.stats.counts import count_classes, missing_classes
+from voc_seg_tfrecord.stats.counts import ClassCounts, count_classes, missing_classes
 
 _SHOWN = 5  # problems that stop a build
 
@@ -90,7 +90,7 @@ def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> d
     """
     by_split = count_classes(builder)
     names = config.built_class_names
-    total = screen.total_of(by_split)
+    total = sum(by_split.values(), ClassCounts())
     print()
     screen.show_class_table(names, total, by_split)
     for sentence in missing_classes(names, by_split):

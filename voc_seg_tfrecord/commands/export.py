@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
     builder = open_built(args.dataset, args.data_dir)
-    written = export(
+    notes = export(
         builder,
         args.out,
         layout=args.layout,
@@ -54,13 +54,14 @@ def run(args: argparse.Namespace) -> int:
             builder, folder, args.layout, published=args.published, progress=True
         ),
     )
+    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
     if args.json:
-        document = {"folder": args.out, "layout": args.layout, "splits": dict(written.counts)}
-        write_json(document | {"notes": list(written.notes)})
+        document = {"folder": args.out, "layout": args.layout, "splits": counts}
+        write_json(document | {"notes": notes})
         return 0
-    for split, count in written.counts.items():
+    for split, count in counts.items():
         print(f"{split}: {count} examples")
-    for note in written.notes:
+    for note in notes:
         print(f"note: {note}")
     print(f"written to {args.out}")
     return 0

@@ -193,15 +193,6 @@ def show_class_table(
     show_table(columns, rows)
 
 
-def total_of(by_split: Mapping[str, ClassCounts]) -> ClassCounts:
-    """Returns the sum of the splits."""
-    total = ClassCounts()
-    for counts in by_split.values():
-        total.images += counts.images
-        total.pixels += counts.pixels
-    return total
-
-
 # The bar around the others, and those of downloads: `sources.download` has one of its own.
 _HIDDEN = re.compile("Generating splits|Dl Completed|Dl Size|Extraction completed")
 _SHUFFLING = re.compile(r"Shuffling .*-(\w+)\.\w+(?:-\S*)?\.\.\.")

@@ -1,7 +1,6 @@
 """Writes a built dataset in a layout that other code reads; see `layouts`."""
 
 from collections.abc import Callable
-import dataclasses
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -18,19 +17,6 @@ from voc_seg_tfrecord.formats.id_lists import show_name
 _WITHOUT_MASKS = [name for name in EXPORTED if not LAYOUTS[name].needs_masks]
 
 
-@dataclasses.dataclass(frozen=True)
-class Exported:
-    """What an export wrote.
-
-    Attributes:
-      counts: examples of each split.
-      notes: what differs from the dataset, in words.
-    """
-
-    counts: dict[str, int]
-    notes: tuple[str, ...] = ()
-
-
 def export(
     builder: tfds.core.DatasetBuilder,
     out: PathLike,
@@ -38,7 +24,7 @@ def export(
     layout: str,
     num_shards: int | None = None,
     finish: Callable[[epath.Path], None] | None = None,
-) -> Exported:
+) -> list[str]:
     """Writes a built dataset in another layout, and nothing outside its folder.
 
     Args:
@@ -52,7 +38,7 @@ def export(
         and adds what belongs to it.
 
     Returns:
-      What was written.
+      What differs from the dataset, in sentences.
 
     Raises:
       ConfigError: if there is no such layout, if the folder is not empty or cannot be made, or if
@@ -75,8 +61,7 @@ def export(
                 notes.append(_rotated(split, count))
         if finish is not None:
             finish(incomplete)
-    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
-    return Exported(counts, tuple(notes))
+    return notes
 
 
 def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout) -> None:

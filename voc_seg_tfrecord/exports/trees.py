@@ -8,7 +8,7 @@ References:
   https://cocodataset.org/#format-data, part 4.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import json
 from typing import Any
 
@@ -51,11 +51,7 @@ def write_voc(split: Split) -> int:
     (root / "class_names.txt").write_text("".join(f"{name}\n" for name in class_names))
     palette = voc_palette().tobytes()
     ids: set[str] = set()
-    for number, example in enumerate(split.examples()):
-        where = f"split {split.name}, record {number}"
-        filename = example[FILENAME].decode()
-        id_lists.check_name(filename, where)
-        image_id = id_lists.image_id(filename)
+    for where, filename, image_id, example in _named(split):
         if image_id == filename:  # without an ending, readers do not take it for an image
             filename += ".jpg" if kind_of(example[IMAGE]) is Kind.JPEG else ".png"
         files = {f"{VOC.images}/{filename}": example[IMAGE]}
@@ -99,11 +95,7 @@ def write_coco(split: Split) -> int:
     images, annotations, turned = [], [], 0
     folder, masks = split.folder, f"panoptic_{split.name}"
     written: set[str] = set()
-    for number, example in enumerate(split.examples(), start=1):
-        where = f"split {split.name}, record {number - 1}"
-        filename = example[FILENAME].decode()
-        id_lists.check_name(filename, where)
-        image_id = id_lists.image_id(filename)
+    for number, (where, filename, image_id, example) in enumerate(_named(split), start=1):
         if image_id in written:
             raise _same_name(where, filename, "parquet")
         written.add(image_id)
@@ -178,6 +170,14 @@ def segments(ids: np.ndarray) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _named(split: Split) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yields the name of each record for errors, its file's name, its image id and the example."""
+    for number, example in enumerate(split.examples()):
+        where, filename = f"split {split.name}, record {number}", example[FILENAME].decode()
+        id_lists.check_name(filename, where)
+        yield where, filename, id_lists.image_id(filename), example
 
 
 def _same_name(where: str, filename: str, others: str) -> RecordError:

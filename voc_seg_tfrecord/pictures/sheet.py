@@ -62,13 +62,11 @@ def sheet(
       An RGB image. Fields of the legend and masks have the exact colours of `look`.
 
     Raises:
-      ConfigError: if there are no examples or too many, or less than one column.
+      ConfigError: if there are no examples or too many.
     """
     groups = list(groups)
     examples = [example for group in groups for example in group.examples]
     check_number(len(examples))
-    if columns is not None and columns < 1:
-        raise ConfigError("columns", found=str(columns), expected="1 or more")
     if columns is None:
         columns = 3 if examples[0].mask is None else 1 if len(examples) <= 3 else 2
     bands = _bands(groups, columns)

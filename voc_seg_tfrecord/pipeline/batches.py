@@ -1,6 +1,6 @@
 """Batches to train on and batches to evaluate on, of images and masks of different sizes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -13,7 +13,7 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
 from voc_seg_tfrecord.pipeline.geometry import Size
 from voc_seg_tfrecord.pipeline.reading import By, balanced
-from voc_seg_tfrecord.pipeline.records import select
+from voc_seg_tfrecord.pipeline.records import in_order, select
 from voc_seg_tfrecord.pipeline.window import (
     Example,
     Examples,
@@ -157,7 +157,7 @@ def cropped_batches(
         own_seed = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
         return crops.random_scaled_crop(example, seed=own_seed, **crop)
 
-    return _mapped(stream, prepare).batch(batch_size, drop_remainder=True)
+    return in_order(stream, prepare).batch(batch_size, drop_remainder=True)
 
 
 def evaluation_batches(
@@ -211,16 +211,10 @@ def evaluation_batches(
         example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
         return decode(example) if size is None else geometry.center_crop_or_pad(example, size)
 
-    examples = _mapped(stream, prepare)
+    examples = in_order(stream, prepare)
     if size is None:
         return padded_batch(examples, batch_size, multiple=multiple).prefetch(AHEAD)
     return examples.batch(batch_size).prefetch(AHEAD)
-
-
-def _mapped(stream: tf.data.Dataset, prepare: Callable[..., Example]) -> Examples:
-    # Not converted, so that an error about an argument stays what it is.
-    prepare = tf.autograph.experimental.do_not_convert(prepare)
-    return stream.map(prepare, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
 
 ABSENT_LABEL = -1

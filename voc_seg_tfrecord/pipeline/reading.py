@@ -13,7 +13,7 @@ from voc_seg_tfrecord.base.names import FILENAME, LABELS, MASK, SEGMENTATION
 from voc_seg_tfrecord.facts.lists import IdList
 from voc_seg_tfrecord.pipeline import geometry, records
 from voc_seg_tfrecord.pipeline.geometry import shuffle_seed
-from voc_seg_tfrecord.pipeline.records import Selection, select
+from voc_seg_tfrecord.pipeline.records import Selection, in_order, select
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode
 
 By = Literal["classes"]
@@ -113,10 +113,7 @@ def _scanned(
         hot = tf.one_hot(example[LABELS], classes, on_value=True, off_value=False)
         return example[FILENAME], tf.reduce_any(hot, axis=0)
 
-    found = selection.records.map(
-        looked_at, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True
-    )
-    batches = list(found.batch(256).as_numpy_iterator())
+    batches = list(in_order(selection.records, looked_at).batch(256).as_numpy_iterator())
     return (
         [name for names, _ in batches for name in names],
         np.concatenate([present for _, present in batches]),
@@ -187,7 +184,7 @@ def read(
         first_epoch=first_epoch,
         balance=balance and balanced(builder, selection, balance, balance_threshold),
     )
-    return stream.map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    return in_order(stream, example)
 
 
 def epoch_stream(

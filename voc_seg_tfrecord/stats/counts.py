@@ -39,7 +39,7 @@ def compute(
     check_features(builder)
     names = class_names(builder)
     return {
-        split: _gather(names, records.scan(builder, split, _count_record, progress=progress))
+        split: Tally(records.scan(builder, split, _count_record, progress=progress)).stats(names)
         for split in splits or builder.info.splits
     }
 
@@ -109,21 +109,20 @@ def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
     return np.stack(objects, axis=1).astype(np.int64)
 
 
-def _gather(class_names: tuple[str, ...], counted: Iterable[Counts]) -> Stats:
-    tally = Tally()
-    for counts in counted:
-        tally.add(counts)
-    return tally.stats(class_names)
-
-
 class Tally:
-    """Adds up what records hold."""
+    """Adds up what records hold.
 
-    def __init__(self) -> None:
+    Args:
+      counted: what the first of them hold.
+    """
+
+    def __init__(self, counted: Iterable[Counts] = ()) -> None:
         self._ids: list[str] = []
         self._sizes: list[tuple[int, ...]] = []
         self._pixels, self._images, self._image_pixels, self._objects = np.zeros((4, 256), np.int64)
         self._all_have_objects = True
+        for counts in counted:
+            self.add(counts)
 
     def add(self, counts: Counts) -> None:
         """Adds one record."""
@@ -188,6 +187,9 @@ class ClassCounts:
 
     images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
     pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+
+    def __add__(self, other: "ClassCounts") -> "ClassCounts":
+        return ClassCounts(self.images + other.images, self.pixels + other.pixels)
 
     def add(self, histogram: np.ndarray) -> None:
         """Adds one mask, by how many pixels each of the 256 values has in it."""
