@@ -3,7 +3,10 @@ import pickle
 
 import pytest
 
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base import errors
+from voc_seg_tfrecord.built.dataset import check_splits
+from voc_seg_tfrecord.facts import lists
 
 
 def test_a_message_names_file_found_expected_and_remedy():
@@ -64,3 +67,44 @@ def test_every_error_comes_back_from_json(kind):
 def test_plain_data_of_another_type_is_no_error_of_ours():
     with pytest.raises(KeyError):
         errors.from_json({"type": "SystemExit", "where": "x", "found": "y"})
+
+
+SPLITS = ["test", "train", "validation"]
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("trian", ["train"]),
+        ("Train", ["train"]),
+        ("val", ["validation"]),
+        ("t", []),
+        ("", []),
+        ("nothing like it", []),
+        ("x" * 10_000, []),
+    ],
+)
+def test_names_that_differ_little_or_begin_so_are_near(word, names):
+    assert errors.near_names(word, SPLITS) == names
+
+
+def test_a_word_that_is_near_to_nothing_adds_nothing():
+    assert errors.did_you_mean("zebra", SPLITS) == ""
+    assert errors.did_you_mean("vaildation", SPLITS) == "; did you mean 'validation'?"
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda _: lists.list_ids("trainagu"), "trainaug"),
+        (lambda _: VocSegConfig(name="a", class_name=["x"]), "class_names"),
+        (lambda _: VocSegConfig(name="a", release="2012_ag"), "2012_aug"),
+        (lambda _: VocSegConfig(name="a", background="backgruond"), "background"),
+        (lambda _: VocSegConfig(name="a", missing_mask="skpi"), "skip"),
+        (lambda _: VocSegConfig(name="a", map_classes="hrose=void; *=*"), "horse"),
+        (lambda sample: check_splits(sample, ["val"]), "validation"),
+    ],
+)
+def test_the_name_that_was_meant_is_in_the_error(sample, call, meant):
+    with pytest.raises(errors.ConfigError, match=f"did you mean '{meant}'"):
+        call(sample)

@@ -14,9 +14,6 @@ from support.paths import REPOSITORY
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, evaluation, leaks, splits, stats, verify
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.wording import did_you_mean, near_names
-from voc_seg_tfrecord.built.dataset import check_splits
 from voc_seg_tfrecord.facts import lists
 
 EVIL = '<script>alert("1")</script>'
@@ -127,47 +124,6 @@ def test_a_report_of_verify_and_its_parts_are_short(sample):
 def test_a_line_sends_no_control_characters_and_ends():
     assert wording.brief_line(1, "a\x1b[31m\n" * 100).isprintable()
     assert len(wording.brief_line(1, "ü" * 1000)) < 200
-
-
-SPLITS = ["test", "train", "validation"]
-
-
-@pytest.mark.parametrize(
-    ("word", "names"),
-    [
-        ("trian", ["train"]),
-        ("Train", ["train"]),
-        ("val", ["validation"]),
-        ("t", []),
-        ("", []),
-        ("nothing like it", []),
-        ("x" * 10_000, []),
-    ],
-)
-def test_names_that_differ_little_or_begin_so_are_near(word, names):
-    assert near_names(word, SPLITS) == names
-
-
-def test_a_word_that_is_near_to_nothing_adds_nothing():
-    assert did_you_mean("zebra", SPLITS) == ""
-    assert did_you_mean("vaildation", SPLITS) == "; did you mean 'validation'?"
-
-
-@pytest.mark.parametrize(
-    ("call", "meant"),
-    [
-        (lambda _: lists.list_ids("trainagu"), "trainaug"),
-        (lambda _: VocSegConfig(name="a", class_name=["x"]), "class_names"),
-        (lambda _: VocSegConfig(name="a", release="2012_ag"), "2012_aug"),
-        (lambda _: VocSegConfig(name="a", background="backgruond"), "background"),
-        (lambda _: VocSegConfig(name="a", missing_mask="skpi"), "skip"),
-        (lambda _: VocSegConfig(name="a", map_classes="hrose=void; *=*"), "horse"),
-        (lambda sample: check_splits(sample, ["val"]), "validation"),
-    ],
-)
-def test_the_name_that_was_meant_is_in_the_error(sample, call, meant):
-    with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
-        call(sample)
 
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]

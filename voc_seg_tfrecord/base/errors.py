@@ -1,6 +1,7 @@
-"""The exceptions of this package: one small tree, one shape of message."""
+"""The exceptions of this package: one small tree, one shape of message; names that were meant."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+import difflib
 from typing import Any
 
 
@@ -175,6 +176,40 @@ _ADVICE = "\n  expected: "
 
 def _indent(text: str) -> str:
     return "\n".join("  " + line for line in text.splitlines())
+
+
+_LIKENESS = 0.6  # difflib's own
+_NEXT = 0.1
+_SHOWN = 3
+_LONGEST_NAME = 100  # comparing takes time that grows with the square of the length
+
+
+def near_names(word: str, names: Iterable[str]) -> list[str]:
+    """Returns the names that are most like a word, the likest first; at most 3.
+
+    Capitals do not count. A name that begins with the word is like it (`val`, `validation`), and
+    so is one that differs from it in a few letters (`trian`, `train`).
+    """
+    folded = word.casefold()
+    if not folded or len(folded) > _LONGEST_NAME:
+        return []
+    by_folded = {name.casefold(): name for name in names}
+    begun = [name for name in by_folded if len(folded) > 1 and name.startswith(folded)]
+    alike = difflib.get_close_matches(folded, by_folded, n=_SHOWN, cutoff=_LIKENESS)
+    if alike:  # names much less alike than the best one would only confuse
+        least = _likeness(folded, alike[0]) - _NEXT
+        alike = [name for name in alike if _likeness(folded, name) >= least]
+    return [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near."""
+    found = near_names(word, names)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 _TYPES: dict[str, type[VocSegError]] = {

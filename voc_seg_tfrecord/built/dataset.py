@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError, did_you_mean
 from voc_seg_tfrecord.base.names import (
     LABEL,
     LABELS,
@@ -22,7 +22,6 @@ from voc_seg_tfrecord.base.names import (
     voc_palette,
 )
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.built.find import DATASET, INFO, config_names, find_dataset, split_name
 from voc_seg_tfrecord.examples.tiles import Tiling
 

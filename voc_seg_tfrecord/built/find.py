@@ -16,9 +16,8 @@ from etils import epath
 from tensorflow_datasets.core import naming, read_only_builder
 from tensorflow_datasets.core.utils import error_utils, file_utils
 
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.base.wording import did_you_mean
 
 INFO = "dataset_info.json"
 """The file that makes a folder a dataset."""

@@ -25,8 +25,7 @@ from absl import logging
 from etils.epath import gpath
 
 from voc_seg_tfrecord.base import storage, wording
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean
 from voc_seg_tfrecord.commands import arguments, process
 from voc_seg_tfrecord.commands.process import PROGRAM, Stops, quiet_tensorflow, stops
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened

@@ -10,8 +10,8 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, SourceError
-from voc_seg_tfrecord.base.wording import did_you_mean, several
+from voc_seg_tfrecord.base.errors import ConfigError, SourceError, did_you_mean
+from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json

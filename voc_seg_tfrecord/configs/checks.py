@@ -5,9 +5,8 @@ import dataclasses
 import re
 from typing import Any, Literal, get_args
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean
 from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
-from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID

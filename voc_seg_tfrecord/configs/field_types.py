@@ -7,8 +7,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 
 MAX_NAME_BYTES = 200
 """Bytes of a config's name: a folder has it, and file systems take 255."""

@@ -7,8 +7,7 @@ the card and the Croissant file say of it. A new layout is a writer and a row.
 from collections.abc import Callable, Mapping
 import dataclasses
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.exports import parquet, records, trees
 from voc_seg_tfrecord.exports.records import Split
 

@@ -7,8 +7,7 @@ import hashlib
 from typing import Any, TypeAlias, cast
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, ListError
-from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 

@@ -12,9 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import re
 
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.base.names import VOID, background_index, plain, unprintable
-from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.formats.class_files import is_void_name
 
 _VOID = "void"

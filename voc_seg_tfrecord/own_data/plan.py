@@ -9,9 +9,14 @@ import itertools
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    LayoutError,
+    MaskError,
+    VocSegError,
+    did_you_mean,
+)
 from voc_seg_tfrecord.base.names import VOID, background_index
-from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import (
     DEFAULT_VOID,

@@ -7,9 +7,8 @@ import itertools
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, did_you_mean
 from voc_seg_tfrecord.base.names import IMAGE, LABEL, LABELS, MASK
-from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import class_names
 from voc_seg_tfrecord.built.records import Record

@@ -13,10 +13,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.base.names import FILENAME, FILL
 from voc_seg_tfrecord.base.storage import is_bucket
-from voc_seg_tfrecord.base.wording import did_you_mean
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.facts.lists import IdList, check_present, ids_in
 from voc_seg_tfrecord.formats.id_lists import image_id

@@ -12,8 +12,7 @@ from typing import Self, overload
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError
-from voc_seg_tfrecord.base.wording import did_you_mean
+from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError, did_you_mean
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, listed_masks, parse_ids
