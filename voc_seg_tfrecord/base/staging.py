@@ -266,7 +266,7 @@ def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epat
     elif endings and not has_ending:
         found = f"the ending {file.suffix!r}" if file.suffix else "no ending"
         remedy = f"name a file such as '{file.stem if file.suffix else file.name}{endings[0]}'"
-    elif not file.parent.is_dir():
+    elif not (is_bucket(file) or file.parent.is_dir()):  # object stores have no empty folders
         found, remedy = f"no folder {file.parent}", "make the folder, or name another one"
     else:
         return file
