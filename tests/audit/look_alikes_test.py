@@ -1,8 +1,7 @@
-import io
-
 import numpy as np
 from PIL import Image
 import pytest
+from support.encoding import encoded
 
 from voc_seg_tfrecord.audit import look_alikes
 from voc_seg_tfrecord.base.errors import RecordError
@@ -16,9 +15,7 @@ def photo(seed, size=(300, 400)):
 
 
 def look(image, form="PNG", **options):
-    buffer = io.BytesIO()
-    image.save(buffer, form, **options)
-    return look_alikes.look_of(File(buffer.getvalue(), "image"))
+    return look_alikes.look_of(File(encoded(image, form, **options), "image"))
 
 
 def found(first, second):
