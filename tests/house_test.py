@@ -15,7 +15,7 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 ORDER = re.split(
     r"[ <\n]+",
     """base < formats < facts masks < examples < trees < splitting < built configs
-    < stats pictures arrays pipeline imports < own_data < sources < audit splits
+    < stats pictures arrays pipeline imports quality < own_data < sources < audit splits
     < voc_seg_tfrecord_dataset_builder < build_from exports evaluation < report < commands""",
 )
 

@@ -1,14 +1,21 @@
 import json
 
 import pytest
-from support.scoring import write_predictions
+from support.building import examples
+from support.scoring import moved
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats import pillow
 
 
 @pytest.fixture
 def predictions(sample, tmp_path):
-    return write_predictions(sample, tmp_path / "predictions")
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    for name, example in examples(sample, "train").items():
+        data = pillow.encode_png(moved(example["segmentation_mask"][..., 0]))
+        (folder / name.replace(".jpg", ".png")).write_bytes(data)
+    return folder
 
 
 def evaluate(sample, predictions, *words, split="@train"):

@@ -39,9 +39,6 @@ def test_own_data_has_image_and_mask_alone_unless_asked():
     assert VocSegConfig(name="x", objects=True).objects
 
 
-SWAPPED = [VOC_CLASSES[0], VOC_CLASSES[2], VOC_CLASSES[1], *VOC_CLASSES[3:]]
-
-
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -53,7 +50,6 @@ SWAPPED = [VOC_CLASSES[0], VOC_CLASSES[2], VOC_CLASSES[1], *VOC_CLASSES[3:]]
         ({"class_names": ["a", "\xa0"]}, "class_names"),
         ({"class_names": ["a", "b\nc"]}, "control characters"),
         ({"class_names": [str(n) for n in range(256)]}, "255"),
-        ({"release": "2012", "class_names": SWAPPED}, "'bicycle' at another place than in"),
     ],
 )
 def test_fields_that_do_not_go_together_are_refused(fields, words):
@@ -80,18 +76,27 @@ def test_tiles_that_cannot_be_are_refused_by_the_config(fields, words):
 
 
 @pytest.mark.parametrize(
-    "config",
+    "fields",
     [
-        *configs.BUILDER_CONFIGS,
-        VocSegConfig(name="mine"),
-        VocSegConfig(name="mine", class_names=("background", "a"), splits={"train": 0.8, "b": 0.2}),
-        VocSegConfig(name="mine", release="2012", strict=False, instance_mask=False, objects=False),
-        VocSegConfig(name="mine", release="2012_aug", strict=False),
-        VocSegConfig(name="mine", tile=512),
-        VocSegConfig(name="mine", tile=512, tile_overlap=64, tile_format="jpeg", tile_quality=90),
+        {},
+        {"class_names": ("background", "crack"), "splits": {"train": 0.8, "test": 0.2}},
+        {"release": "2012"},
+        {"release": "2012", "strict": False, "instance_mask": False, "objects": False},
+        {"release": "2012_aug", "strict": False},
+        {"release": "2012_test"},
+        {"tile": 512},
+        {"tile": 512, "tile_overlap": 64, "tile_format": "jpeg", "tile_quality": 90},
     ],
 )
-def test_a_config_comes_back_from_its_json(config):
+def test_a_config_comes_back_from_its_json(fields):
+    config = VocSegConfig(name="mine", **fields)
+    assert dataclasses.asdict(VocSegConfig(**json.loads(config.to_json()))) == dataclasses.asdict(
+        config
+    )
+
+
+@pytest.mark.parametrize("config", configs.BUILDER_CONFIGS, ids=lambda config: config.name)
+def test_a_config_of_the_package_comes_back_from_its_json(config):
     again = VocSegConfig(**json.loads(config.to_json()))
     assert dataclasses.asdict(again) == dataclasses.asdict(config)
 

@@ -1,11 +1,8 @@
-import pathlib
-import shutil
-
 import numpy as np
 from PIL import Image
 import pytest
 from support.building import examples
-from support.scoring import devkit, moved, write_predictions
+from support.scoring import devkit, moved
 from support.tiled import SIZES, tree_options, truth, write_tree
 
 from voc_seg_tfrecord import VOC_CLASSES, evaluation, verify, voc_palette
@@ -18,13 +15,18 @@ from voc_seg_tfrecord.examples.tiles import Tiling
 @pytest.fixture
 def predictions(sample, tmp_path):
     """A folder of predictions for train: index PNG, palette PNG and NumPy file."""
-    folder = write_predictions(sample, tmp_path / "predictions")
-    first, second, _ = sorted(folder.iterdir())
-    np.save(first.with_suffix(".npy"), np.asarray(Image.open(first)).astype(np.int64))
-    first.unlink()
-    with Image.open(second) as image:
-        image.putpalette(voc_palette().tobytes())
-        image.save(second)
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    for number, (name, example) in enumerate(sorted(examples(sample, "train").items())):
+        values = moved(example["segmentation_mask"][..., 0])
+        path = folder / name.replace(".jpg", ".png")
+        if number == 0:
+            np.save(path.with_suffix(".npy"), values.astype(np.int64))
+            continue
+        image = Image.fromarray(values)
+        if number == 1:
+            image.putpalette(voc_palette().tobytes())
+        image.save(path)
     return folder
 
 
@@ -113,7 +115,7 @@ def whole(tmp_path_factory):
     return tree, builder_from_tree(tree, name="whole", data_dir=data_dir, **tree_options())
 
 
-@pytest.fixture(scope="module", params=[0, 5, 13])
+@pytest.fixture(scope="module", params=[0, 5, 15])
 def tiled(request, whole, tmp_path_factory):
     options = tree_options(tile=16, tile_overlap=request.param)
     return builder_from_tree(
@@ -126,33 +128,40 @@ def one_pixel_network(image):
     return (image.astype(int).sum(-1) % 3).astype(np.uint8)
 
 
-@pytest.fixture(scope="module")
-def made(tiled, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("made")
-    for tile in tiled.as_dataset(split="train").as_numpy_iterator():
+def write_whole(folder):
+    for number in range(COUNT):
+        np.save(folder / f"{number}.npy", one_pixel_network(truth(number)[0]))
+    return folder
+
+
+def write_tiles(folder, builder):
+    for tile in builder.as_dataset(split="train").as_numpy_iterator():
         name = tile["image/filename"].decode().removesuffix(".png")
         np.save(folder / f"{name}.npy", one_pixel_network(tile["image"]))
     return folder
 
 
 @pytest.fixture
-def written(made, tmp_path):
-    """A folder with a prediction of each tile, which a test may change."""
-    return pathlib.Path(shutil.copytree(made, tmp_path / "tiles"))
+def folder(tmp_path):
+    def make(name):
+        (tmp_path / name).mkdir()
+        return tmp_path / name
+
+    return make
 
 
-def test_the_score_of_tiles_is_that_of_the_complete_images(whole, tiled, made, tmp_path):
-    for number in range(COUNT):
-        np.save(tmp_path / f"{number}.npy", one_pixel_network(truth(number)[0]))
-    expected = evaluate(whole[1], "train", tmp_path)
-    for folder in (made, tmp_path):
-        found = evaluate(tiled, "train", folder)
+def test_the_score_of_tiles_is_that_of_the_complete_images(whole, tiled, folder):
+    expected = evaluate(whole[1], "train", write_whole(folder("whole")))
+    by_tiles = evaluate(tiled, "train", write_tiles(folder("tiles"), tiled))
+    by_images = evaluate(tiled, "train", folder("whole2").parent / "whole")
+    for found in (by_tiles, by_images):
         assert (found.matrix == expected.matrix).all()
         assert found.images == expected.images == COUNT
     assert expected.pixels == sum((truth(n)[1] != 255).sum() for n in range(COUNT))
 
 
-def test_where_tiles_disagree_the_first_one_counts(tiled, written):
+def test_where_tiles_disagree_the_first_one_counts(tiled, folder):
+    written = write_tiles(folder("tiles"), tiled)
     tiling = Tiling(16, tiled.info.metadata["config"].get("tile_overlap", 0))
     expected = np.zeros((3, 3), int)
     for number in range(COUNT):
@@ -171,19 +180,16 @@ def test_where_tiles_disagree_the_first_one_counts(tiled, written):
     assert (evaluate(tiled, "train", written).matrix == expected).all()
 
 
-one_overlap = pytest.mark.parametrize("tiled", [5], indirect=True)
-
-
-@one_overlap
-def test_a_missing_tile_is_an_error(tiled, written):
+def test_a_missing_tile_is_an_error(tiled, folder):
+    written = write_tiles(folder("tiles"), tiled)
     (written / "0_r1_c1.npy").unlink()
     with pytest.raises(SplitError, match="0_r1_c1"):
         evaluate(tiled, "train", written)
 
 
-@one_overlap
 @pytest.mark.parametrize("missing", [(), ("3_r0_c0",)], ids=["all tiles", "one tile missing"])
-def test_predictions_of_tile_and_image_are_an_error_that_names_both(tiled, written, missing):
+def test_predictions_of_tile_and_image_are_an_error_that_names_both(tiled, folder, missing):
+    written = write_tiles(folder("tiles"), tiled)
     np.save(written / "3.npy", one_pixel_network(truth(3)[0]))
     for name in missing:
         (written / f"{name}.npy").unlink()
@@ -191,7 +197,6 @@ def test_predictions_of_tile_and_image_are_an_error_that_names_both(tiled, writt
         evaluate(tiled, "train", written)
 
 
-@one_overlap
-def test_a_trimap_needs_complete_images(tiled, made):
+def test_a_trimap_needs_complete_images(tiled, folder):
     with pytest.raises(ConfigError, match="complete images"):
-        evaluate(tiled, "train", made, trimap=2)
+        evaluate(tiled, "train", write_tiles(folder("tiles"), tiled), trimap=2)

@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.encoding import encoded
+from support import handwritten
 import tensorflow as tf
 
 from voc_seg_tfrecord.base.errors import RecordError
@@ -70,7 +70,7 @@ def test_one_byte_per_pixel_is_a_grey_image():
 
 
 def test_an_encoded_file_stays_as_it_is():
-    data = encoded(PIXELS)
+    data = handwritten.encode(PIXELS, "PNG")
     assert layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "") == data
 
 

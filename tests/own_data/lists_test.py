@@ -10,13 +10,13 @@ CLASSES = "background\napple\ntree\n"
 
 def pair(root, image, mask):
     exports.put_image(root, image)
-    exports.put_mask(root, mask, exports.truth("a"))
+    exports.put(root, mask, exports.write_png(exports.truth("a"), color=0))
 
 
 @pytest.fixture
 def voc(tmp_path):
     for image_id in "abc":
-        exports.put_pair(tmp_path, image_id)
+        pair(tmp_path, f"JPEGImages/{image_id}.jpg", f"SegmentationClass/{image_id}.png")
     return tmp_path
 
 

@@ -1,4 +1,6 @@
 import io
+import subprocess
+import sys
 
 from IPython.core.formatters import DisplayFormatter
 import matplotlib as mpl
@@ -6,7 +8,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 import pytest
-from support.python import run_python
+from support.paths import REPOSITORY
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord.base.errors import ConfigError
@@ -53,7 +55,9 @@ import matplotlib.pyplot as plt
 plt.switch_backend("agg")
 print(plt.get_fignums())
 """
-    assert run_python("-c", code, sample.data_path) == "[]\n"
+    words = [sys.executable, "-c", code, str(sample.data_path)]
+    result = subprocess.run(words, capture_output=True, text=True, cwd=REPOSITORY, check=True)
+    assert result.stdout == "[]\n"
 
 
 def test_nobodys_settings_of_matplotlib_are_changed_and_none_change_the_sheet(sample):

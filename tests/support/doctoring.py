@@ -8,7 +8,6 @@ import shutil
 
 import numpy as np
 from PIL import Image
-from support.encoding import decoded, encoded
 import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2
@@ -64,10 +63,10 @@ def ids(examples: Examples) -> list[str]:
 
 def change_pixel(examples: Examples) -> Examples:
     """Turns one background pixel of the first record into class 1."""
-    mask = decoded(values(examples[0], "segmentation_mask")[0]).copy()
+    mask = np.array(Image.open(io.BytesIO(values(examples[0], "segmentation_mask")[0])))
     row, column = np.argwhere(mask == 0)[0]
     mask[row, column] = 1
-    values(examples[0], "segmentation_mask")[0] = encoded(mask)
+    values(examples[0], "segmentation_mask")[0] = encoded(Image.fromarray(mask), "PNG")
     return examples
 
 
@@ -93,3 +92,10 @@ def drop(examples: Examples) -> Examples:
 def double(examples: Examples) -> Examples:
     """Duplicates the first record."""
     return [examples[0], *examples]
+
+
+def encoded(image: Image.Image, form: str, **options) -> bytes:
+    """Returns an image file's bytes."""
+    buffer = io.BytesIO()
+    image.save(buffer, form, **options)
+    return buffer.getvalue()

@@ -21,6 +21,7 @@ from voc_seg_tfrecord import (
     arrays,
     builder_from_tree,
     evaluation,
+    find_label_errors,
     from_arrays,
     leaks,
     pipeline,
@@ -116,6 +117,8 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     assert_type(both.median_frequency_weights(), npt.NDArray[np.float32])
     assert_type(stats.count_objects(np.zeros((8, 8)), np.zeros((8, 8))), npt.NDArray[np.int64])
 
+    for error in find_label_errors(builder):
+        assert_type(error.score, float)
     assert_type(preview(builder, num=9, split="train"), Figure)
     assert_type(preview("voc_seg_tfrecord/sample", by_class=True, data_dir=root), Figure)
 

@@ -15,9 +15,10 @@ from voc_seg_tfrecord.commands import screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.tiles import QUALITY, TileFormat
-from voc_seg_tfrecord.own_data.check import STOPS, check_tree
+from voc_seg_tfrecord.own_data.check import check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
+from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.stats.counts import ClassCounts, count_classes, missing_classes
 
@@ -73,7 +74,7 @@ def print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> 
 def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
     check_free(config, args.data_dir, args.file_format, overwrite=args.overwrite)
-    report = check_tree(plan.tree, config)
+    report = check_tree(plan.tree, config, labels=False)
     stops = [finding.message for finding in report.findings if finding.effect == STOPS]
     for message in share_advice(stops[:_SHOWN]):
         print(message)

@@ -1,7 +1,7 @@
 """Shows everything that is wrong with a tree, before you build it.
 
 Reads and decodes all files and does not stop at the first problem. Exits with 1 if a build
-would stop.
+would stop. Labels that may be wrong are named too, the most suspicious first; they stop nothing.
 """
 
 import argparse
@@ -9,15 +9,15 @@ import argparse
 from etils import epath
 
 from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, share_advice
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, describe, find_config_of
+from voc_seg_tfrecord.base.errors import share_advice
+from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.own_data import check
-from voc_seg_tfrecord.own_data.check import MISSING_CLASS, check_tree
 from voc_seg_tfrecord.own_data.unpacked import unpacked
+from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality.rules import Finding
+from voc_seg_tfrecord.report.label_errors import check_folder
 from voc_seg_tfrecord.stats.counts import ClassCounts
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
@@ -27,9 +27,9 @@ USUAL = ("root", "class_names", "splits", "html", "json")
 _SHOWN = 3  # findings of a kind
 
 _EFFECTS = {
-    check.STOPS: "stops a build",
-    check.LEFT_OUT: "left out of a build",
-    check.IGNORED: "does not change a build",
+    rules.STOPS: "stops a build",
+    rules.LEFT_OUT: "left out of a build",
+    rules.IGNORED: "does not change a build",
 }
 
 
@@ -39,6 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_json(parser)
     parser.add_argument(
         "--html", metavar="FILE", help="also write a page with thumbnails of what was found"
+    )
+    parser.add_argument(
+        "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
+    )
+    parser.add_argument(
+        "--no_fit",
+        action="store_true",
+        help="do not look for masks that do not fit their images",
     )
 
 
@@ -50,11 +58,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, root: epath.Path) -> int:
     html = staging.check_file(args.html, "--html") if args.html else None
-    config, report = _check(args, root)
+    fixes = staging.check_file(args.csv, "--csv") if args.csv else None
+    config, report = check_folder(root, fits=not args.no_fit, **tree_arguments.fields(args))
     if html:
         from voc_seg_tfrecord.report import tree_page  # of the page only
 
         tree_page.write_tree(report, config, html, root=str(args.root), found_at=str(root))
+    if fixes:
+        _write_csv(report, fixes, root)
     summary = check.summary(report)
     if args.json:
         write_json(summary)
@@ -68,35 +79,42 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     return 0 if report.ok else 1
 
 
-def _check(args: argparse.Namespace, root: epath.Path) -> tuple[VocSegConfig | None, check.Report]:
-    said = tree_arguments.fields(args)
-    try:
-        tree, config = find_config_of(root, name="check", **said)
-        return config, check_tree(tree, config)
-    except ConfigError:  # a wrong call: nothing about the tree
-        raise
-    except VocSegError as error:
-        fault = error
-    if fault.kind != NO_CLASS_NAMES:  # without a tree to read this is the only finding
-        return None, check.Report([check.finding_of(fault)])
-    # Without names any value may be a class; everything else can be checked.
-    said["class_names"] = [f"class {value}" for value in range(VOID)]
-    said |= {"background": "", "background_first": False, "missing_mask": "skip"}
-    said["map_classes"] = ""
-    tree, config = find_config_of(root, name="check", **said)
-    report = check_tree(tree, config)
-    without = [f for f in report.findings if f.kind != MISSING_CLASS]  # they are no real names
-    report.findings = [check.finding_of(fault), *without]
-    return config, report
-
-
 def _print_findings(summary: dict) -> None:
     for kind in summary["findings"]:
         print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
         for message in share_advice(kind["messages"][:_SHOWN]):
             print("           " + message.replace("\n", "\n           "))
         if kind["count"] > _SHOWN:
-            print(f"           ... and {kind['count'] - _SHOWN} more; --json shows all")
+            print(f"           ... and {kind['count'] - _SHOWN} more; --csv FILE lists all")
+
+
+_COLUMNS = ("file", "kind", "x", "y", "width", "height", "split", "what to do", "score", "found")
+
+
+def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
+    """Writes what to fix: what stops a build, then the most suspicious labels."""
+    found = [finding for of_kind in check.by_kind(report.findings).values() for finding in of_kind]
+    rows = [_row(finding, report, str(root)) for finding in found if finding.kind != "note"]
+    text = screen.csv_text(_COLUMNS, rows)
+    staging.write_file(out, text.encode("utf-8", "replace"), "--csv")
+
+
+def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
+    tree, plan = report.tree, report.plan
+    file, split = finding.where.removeprefix(f"{root}/"), finding.split
+    image_id = finding.ids[-1] if finding.ids else file.rpartition("/")[2].rpartition(".")[0]
+    if tree and (finding.ids or file in tree.images):
+        image_id = finding.ids[-1] if finding.ids else file
+        folder, names = tree.layout.images, tree.images
+        if finding.box and image_id in tree.masks:
+            folder, names = tree.layout.masks, tree.masks
+        file = f"{folder}/{names[image_id]}"
+    if plan and not split:
+        lists = (*plan.splits.items(), *plan.left_out.items())
+        split = ", ".join(dict.fromkeys(s for s, ids in lists if image_id in ids))
+    found = finding.message.replace(f"{root}/", "")
+    score = round(finding.score, 2) if finding.score else ""
+    return file, finding.kind, *(finding.box or [""] * 4), split, finding.remedy, score, found
 
 
 def _print_classes(report: check.Report) -> None:
@@ -106,5 +124,5 @@ def _print_classes(report: check.Report) -> None:
 
 
 def _verdict(report: check.Report) -> str:
-    stops = sum(finding.effect == check.STOPS for finding in report.findings)
+    stops = sum(finding.effect == rules.STOPS for finding in report.findings)
     return f"a build would stop: {stops} problems" if stops else "a build would go through"

@@ -118,6 +118,14 @@ class Still:
             image = self._rgb().convert("L")
             return _as_array(image.resize((width, height), Image.Resampling.BOX))
 
+    def resized(self, height: int, width: int) -> "Still":
+        """Returns the RGB image squeezed to this size."""
+        with translated(self._where, self._error):
+            image = self._rgb()
+            if image.size != (width, height):
+                image = image.resize((width, height), Image.Resampling.BOX)
+            return dataclasses.replace(self, _image=image)
+
     def _rgb(self) -> Image.Image:
         image = self._image
         if image.mode.startswith("I"):

@@ -4,7 +4,6 @@ import collections
 from collections.abc import Callable, Iterable
 import dataclasses
 import functools
-import hashlib
 import re
 from typing import Any
 import unicodedata
@@ -13,7 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import SplitError, VocSegError
-from voc_seg_tfrecord.base.names import MASK
+from voc_seg_tfrecord.base.names import IMAGE, MASK, background_index
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
@@ -23,31 +22,12 @@ from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.own_data.plan import Fallback, Plan, absent_images, plan_to_read
+from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.rules import IGNORED, LEFT_OUT, STOPS, Finding, finding_of
 from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
-
-STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
-"""What a build does about a finding."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """One fact about a tree that its owner should know.
-
-    Attributes:
-      kind: the sort of finding.
-      where: the file, list or ids.
-      message: what was found, in full.
-      effect: what a build does about it: `stops`, `left out` or `ignored`.
-      ids: the images that it is about, if `where` is none of them.
-    """
-
-    kind: str
-    where: str
-    message: str
-    effect: str = STOPS
-    ids: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass
@@ -80,16 +60,17 @@ class Report:
         return not any(finding.effect == STOPS for finding in self.findings)
 
 
-def finding_of(error: VocSegError) -> Finding:
-    """Returns an error as a finding."""
-    return Finding(error.kind, error.where, str(error))
+def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
+    """Returns findings by kind and effect: what stops a build, then the most suspicious labels."""
+    kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
+    for finding in findings:
+        kinds[finding.kind, finding.effect].append(finding)
+    order = {key: (key[1] != STOPS, -max(f.score for f in of)) for key, of in kinds.items()}
+    return {key: kinds[key] for key in sorted(kinds, key=lambda key: (order[key], key))}
 
 
 def summary(report: Report) -> dict[str, Any]:
     """Returns a report as plain data, which can be written as JSON."""
-    kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
-    for finding in report.findings:
-        kinds[finding.kind, finding.effect].append(finding)
     plan = report.plan
     return {
         "ok": report.ok,
@@ -104,8 +85,9 @@ def summary(report: Report) -> dict[str, Any]:
                 "messages": [finding.message for finding in found],
                 "where": [finding.where for finding in found],
             }
-            for (kind, effect), found in sorted(kinds.items(), key=lambda k: (k[0][1] != STOPS, k))
+            for (kind, effect), found in by_kind(report.findings).items()
         ],
+        "label_errors": [rules.as_dict(f) for f in rules.suspicious_first(report.findings)],
         "classes": [
             {
                 "index": index,
@@ -128,19 +110,23 @@ _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
 MISSING_CLASS = "class missing in a split"
 """The kind of the finding that a split has no image of a class."""
 
-# What is wrong with an id's files, its mask's pixels by value, and the hash of its image.
-_Read = tuple[list[Finding], np.ndarray | None, bytes]
+# What is wrong with an id's files, its mask's pixels by value, and what is compared of it.
+_Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
 
 # The rule of masks that say nothing, where it is not decided what the real ones mean.
 _BLANK = index_rule(1)
 
 
-def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
+def check_tree(
+    tree: VocTree, config: VocSegConfig, *, labels: bool = True, fits: bool = True
+) -> Report:
     """Reads and decodes all of a tree.
 
     Args:
       tree: the tree.
       config: what a build would be told.
+      labels: whether to look for labels that may be wrong, too; none of them stops a build.
+      fits: whether to look for masks that do not fit their images among them.
 
     Returns:
       The report. No file makes it stop early.
@@ -162,12 +148,14 @@ def check_tree(tree: VocTree, config: VocSegConfig) -> Report:
     spec = dataclasses.replace(
         config.example_spec(plan.rule if found.meaning else _BLANK), decoding="alike"
     )
-    read_one = functools.partial(_read_one, spec, blank=not found.meaning)
-    digests = _read_all(pairs, read_one, report)
+    read_one = functools.partial(_read_one, spec, blank=not found.meaning, labels=labels, fits=fits)
+    evidence = _read_all(pairs, read_one, report)
     if report.plan and report.pixels.any():
         report.findings += _missing_classes(report)
     report.findings += _unused(plan)
-    report.findings += _same_in_two_splits(plan, digests)
+    report.findings += _copies_by_id(plan)
+    background = background_index(report.class_names, config.built_background)
+    report.findings += rules.find(evidence, report.class_names, background)
     return report
 
 
@@ -187,7 +175,8 @@ def _notes(found: Fallback) -> Iterable[Finding]:
             lacks = "no mask" if image_id in plan.tree.images else "no image"
             listed = f"listed in split {split!r}, but it has {lacks}"
             message = f"{image_id}: {listed if found.splits else 'this image has no mask'}"
-            yield Finding(lacks, image_id, message, LEFT_OUT)
+            remedy = f"add the {lacks.removeprefix('no ')}, or take the id out of the list"
+            yield Finding(lacks, image_id, message, LEFT_OUT, remedy=remedy)
 
 
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
@@ -215,25 +204,25 @@ def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, 
 
 def _read_all(
     pairs: list[tuple[str, Pair]], read_one: Callable[[tuple[str, Pair]], _Read], report: Report
-) -> dict[bytes, list[tuple[str, str]]]:
-    """Decodes everything; returns split and id by the hash of the image's bytes."""
-    digests: dict[bytes, list[tuple[str, str]]] = collections.defaultdict(list)
+) -> list[Evidence]:
+    """Decodes everything; returns what is compared."""
+    evidence = []
     listed = _listed(report)
     report.by_split = {split: ClassCounts() for split in report.plan.splits} if report.plan else {}
     results = ordered_map(read_one, pairs)
-    for (split, pair), (problems, histogram, digest) in tqdm(
+    for (_, pair), (problems, histogram, seen) in tqdm(
         results, total=len(pairs), desc="Checking...", unit=" images", leave=False
     ):
         report.examined += 1
         report.findings += problems
-        if digest:
-            digests[digest].append((split, pair.id))
+        if seen is not None:
+            evidence.append(seen)
         if histogram is not None:
             report.pixels += histogram
             report.images += histogram > 0
             for name in listed.get(pair.id, ()):
                 report.by_split[name].add(histogram)
-    return digests
+    return evidence
 
 
 def _listed(report: Report) -> dict[str, list[str]]:
@@ -250,25 +239,29 @@ def _missing_classes(report: Report) -> Iterable[Finding]:
         yield Finding(MISSING_CLASS, "", sentence, IGNORED)
 
 
-def _read_one(spec: ExampleSpec, item: tuple[str, Pair], *, blank: bool = False) -> _Read:
+def _read_one(
+    spec: ExampleSpec, item: tuple[str, Pair], *, blank: bool, labels: bool, fits: bool
+) -> _Read:
     """Reads an id's files; with `blank`, another mask of the same size stands in for its mask."""
-    _, pair = item
-    digest = b""
+    split, pair = item
     try:
         raw = pair.read()
-        digest = hashlib.sha256(raw.image.data).digest()
         if blank and raw.mask is not None:
             raw = dataclasses.replace(raw, mask=_blank(raw.mask))
         example = make_example(raw, spec)
         mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
+        image = File(example[IMAGE], str(pair.image))
+        seen = None
+        if labels:
+            shown = None if blank or raw.mask is None else mask
+            seen = examine(image, shown, image_id=pair.id, split=split, fits=fits)
     except VocSegError as error:
-        return [finding_of(error)], None, digest
+        return [finding_of(error)], None, None
     # A check goes on, whatever a file does to a decoder.
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
-        return [Finding("unreadable", str(pair.image), message)], None, digest
-    histogram = None if blank else count_values(mask)
-    return [], histogram, digest
+        return [Finding("unreadable", str(pair.image), message)], None, None
+    return [], None if blank else count_values(mask), seen
 
 
 def _blank(mask: File) -> File:
@@ -287,18 +280,12 @@ def _unused(plan: Plan) -> Iterable[Finding]:
         used = {names.written(image_id) for image_id in listed}
         for image_id in names.keys() - used if listed else ():
             where = f"{folder}/{names[image_id]}"
-            yield Finding(kind, where, f"{where} is in no split", IGNORED)
+            remedy = "list it in a split, or remove it"
+            yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)
 
 
-def _same_in_two_splits(
-    plan: Plan, digests: dict[bytes, list[tuple[str, str]]]
-) -> Iterable[Finding]:
-    """Yields images that are in two splits by their bytes, or by their ids without copy marks."""
-    for places in digests.values():
-        if len({split for split, _ in places}) > 1:
-            text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
-            ids = tuple(image_id for _, image_id in places)
-            yield Finding("same image in two splits", text, f"{text}: same bytes", IGNORED, ids)
+def _copies_by_id(plan: Plan) -> Iterable[Finding]:
+    """Yields images of two splits that have the same id, but for the marks of copies."""
     by_base: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
     for split, ids in plan.splits.items():
         for image_id in ids:

@@ -7,9 +7,9 @@ import random
 import numpy as np
 
 from voc_seg_tfrecord.audit.leaks import Shared
-from voc_seg_tfrecord.audit.look_alikes import Place
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.report.gather import SplitFacts
+from voc_seg_tfrecord.quality.rules import ALIKE_IN_TWO_SPLITS, Finding
+from voc_seg_tfrecord.report.gather import Place, SplitFacts
 
 NUM = 24
 """Examples in each split's gallery, by default."""
@@ -21,6 +21,7 @@ _CLASSES, _EXAMPLES = 5, 4  # least common classes, and how many examples of eac
 _OBJECTS = 6  # of the largest ones, and of the smallest
 _PAIRS = 6
 _PROBLEMS = 6
+_SUSPECTS = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Chosen:
       smallest: objects, the smallest first.
       pairs: images that look alike, or are the same, in two splits.
       problems: records with problems.
+      suspects: records whose labels may be wrong, the most suspicious first, and what is wrong.
     """
 
     gallery: Mapping[str, list[int]]
@@ -61,6 +63,7 @@ class Chosen:
     smallest: list[Object]
     pairs: list[tuple[Place, Place]]
     problems: list[Place]
+    suspects: list[tuple[Place, str]]
 
     def places(self) -> Iterator[Place]:
         """Yields the records of which thumbnails are needed."""
@@ -68,13 +71,14 @@ class Chosen:
         yield from (place for _, places in self.rare for place in places)
         yield from (place for pair in self.pairs for place in pair)
         yield from self.problems
+        yield from (place for place, _ in self.suspects)
 
 
 def choose(
     facts: Mapping[str, SplitFacts],
     background: int | None,
     shared: Sequence[Shared],
-    alike: Sequence[tuple[Place, Place]],
+    label_errors: Sequence[Finding],
     *,
     num: int | None,
     seed: int,
@@ -85,7 +89,7 @@ def choose(
       facts: of each split.
       background: index of the background class, None if there is none.
       shared: what splits share.
-      alike: images that look alike.
+      label_errors: labels that may be wrong, the most suspicious first.
       num: examples in each split's gallery; `NUM` by default, fewer if there are many splits.
       seed: of all that is random.
     """
@@ -98,13 +102,22 @@ def choose(
         chosen = random.Random(f"{seed} {split}").sample(range(count), min(num, count))
         gallery[split] = sorted(chosen)
     objects = list(_extremes(facts))
+    numbers = {
+        split: {image_id: n for n, image_id in enumerate(of_split.stats.ids)}
+        for split, of_split in facts.items()
+    }
     return Chosen(
         gallery,
         _rare(facts, background, seed),
         sorted(objects, key=lambda o: (-o.share, o.place, o.number, o.label))[:_OBJECTS],
         sorted(objects, key=lambda o: (o.pixels, o.place, o.number, o.label))[:_OBJECTS],
-        [*_same(facts, shared), *alike][:_PAIRS],
+        [*_same(numbers, shared), *_pairs(numbers, label_errors)][:_PAIRS],
         list(_problems(facts))[:_PROBLEMS],
+        [
+            ((error.split, numbers[error.split][error.ids[-1]]), error.message)
+            for error in label_errors
+            if error.box
+        ][:_SUSPECTS],
     )
 
 
@@ -144,16 +157,27 @@ def _extremes(facts: Mapping[str, SplitFacts]) -> Iterator[Object]:
 
 
 def _same(
-    facts: Mapping[str, SplitFacts], shared: Sequence[Shared]
+    numbers: Mapping[str, Mapping[str, int]], shared: Sequence[Shared]
 ) -> Iterator[tuple[Place, Place]]:
-    numbers = {
-        split: {image_id: n for n, image_id in enumerate(of_split.stats.ids)}
-        for split, of_split in facts.items()
-    }
     for both in shared:
         first, second = both.first.name, both.second.name
         for ours, theirs in both.images[:_PAIRS]:
             yield (first, numbers[first][ours]), (second, numbers[second][theirs])
+
+
+def _pairs(
+    numbers: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
+) -> Iterator[tuple[Place, Place]]:
+    """Yields two images of each group that look alike in two splits."""
+    for error in label_errors:
+        if error.kind == ALIKE_IN_TWO_SPLITS:
+            first, *others = (
+                (split, numbers[split][image_id])
+                for image_id in error.ids
+                for split in error.split.split(", ")
+                if image_id in numbers[split]
+            )
+            yield first, next(place for place in others if place[0] != first[0])
 
 
 def _problems(facts: Mapping[str, SplitFacts]) -> Iterator[Place]:

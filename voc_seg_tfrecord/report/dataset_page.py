@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
-import itertools
 import json
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, leaks, look_alikes
+from voc_seg_tfrecord.audit import fingerprint, leaks
 from voc_seg_tfrecord.audit.leaks import Shared
-from voc_seg_tfrecord.audit.look_alikes import Place
 from voc_seg_tfrecord.base import staging, storage, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
@@ -19,6 +17,7 @@ from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.report import charts, gather, page, svg, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.choose import choose
@@ -27,7 +26,6 @@ from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 
 # What TFDS says of a dataset without a page of its own; there is no such page.
 _CATALOG = "https://www.tensorflow.org/datasets/catalog/"
-_PAIRS = 1000  # pairs that look alike are counted so far
 
 
 def write(
@@ -84,8 +82,11 @@ def render(
     unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
     background = dataset.background(builder) if masked else None
     colors = class_colors(background, dataset.palette(builder))
-    shared, alike, more = _common(facts)
-    chosen = choose(facts, background, shared, alike, num=num, seed=seed)
+    sides = [leaks.Side(split, leaks.role_of(split), f.image_sha256) for split, f in facts.items()]
+    shared = leaks.compare(sides, sides)
+    evidence = [one for f in facts.values() for one in f.evidence]
+    label_errors = rules.find(evidence, names, background)
+    chosen = choose(facts, background, shared, label_errors, num=num, seed=seed)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
     shown = thumbnails.read(builder, set(chosen.places()), objects, colors)
     order = by_images(facts, names)
@@ -105,7 +106,7 @@ def render(
         instances=masked and all(f.has_objects for f in facts.values()),
         splits=split_rows(facts),
         classes=class_rows(facts, names),
-        findings=list(findings(facts, shared, len(alike), more)),
+        findings=list(findings(facts, shared, label_errors)),
         charts=charts.draw_all(
             facts, names, list(map(page.hex_color, colors)), foreground, masked=masked, unit=unit
         ),
@@ -120,22 +121,6 @@ def render(
         complete=set(splits) == set(builder.info.splits),
         versions=wording.all_versions(),
     )
-
-
-def _common(
-    facts: Mapping[str, SplitFacts],
-) -> tuple[list[Shared], list[tuple[Place, Place]], bool]:
-    """Returns what splits share, images that look alike, and whether there are more of them."""
-    sides = [leaks.Side(split, leaks.role_of(split), f.image_sha256) for split, f in facts.items()]
-
-    def sha256(place: Place) -> str:
-        of_split = facts[place[0]]
-        return of_split.image_sha256[of_split.stats.ids[place[1]]]
-
-    alike = look_alikes.find({split: f.looks for split, f in facts.items()})
-    other_files = (pair for pair in alike if sha256(pair[0]) != sha256(pair[1]))
-    found = list(itertools.islice(other_files, _PAIRS + 1))
-    return leaks.compare(sides, sides), found[:_PAIRS], len(found) > _PAIRS
 
 
 def _void_share(facts: Mapping[str, SplitFacts]) -> float:
@@ -177,11 +162,21 @@ class Finding:
 
 _SHOWN = 10
 
+# What the page says of a kind; the rest says all in its messages.
+_LABEL_ERRORS = {
+    rules.ALIKE_IN_TWO_SPLITS: "Images in two splits look alike, though their files differ. They "
+    "may be copies that were scaled or encoded again, or frames of one film.",
+    rules.ALIKE: "Images of one split look alike, though their files differ.",
+    rules.SAME: "Images of one split are the same file.",
+}
+
 
 def findings(
-    facts: Mapping[str, SplitFacts], shared: Sequence[Shared], alike: int, alike_more: bool
+    facts: Mapping[str, SplitFacts],
+    shared: Sequence[Shared],
+    label_errors: Sequence[rules.Finding],
 ) -> Iterator[Finding]:
-    """Yields what was found, the gravest first."""
+    """Yields what was found, the gravest first, then the most suspicious labels."""
     for both in shared:
         if both.examples:
             yield _shared(both)
@@ -195,13 +190,14 @@ def findings(
             grave=True,
             items=_first(lines),
         )
-    if alike:
-        pairs = f"{'more than ' if alike_more else ''}{wording.counted(alike, 'pair')}"
-        yield Finding(
-            "Images that look alike",
-            f"{pairs} of images in two splits look alike, though their files differ. They may be "
-            "copies that were scaled or encoded again, or frames of one film.",
-        )
+    for kind in dict.fromkeys(error.kind for error in label_errors):
+        messages = [error.message for error in label_errors if error.kind == kind]
+        if kind != rules.SAME_IN_TWO_SPLITS:  # this is among what is shared
+            text = (
+                _LABEL_ERRORS.get(kind)
+                or f"{wording.counted(len(messages), 'label')} may be wrong."
+            )
+            yield Finding(kind.capitalize(), text, items=_first(messages))
     by_split = {split: ClassCounts(f.present.sum(0).astype(np.int64)) for split, f in facts.items()}
     names = next((f.stats.class_names for f in facts.values()), ())
     for sentence in missing_classes(names, by_split):

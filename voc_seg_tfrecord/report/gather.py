@@ -8,10 +8,10 @@ import hashlib
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, look_alikes
+from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_problems
-from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.base.names import (
     FILENAME,
     IMAGE,
@@ -25,8 +25,12 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.stats import Stats
 from voc_seg_tfrecord.stats.counts import GRID, Counts, Tally, add_points, find_objects, points_of
+
+Place = tuple[str, int]
+"""A split, and the number of a record in it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class SplitFacts:
         an image stand for one object, its number is 0, and background is left out.
       together: images that have both of two mask values, int64 `[256, 256]`.
       places: images that have a mask value at a point, int64 `[256, 32, 32]`.
-      looks: what tells which images look alike, uint8 `[N, 16, 18]`.
+      evidence: what tells which labels may be wrong, of each record whose image can be decoded.
       image_sha256: sha256 of the image's bytes by id.
       fingerprint: of the split.
       sources: how many images tiles were cut from; None if there are no tiles.
@@ -56,7 +60,7 @@ class SplitFacts:
     objects: np.ndarray
     together: np.ndarray
     places: np.ndarray
-    looks: np.ndarray
+    evidence: tuple[Evidence, ...]
     image_sha256: Mapping[str, str]
     fingerprint: Fingerprint
     sources: int | None
@@ -90,11 +94,11 @@ def gather(
     dataset.check_features(builder, (IMAGE, FILENAME))
     names = dataset.class_names(builder)
     background = dataset.background(builder) if MASK in builder.info.features else None
-    read = functools.partial(_read, names, background)
-    return {
-        split: _add_up(names, records.scan(builder, split, read, progress=progress))
-        for split in splits
-    }
+    facts = {}
+    for split in splits:
+        read = functools.partial(_read, names, background, split)
+        facts[split] = _add_up(names, records.scan(builder, split, read, progress=progress))
+    return facts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,28 +108,28 @@ class _Read:
     counts: Counts
     objects: np.ndarray | None
     points: np.ndarray | None
-    look: np.ndarray
+    evidence: Evidence | None
     image_sha256: str
     digests: Digests
     source: str
     problems: tuple[str, ...]
 
 
-def _read(names: tuple[str, ...], background: int | None, record: Record) -> _Read:
+def _read(names: tuple[str, ...], background: int | None, split: str, record: Record) -> _Read:
     arrays, problems = decode_masks(record)
     problems += inner_problems(record, arrays, names, background)
     image = File(record.bytes(IMAGE), IMAGE)
+    evidence = None
     try:
-        look = look_alikes.look_of(image)
-    except RecordError as error:
-        look = np.zeros((look_alikes.HEIGHT, look_alikes.WIDTH), np.uint8)
+        evidence = examine(image, arrays.get(MASK), image_id=record.id, split=split, fits=True)
+    except ImageError as error:
         problems.append(str(error))
     counts, objects, points = _counted(record, arrays, background)
     return _Read(
         counts,
         objects,
         points,
-        look,
+        evidence,
         hashlib.sha256(image.data).hexdigest(),
         digests_of(record, arrays),
         record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
@@ -159,7 +163,7 @@ def _counted(
 def _add_up(names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
     tally, places = Tally(), np.zeros((256, GRID, GRID), np.int64)
     together = np.zeros((256, 256), np.int64)
-    shares, present, objects, looks = [], [], [], []
+    shares, present, objects, evidence = [], [], [], []
     images: dict[str, str] = {}
     digests: dict[str, Digests] = {}
     sources: set[str] = set()
@@ -170,7 +174,7 @@ def _add_up(names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
         values = np.flatnonzero(counts.pixels)
         together[np.ix_(values, values)] += 1
         present.append(np.packbits(counts.pixels > 0))
-        looks.append(read.look)
+        evidence += [read.evidence] if read.evidence else []
         images[counts.id] = read.image_sha256
         digests[counts.id] = read.digests
         sources |= {read.source} - {""}
@@ -190,7 +194,7 @@ def _add_up(names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
         objects=np.concatenate([np.zeros((0, 5), np.int64), *objects]),
         together=together,
         places=places,
-        looks=np.array(looks, np.uint8).reshape(-1, look_alikes.HEIGHT, look_alikes.WIDTH),
+        evidence=tuple(evidence),
         image_sha256=images,
         fingerprint=fingerprint.of_split(digests),
         sources=len(sources) if sources else None,

@@ -1,6 +1,5 @@
 """The page of a tree before it is built: what `check` found, with thumbnails of the files."""
 
-import collections
 from collections.abc import Iterator
 import dataclasses
 import functools
@@ -18,8 +17,9 @@ from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data.check import STOPS, Finding, Report
+from voc_seg_tfrecord.own_data.check import Report, by_kind
 from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.quality.rules import STOPS, Finding
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import SIDE, Shown, image_url, mask_url, shares
@@ -195,10 +195,7 @@ def _kinds(
     report: Report, offenders: Offenders, root: str, found_at: str
 ) -> Iterator[dict[str, Any]]:
     """Yields what the page shows of each kind of findings, those that stop a build first."""
-    kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
-    for finding in report.findings:
-        kinds[finding.kind, finding.effect].append(finding)
-    for (kind, effect), found in sorted(kinds.items(), key=lambda k: (k[0][1] != STOPS, k[0])):
+    for (kind, effect), found in by_kind(report.findings).items():
         messages = [finding.message.replace(found_at, root) for finding in found]
         first, others = messages[:_FIRST], messages[_FIRST:_MESSAGES]
         yield {

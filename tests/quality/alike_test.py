@@ -1,0 +1,49 @@
+import io
+
+import numpy as np
+from PIL import Image
+
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.quality import alike
+from voc_seg_tfrecord.quality.evidence import examine
+
+
+def photo(seed, size=(300, 400)):
+    """An image of smooth, random colours."""
+    coarse = np.random.default_rng(seed).integers(0, 256, (6, 8, 3), np.uint8)
+    return Image.fromarray(coarse).resize(size[::-1], Image.Resampling.BICUBIC)
+
+
+def look(image, form="PNG", **options):
+    buffer = io.BytesIO()
+    image.save(buffer, form, **options)
+    image = File(buffer.getvalue(), "image")
+    return examine(image, None, image_id="image", split="train", fits=False).look
+
+
+def test_copies_that_were_scaled_or_encoded_again_are_found_and_nothing_else():
+    looks = [look(photo(seed)) for seed in range(40)]
+    copies = [
+        look(photo(3), "JPEG", quality=40),
+        look(photo(100)),
+        look(photo(7).resize((160, 120))),
+        look(photo(5).convert("L")),
+        look(photo(11).transpose(Image.Transpose.FLIP_LEFT_RIGHT)),
+    ]
+    assert list(alike.find(np.stack(looks + copies))) == [(3, 40), (5, 43), (7, 42)]
+
+
+def test_images_without_contrast_are_not_compared():
+    plain = [look(Image.new("RGB", (64, 64), color)) for color in ("white", "white", "grey")]
+    assert list(alike.find(np.stack(plain))) == []
+
+
+def test_a_set_without_images_has_no_look_alikes():
+    assert list(alike.find(np.zeros((0, 16, 18), np.uint8))) == []
+
+
+def test_pairs_are_found_across_the_borders_of_blocks(monkeypatch):
+    monkeypatch.setattr(alike, "_ROWS", 2)
+    looks = [look(photo(seed)) for seed in range(5)]
+    pairs = alike.find(np.stack(looks + looks[::-1]))
+    assert sorted(pairs) == [(n, 9 - n) for n in range(5)]

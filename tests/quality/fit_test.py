@@ -1,0 +1,103 @@
+import re
+
+import numpy as np
+import pytest
+from support import planted
+
+from voc_seg_tfrecord.quality import fit
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    found = [planted.draw(number) for number in range(400, 430)]
+    for one in found:  # an image that no transform leaves alike
+        one.image, one.mask = one.image.copy(), one.mask.copy()
+        one.image[20:60, 10:40], one.mask[20:60, 10:40] = (250, 20, 20), 1
+        one.image[90:99, 150:190], one.mask[90:99, 150:190] = (20, 20, 250), 2
+    return found
+
+
+def judged(drawn, change=lambda mask: mask, numbers=()):
+    masks = [change(o.mask) if n in numbers else o.mask for n, o in enumerate(drawn)]
+    return fit.judge([fit.measure(o.image, m) for o, m in zip(drawn, masks, strict=True)])
+
+
+def moved_right(mask):
+    return planted.moved(mask, 20, 0)
+
+
+CHANGES = {
+    "mirrored": lambda mask: mask[:, ::-1],
+    "flipped upside down": lambda mask: mask[::-1],
+    "rotated by 180 degrees": lambda mask: mask[::-1, ::-1],
+    "shifted by 20 px to the right": moved_right,
+}
+
+
+def test_masks_that_fit_are_not_named(drawn):
+    assert judged(drawn) == fit.Judged({})
+
+
+@pytest.mark.parametrize("way", CHANGES)
+def test_a_mask_that_does_not_fit_is_named_with_what_is_wrong(drawn, way):
+    suspects = judged(drawn, CHANGES[way], {3, 17}).suspects
+    assert {number: (way, image) for number, (_, way, image) in suspects.items()} == {
+        3: (way, None),
+        17: (way, None),
+    }
+
+
+def test_a_shift_in_both_directions_is_told_to_two_pixels(drawn):
+    ((_, way, _),) = judged(drawn, lambda m: planted.moved(m, -14, 9), {3}).suspects.values()
+    left, down = map(
+        int, re.fullmatch(r"shifted by (\d+) px to the left and (\d+) px down", way).groups()
+    )
+    assert abs(left - 14) <= 2
+    assert abs(down - 9) <= 2
+
+
+def test_the_mask_of_another_image_is_named_with_that_image():
+    drawn = [planted.draw(number) for number in range(400, 430)]
+    suspects = judged(drawn, lambda _: drawn[9].mask, {3}).suspects
+    assert {n: found[1:] for n, found in suspects.items()} == {3: ("that of another image", 9)}
+
+
+@pytest.mark.parametrize(
+    "way", ["mirrored", "flipped upside down", "shifted by 20 px to the right"]
+)
+def test_what_is_wrong_with_all_masks_is_said_once(drawn, way):
+    found = judged(drawn, CHANGES[way], range(len(drawn)))
+    assert not found.suspects
+    assert f"all masks may be {way}" in found.notes[0]
+
+
+def test_masks_that_are_all_those_of_the_next_image_are_said_to_be_out_of_step():
+    drawn = [planted.draw(number) for number in range(400, 430)]
+    masks = [one.mask for one in drawn]
+    fits = [fit.measure(o.image, m) for o, m in zip(drawn, masks[1:] + masks[:1], strict=True)]
+    (note,) = fit.judge(fits).notes
+    assert "fit the image after theirs better" in note
+
+
+def test_a_set_whose_borders_lie_on_no_edges_says_that_it_does_not_tell(drawn):
+    noise = np.random.default_rng(0).integers(0, 256, (40, *planted.SIZE, 3), np.uint8)
+    fits = [fit.measure(image, one.mask) for image, one in zip(noise, drawn, strict=False)]
+    found = fit.judge(fits)
+    assert not found.suspects
+    assert "So no mask was named" in found.notes[0]
+
+
+def test_small_sets_and_masks_without_borders_are_not_judged(drawn):
+    assert fit.judge([fit.measure(one.image, one.mask[::-1]) for one in drawn[:5]]).notes == ()
+    assert fit.measure(drawn[0].image, np.zeros(planted.SIZE, np.uint8)) is None
+    assert fit.measure(drawn[0].image[:9], drawn[0].mask[:9]) is None
+
+
+def test_a_line_of_void_around_objects_is_one_border(drawn):
+    mask = drawn[0].mask.copy()
+    around = np.zeros(mask.shape, bool)
+    around[1:-1, 1:-1] = (mask[2:, 1:-1] != mask[:-2, 1:-1]) | (mask[1:-1, 2:] != mask[1:-1, :-2])
+    mask[around] = 255
+    with_void = fit.measure(drawn[0].image, mask)
+    assert with_void.own == pytest.approx(fit.measure(drawn[0].image, drawn[0].mask).own, abs=0.1)
+    assert max(with_void.gains) < 0

@@ -1,0 +1,82 @@
+import csv
+import io
+import json
+
+import pytest
+from support import planted
+
+import voc_seg_tfrecord
+from voc_seg_tfrecord.commands import cli
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    root = tmp_path_factory.mktemp("planted") / "signs"
+    drawn = [planted.draw(1000 + number) for number in range(planted.COUNT)]
+    expected = planted.plant(drawn, seed=1)
+    planted.write(root, drawn)
+    fixes = root.parent / "fixes.csv"
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", out)
+        status = cli.main(["check", str(root), "--json", "--csv", str(fixes)])
+    return root, {f"{n:03}": kind for n, kind in expected.items()}, status, out.getvalue(), fixes
+
+
+def named(findings):
+    """Which ids have a finding of which kind; of copies the later one."""
+    return {(finding["ids"][-1], finding["kind"]) for finding in findings if finding["ids"]}
+
+
+def test_a_check_names_all_planted_mistakes_and_no_good_image(world):
+    _, expected, status, printed, _ = world
+    found = named(json.loads(printed)["label_errors"])
+    assert status == 0
+    assert set(expected.items()) <= found
+    assert len({image_id for image_id, _ in found} - expected.keys()) <= 5
+
+
+def test_the_table_of_fixes_has_a_row_for_each_with_place_and_advice(world):
+    root, expected, _, _, fixes = world
+    rows = list(csv.DictReader(fixes.read_text().splitlines()))
+    by_file = {(row["file"], row["kind"]): row for row in rows}
+    for image_id, kind in expected.items():
+        row = by_file[f"SegmentationClass/{image_id}.png", kind]
+        assert (root / row["file"]).exists()
+        assert row["split"] in ("train", "validation")
+        assert int(row["width"]) > 0
+        assert row["what to do"]
+    scores = [float(row["score"]) for row in rows if row["kind"].startswith("mask does not fit")]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp_path):
+    root, _, _, printed, _ = world
+    in_folder = voc_seg_tfrecord.find_label_errors(root)
+    builder = voc_seg_tfrecord.builder_from_tree(
+        root, name="signs", data_dir=tmp_path, verbose=False
+    )
+    built = voc_seg_tfrecord.find_label_errors(builder)
+    by_name = voc_seg_tfrecord.find_label_errors("signs", data_dir=tmp_path, fits=False)
+    as_dicts = [{"ids": finding.ids, "kind": finding.kind} for finding in in_folder]
+    assert named(as_dicts) == named(json.loads(printed)["label_errors"])
+    kinds = {(finding.kind, finding.ids[0]) for finding in built}
+    assert len(kinds & {(finding.kind, finding.ids[0]) for finding in in_folder}) > 20
+    assert {f.kind for f in built} - {f.kind for f in by_name} == {"mask does not fit its image"}
+
+
+def test_the_report_of_the_built_dataset_shows_the_suspicious_labels(world, tmp_path):
+    root = world[0]
+    voc_seg_tfrecord.builder_from_tree(root, name="signs", data_dir=tmp_path, verbose=False)
+    out = tmp_path / "report.html"
+    cli.main(["report", "signs", "--data_dir", str(tmp_path), "--out", str(out)])
+    text = out.read_text()
+    assert "Suspicious labels" in text
+    assert "Mask does not fit its image." in text
+
+
+def test_without_the_fit_no_mask_is_said_not_to_fit(world, capsys):
+    cli.main(["check", str(world[0]), "--no_fit"])
+    printed = capsys.readouterr().out
+    assert "x speck (does not change a build)" in printed
+    assert "fit its image" not in printed

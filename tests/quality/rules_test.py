@@ -1,0 +1,131 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from support import planted
+
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.pillow import encode_png
+from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality.evidence import SPECK, examine
+
+
+def seen(number, mask, split="train", image=None):
+    image = planted.draw(number).image if image is None else image
+    file = File(encode_png(image), str(number))
+    return examine(file, mask, image_id=str(number), split=split, fits=False)
+
+
+def square(side, at=20, label=1):
+    mask = np.zeros(planted.SIZE, np.uint8)
+    mask[at : at + side, at : at + side] = label
+    return mask
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return [seen(number, square(40 + number)) for number in range(12)]
+
+
+def found(evidence):
+    return rules.find(evidence, planted.NAMES, 0)
+
+
+def test_a_usual_set_has_no_findings(usual):
+    assert found(usual) == []
+
+
+def test_a_rule_names_the_place_of_what_it_found(usual):
+    mask = square(50)
+    mask[100, 120:122] = 1
+    (speck,) = found([*usual, seen(99, mask)])
+    assert (speck.kind, speck.box, speck.ids, speck.split) == (
+        "speck",
+        (120, 100, 2, 1),
+        ("99",),
+        "train",
+    )
+
+
+def test_a_class_that_is_often_tiny_has_no_specks(usual):
+    dotted = []
+    for number in range(3):
+        mask = square(50)
+        mask[100, 120:122] = 1
+        dotted.append(seen(99 + number, mask))
+    assert found([*usual, *dotted]) == []
+
+
+def test_a_single_pixel_inside_a_class_is_a_hole_and_no_speck(usual):
+    mask = square(50)
+    mask[30, 31] = 0
+    (hole,) = found([*usual, seen(99, mask)])
+    assert (hole.kind, hole.box) == ("hole of one pixel", (31, 30, 1, 1))
+
+
+def test_holes_of_most_masks_are_how_the_tool_draws():
+    masks = [square(40 + number) for number in range(12)]
+    for mask in masks:
+        mask[30, 31] = 0
+    assert found([seen(n, mask) for n, mask in enumerate(masks)]) == []
+
+
+def test_few_masks_of_background_are_named_and_many_are_not(usual):
+    empty = [seen(50 + n, square(0)) for n in range(4)]
+    assert [f.kind for f in found([*usual, empty[0]])] == ["all background"]
+    assert found([*usual, *empty]) == []
+
+
+def test_a_region_far_larger_than_the_others_of_its_class_is_named(usual):
+    (finding,) = found([*usual, seen(99, np.ones(planted.SIZE, np.uint8))])
+    assert finding.kind == "unusual size"
+    assert "far larger than in other masks" in finding.message
+
+
+def test_the_same_photo_with_other_masks_is_named_before_all_copies(usual):
+    same = planted.draw(3).image
+    copies = [seen(99, square(43), image=same), seen(98, square(60, at=80), "test", image=same)]
+    kinds = [finding.kind for finding in found([*usual, *copies])]
+    assert kinds == ["same image, other mask", "same image in two splits"]
+
+
+def test_frames_of_a_film_in_which_an_object_moved_have_no_contradicting_masks():
+    frames = []
+    for number, at in enumerate((20, 45)):
+        image = planted.draw(3).image.copy()
+        image[at : at + 20, at : at + 20] = 255 - image[at : at + 20, at : at + 20]
+        file = File(encode_png(image), "frame")
+        mask = square(20, at)
+        frames.append(examine(file, mask, image_id=str(number), split="train", fits=True))
+    assert [finding.kind for finding in found(frames)] == ["images that look alike"]
+
+
+def test_copies_of_one_split_that_look_alike_are_one_group(usual):
+    lighter = planted.draw(3).image // 2 * 2
+    (finding,) = found([*usual, seen(99, square(43), image=lighter)])
+    assert (finding.kind, finding.ids) == ("images that look alike", ("3", "99"))
+
+
+def test_images_without_masks_are_only_compared_with_each_other(usual):
+    bare = [dataclasses.replace(one, mask_sha256="") for one in usual]
+    assert found(bare) == []
+
+
+def test_regions_touch_at_corners_and_void_has_none():
+    mask = np.zeros(planted.SIZE, np.uint8)
+    mask[10, 10] = mask[11, 11] = mask[40, 0] = mask[41, -1] = 1
+    mask[60] = 255
+    one = seen(0, mask)
+    assert [(r.label, r.pixels, r.box) for r in one.specks] == [
+        (1, 2, (10, 10, 2, 2)),
+        (1, 1, (0, 40, 1, 1)),
+        (1, 1, (199, 41, 1, 1)),
+    ]
+    assert all(region.pixels <= SPECK for region in one.specks)
+    assert one.labels == (0, 1)
+
+
+def test_a_mask_of_void_alone_has_no_regions():
+    assert (
+        seen(0, np.full((5, 4), 255, np.uint8), image=np.zeros((5, 4, 3), np.uint8)).largest == ()
+    )

@@ -1,0 +1,172 @@
+"""What is kept of an image and its mask, so that the masks of a set can be compared."""
+
+import dataclasses
+import hashlib
+
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import ImageError
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.png_pixels import run_ends
+from voc_seg_tfrecord.quality import alike, fit
+from voc_seg_tfrecord.quality.fit import Fit
+
+SPECK = 16
+"""Pixels of a region that may be a speck, at most."""
+
+_SIDE = 64  # of the mask that is compared with that of the same image
+_MOST = 200  # specks that are kept of one mask
+
+Box = tuple[int, int, int, int]
+"""Left, top, width and height, in pixels."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Region:
+    """Pixels of one class that touch each other, also at corners."""
+
+    label: int
+    pixels: int
+    box: Box
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is kept of one example.
+
+    Attributes:
+      id: the image id.
+      split: the split; empty if the splits are not decided.
+      image_sha256: of the image's bytes.
+      look: the image squeezed, uint8 `[16, 18]`.
+      mask_sha256: of the mask's values; empty if the mask cannot be read.
+      size: height and width of the mask.
+      labels: the classes in the mask without void, ascending.
+      thumbnail: the mask squeezed without mixing values, uint8 `[64, 64]`.
+      largest: the largest region of each class.
+      smallest: the smallest region of each class.
+      specks: regions of at most `SPECK` pixels, up to 200.
+      holes: places, right and down, of single pixels that differ from all four neighbours,
+        which are of one class.
+      fit: how well the mask fits the image; None if that cannot be told, or was not asked for.
+    """
+
+    id: str
+    split: str
+    image_sha256: str
+    look: np.ndarray
+    mask_sha256: str = ""
+    size: tuple[int, int] = (0, 0)
+    labels: tuple[int, ...] = ()
+    thumbnail: np.ndarray | None = None
+    largest: tuple[Region, ...] = ()
+    smallest: tuple[Region, ...] = ()
+    specks: tuple[Region, ...] = ()
+    holes: tuple[tuple[int, int], ...] = ()
+    fit: Fit | None = None
+
+
+def examine(
+    image: File, mask: np.ndarray | None, *, image_id: str, split: str, fits: bool
+) -> Evidence:
+    """Looks at one example.
+
+    Args:
+      image: the image as it is stored.
+      mask: class indices, uint8 `[H, W]`; None if there is none to look at.
+      image_id: the image id.
+      split: the split; empty if the splits are not decided.
+      fits: whether to measure how well the mask fits the image, which takes most of the time.
+
+    Raises:
+      ImageError: if the image cannot be decoded.
+    """
+    fits = fits and mask is not None
+    size = pillow.read_size(image, ImageError)
+    small = fit.size_to_compare(*size)
+    side = min(small) if fits else 4 * alike.WIDTH
+    still = pillow.decode(image, ImageError, side=side)
+    if fits:
+        still = still.resized(*small)
+    found = Evidence(
+        image_id,
+        split,
+        hashlib.sha256(image.data).hexdigest(),
+        still.grey(alike.HEIGHT, alike.WIDTH),
+    )
+    if mask is None:
+        return found
+    regions = _regions(mask)
+    by_size = regions[np.lexsort((regions[:, 1], regions[:, 0]))]
+    starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
+    return dataclasses.replace(
+        found,
+        mask_sha256=hashlib.sha256(repr(mask.shape).encode() + mask.tobytes()).hexdigest(),
+        size=mask.shape,
+        labels=tuple(by_size[starts, 0].tolist()),
+        thumbnail=fit.reduced(mask, _SIDE, _SIDE),
+        largest=_as_regions(by_size[[*(starts[1:] - 1), -1]] if len(starts) else by_size),
+        smallest=_as_regions(by_size[starts]),
+        specks=_as_regions(regions[regions[:, 1] <= SPECK][:_MOST]),
+        holes=_holes(mask),
+        fit=fit.measure(still.rgb(), mask) if fits and mask.shape == size else None,
+    )
+
+
+def _as_regions(table: np.ndarray) -> tuple[Region, ...]:
+    return tuple(Region(label, pixels, (*box,)) for label, pixels, *box in table.tolist())
+
+
+def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
+    above, below, left, right = mask[:-2, 1:-1], mask[2:, 1:-1], mask[1:-1, :-2], mask[1:-1, 2:]
+    single = (above == below) & (left == right) & (above == left) & (above != mask[1:-1, 1:-1])
+    found = np.argwhere(single & (above != VOID))[:_MOST]
+    return tuple((x + 1, y + 1) for y, x in found.tolist())
+
+
+def _regions(mask: np.ndarray) -> np.ndarray:
+    """Returns class, pixels and box of each region, int64 `[N, 6]`, ascending by place."""
+    width = mask.shape[1]
+    ends = np.union1d(run_ends(mask), np.arange(width - 1, mask.size, width))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    values = mask.ravel()[starts].astype(np.int64)
+    keep = values != VOID
+    starts, ends, values = starts[keep], ends[keep], values[keep]
+    _, first, of = np.unique(
+        _joined(starts, ends, values, width), return_index=True, return_inverse=True
+    )
+    rows, lefts, rights = starts // width, starts % width, ends % width
+    pixels = np.bincount(of, ends - starts + 1, len(first)).astype(np.int64)
+    top, left, bottom, right = (np.full(len(first), mask.size) for _ in range(4))
+    for edge, found in ((top, rows), (left, lefts), (bottom, -rows), (right, -rights)):
+        np.minimum.at(edge, of, found)
+    return np.stack([values[first], pixels, left, top, 1 - right - left, 1 - bottom - top], 1)
+
+
+def _joined(starts: np.ndarray, ends: np.ndarray, values: np.ndarray, width: int) -> np.ndarray:
+    """Returns for each run the first run of its region, int64 `[N]`.
+
+    Args:
+      starts: first pixel of each run, an index into the ravelled mask; a run ends with its row.
+      ends: last pixel of each run.
+      values: of the runs.
+      width: of the mask.
+    """
+    last = ends // width * width + width - 1
+    # Runs of the next row that touch a run, also at a corner.
+    low = np.searchsorted(ends, np.maximum(starts - 1 + width, last + 1))
+    high = np.searchsorted(starts, np.minimum(ends + 1 + width, last + width), "right")
+    counts = np.maximum(high - low, 0)
+    above = np.repeat(np.arange(len(starts)), counts)
+    below = np.arange(len(above)) - np.repeat(counts.cumsum() - counts, counts)
+    below += np.repeat(low, counts)
+    same = values[above] == values[below]
+    above, below = above[same], below[same]
+    of = np.arange(len(starts))
+    while not np.array_equal(one := of[above], other := of[below]):
+        np.minimum.at(of, np.maximum(one, other), np.minimum(one, other))
+        while not np.array_equal(of, of[of]):
+            of = of[of]
+    return of

@@ -1,0 +1,372 @@
+"""How well the borders of a mask lie on the edges of its image, there and elsewhere.
+
+A mask that is mirrored, flipped, rotated or shifted fits its image worse than the same mask put
+right. So no model and no other image is needed to find it:
+
+1. Image and mask are reduced to 240 pixels. The gradient of the image, the largest of the three
+   channels, is replaced by its rank among all gradients of the image, 0 to 1, squared; each pixel
+   takes the largest value within 1 pixel.
+2. The borders of the mask are where neighbouring values differ. Void closes first, from both sides,
+   so that the line of void that VOC draws around objects becomes one border.
+3. The fit is the mean of these ranks on the border. It is also measured with the mask mirrored,
+   flipped and rotated, and, by Fourier transforms, shifted by up to a quarter of the image.
+
+The values have no scale of their own: where objects have soft borders, or textures have strong
+edges, all fits are low. `judge` therefore compares each mask with the rest of its set.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+import numpy as np
+
+from voc_seg_tfrecord.base.names import VOID
+
+SIDE = 240
+"""Longer side of the image that is compared, in pixels; 600 finds fewer and takes four times as
+long."""
+
+WAYS = ("mirrored", "flipped upside down", "rotated by 180 degrees", "shifted")
+
+_SHORTEST = 24  # side that is compared
+_BORDER = 40  # pixels that a border must have
+_CLOSE = 3  # pixels by which void closes, from each side
+_NEAR = 3  # pixels; a smaller shift is how people draw
+_FAR = 0.25  # of a side, the largest shift
+_INSIDE = 0.7  # of the border must stay in the image
+_AROUND = 12  # pixels on each side of a peak that it is compared with
+
+_GRID = 64  # fields of a side, on which masks are compared with other images
+_WINDOW = 500  # images before and after, with which a mask is compared
+_FEWEST = 8  # masks, of which a set is known
+_LEAST_GAIN = (0.04, 0.14, 0.1)  # of a suspect: mirrored and so on, shifted, on another image
+_SPREADS = 2.5  # standard deviations by which a suspect lies above the median of the set
+_MOST = 0.7  # of the masks, if all are wrong in the same way
+_CLEARLY = 0.05  # by which the way in which all are wrong fits better than the next
+_ALIKE = 4  # pixels by which shifts of a set differ that are the same
+_UNKNOWN = (
+    "the borders of these masks do not lie on edges of their images more often than those of "
+    "mirrored and shifted masks: they are soft, or many masks are wrong. So no mask was named"
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fit:
+    """How well a mask fits its image, and what tells whether it fits another one.
+
+    Attributes:
+      own: mean squared rank of the gradient on the mask's border, 0 to 1.
+      gains: by how much this rises if the mask is put right, float `[4]`, one value for each of
+        `WAYS`. That of a shift also counts by how much its peak is above its surroundings.
+      shift: by how many pixels of the mask it would be shifted, right and down.
+      size: of the mask, height and width.
+      edges: the ranks on a grid, uint8 `[4096]`, 0 to 255.
+      border: how many pixels of the border are in each field of the grid, uint8 `[4096]`.
+    """
+
+    own: float
+    gains: tuple[float, ...]
+    shift: tuple[int, int]
+    size: tuple[int, int]
+    edges: np.ndarray
+    border: np.ndarray
+
+
+def size_to_compare(height: int, width: int) -> tuple[int, int]:
+    """Returns height and width to which an image is reduced before it is compared."""
+    scale = min(1, SIDE / max(height, width))
+    return max(1, int(height * scale)), max(1, int(width * scale))
+
+
+def edges_of(rgb: np.ndarray) -> np.ndarray:
+    """Returns the squared ranks of the gradients of an image, float32 `[h, w]`, 0 to 1.
+
+    Args:
+      rgb: the reduced image, uint8 `[h, w, 3]`.
+    """
+    values = rgb.astype(np.int16)
+    right, down = np.zeros_like(values), np.zeros_like(values)
+    right[:, 1:-1] = values[:, 2:] - values[:, :-2]
+    down[1:-1] = values[2:] - values[:-2]
+    squared = right.astype(np.int32) ** 2 + down.astype(np.int32) ** 2
+    steps = (2 * np.sqrt(squared.max(2).astype(np.float32))).astype(np.int64)
+    counts = np.bincount(steps.ravel())
+    ranks = ((counts.cumsum() - counts / 2) / steps.size).astype(np.float32)
+    return _widened(ranks[steps] ** 2)
+
+
+def reduced(mask: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Returns pixels of a mask, evenly spread, uint8 `[height, width]`."""
+    rows = ((np.arange(height) + 0.5) * mask.shape[0] / height).astype(int)
+    columns = ((np.arange(width) + 0.5) * mask.shape[1] / width).astype(int)
+    return mask[rows[:, None], columns]
+
+
+def border_of(mask: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Returns where neighbouring values of a mask differ, bool `[height, width]`.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`.
+      height: of the reduced image.
+      width: of the reduced image.
+    """
+    values = _closed(reduced(mask, height, width))
+    border = np.zeros(values.shape, bool)
+    for one, other in _neighbours():
+        differ = values[one] != values[other]
+        border[one] |= differ & (values[one] != VOID) & (values[other] != VOID)
+    return border
+
+
+def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
+    """Compares the border of a mask with the edges of its image.
+
+    Args:
+      rgb: the image, reduced to `size_to_compare` of the mask, uint8 `[h, w, 3]`.
+      mask: class indices, uint8 `[H, W]`; 255 is void.
+
+    Returns:
+      The fit; None if the image or the border is too small to tell.
+    """
+    height, width = rgb.shape[:2]
+    if min(height, width) < _SHORTEST:
+        return None
+    border = border_of(mask, height, width)
+    if border.sum() < _BORDER:
+        return None
+    edges = edges_of(rgb)
+    own = float(edges[border].mean())
+    fixed = (edges[:, ::-1], edges[::-1], edges[::-1, ::-1])
+    gain, (right, down) = _best_shift(edges, border)
+    return Fit(
+        own,
+        (*(float(other[border].mean()) - own for other in fixed), gain),
+        (round(right * mask.shape[1] / width), round(down * mask.shape[0] / height)),
+        mask.shape,
+        *_on_grid(edges, border),
+    )
+
+
+def _best_shift(edges: np.ndarray, border: np.ndarray) -> tuple[float, tuple[int, int]]:
+    """Returns by how much a shift of the border fits better, and the shift, right and down."""
+    height, width = border.shape
+    far = int(_FAR * height), int(_FAR * width)
+    size = _fast(height + far[0]), _fast(width + far[1])
+    moved = np.conj(_transform(border, size))
+    rows = np.arange(-far[0], far[0] + 1)[:, None]
+    columns = np.arange(-far[1], far[1] + 1)
+    ranks = np.fft.irfft2(_transform(edges, size) * moved, size)[rows, columns]
+    # How many pixels of the border are in the image after each shift.
+    count = np.fft.irfft2(_frame(height, width, size) * moved, size)[rows, columns]
+    inside = count >= _INSIDE * np.count_nonzero(border)
+    fits = np.where(inside, ranks / np.maximum(count, 1), 0)
+    fits[~inside] = fits[inside].mean()
+    # A mask in its place is a peak, so its surroundings count as well.
+    peaks = 2 * fits - _mean_around(fits)
+    own = peaks[far]
+    peaks[~inside] = -1
+    peaks[far[0] - _NEAR : far[0] + _NEAR + 1, far[1] - _NEAR : far[1] + _NEAR + 1] = -1
+    best = np.unravel_index(int(peaks.argmax()), peaks.shape)
+    return float(peaks[best] - own), (int(best[1]) - far[1], int(best[0]) - far[0])
+
+
+def _on_grid(edges: np.ndarray, border: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the mean of the ranks, and the pixels of the border, in each field of the grid."""
+    fields, pixels = _fields(*border.shape)
+    ranks = np.bincount(fields, edges.ravel(), _GRID**2) / np.maximum(pixels, 1)
+    counts = np.bincount(fields[border.ravel()], minlength=_GRID**2)
+    return (255 * ranks).astype(np.uint8), np.minimum(counts, 255).astype(np.uint8)
+
+
+@functools.lru_cache(64)
+def _fields(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the field of each pixel, and how many pixels each field has."""
+    rows, columns = np.arange(height) * _GRID // height, np.arange(width) * _GRID // width
+    fields = (rows[:, None] * _GRID + columns).ravel()
+    return fields, np.bincount(fields, minlength=_GRID**2)
+
+
+def _transform(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    padded = np.zeros(size, np.float32)
+    padded[: values.shape[0], : values.shape[1]] = values
+    return np.fft.rfft2(padded)
+
+
+@functools.lru_cache(64)
+def _frame(height: int, width: int, size: tuple[int, int]) -> np.ndarray:
+    return _transform(np.ones((height, width)), size)
+
+
+def _mean_around(values: np.ndarray) -> np.ndarray:
+    side = 2 * _AROUND + 1
+    sums = np.pad(values.astype(np.float64), _AROUND, mode="edge").cumsum(0).cumsum(1)
+    sums = np.pad(sums, ((1, 0), (1, 0)))
+    total = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
+    return total / side**2
+
+
+@functools.cache
+def _fast(number: int) -> int:
+    """Returns the next number of which a Fourier transform is fast."""
+    while True:
+        rest = number
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return number
+        number += 1
+
+
+def _neighbours() -> tuple[tuple[tuple[slice, ...], tuple[slice, ...]], ...]:
+    """Returns the two sides of each pair of neighbours, each pair in both orders."""
+    first, last, every = slice(None, -1), slice(1, None), slice(None)
+    pairs = (((first, every), (last, every)), ((every, first), (every, last)))
+    return tuple(p for pair in pairs for p in (pair, pair[::-1]))
+
+
+def _widened(values: np.ndarray) -> np.ndarray:
+    """Returns the largest value of each pixel and its eight neighbours."""
+    for axis in (0, 1):
+        wide = values.copy()
+        for one, other in _neighbours()[2 * axis : 2 * axis + 2]:
+            np.maximum(wide[one], values[other], out=wide[one])
+        values = wide
+    return values
+
+
+def _closed(mask: np.ndarray) -> np.ndarray:
+    """Returns a mask whose void has taken the values around it, by a few pixels."""
+    for _ in range(_CLOSE):
+        if not (mask == VOID).any():
+            break
+        old, mask = mask, mask.copy()
+        for one, other in _neighbours():
+            np.copyto(mask[one], old[other], where=mask[one] == VOID)
+    return mask
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """Which masks of a set do not fit, beside the rest of the set.
+
+    Attributes:
+      suspects: by the number of the mask, how likely it is wrong, 0.5 to 1; what is wrong with it;
+        and the number of the image that it fits, or None.
+      notes: what is true of the set as a whole.
+    """
+
+    suspects: dict[int, tuple[float, str, int | None]]
+    notes: tuple[str, ...] = ()
+
+
+def judge(fits: Sequence[Fit | None]) -> Judged:
+    """Compares the masks of a set by how well they fit.
+
+    A mask is a suspect if it gains far more than most of the set by being put right: mirrored and
+    so on, shifted, or laid on another image. The median of the gains, and how far two thirds of the
+    set lie around it, say what is far, also where a quarter of the masks is wrong. If most masks
+    gain, the set does not tell which masks are wrong.
+
+    Args:
+      fits: of each mask, in the order of their images; None for those that are left out.
+    """
+    numbers = [number for number, one in enumerate(fits) if one is not None]
+    known = [one for one in fits if one is not None]
+    if len(known) < _FEWEST:
+        return Judged({})
+    gains = np.array([one.gains for one in known])
+    elsewhere, others, next_ones = _fit_elsewhere(known)
+    if note := _whole_set(known, gains) or _out_of_step(next_ones):
+        return Judged({}, (note,))
+    three = np.stack([gains[:, :-1].max(1), gains[:, -1], elsewhere], 1)
+    median, high = np.quantile(three, (0.5, 0.65), axis=0)
+    limits = np.maximum(_LEAST_GAIN, median + _SPREADS * (high - median) / 0.385)
+    limits[median > np.array((0, *_LEAST_GAIN[1:]))] = np.inf
+    if np.isinf(limits[0]):  # masks fit no better than mirrored ones
+        return Judged({}, (_UNKNOWN,))
+    excess = three / limits
+    suspects: dict[int, tuple[float, str, int | None]] = {}
+    for row in np.flatnonzero(excess.max(1) > 1).tolist():
+        one, image = known[row], None
+        # A shift, or another image, often explains a part of what a mirrored mask explains better.
+        kind = 0 if excess[row, 0] > 1 and 2 * three[row, 0] > three[row, 1] else 1
+        if excess[row, 2] > excess[row, kind]:
+            way, image = "that of another image", numbers[others[row]]
+        else:
+            way = _shifted(one.shift) if kind else WAYS[int(np.argmax(one.gains[:-1]))]
+        suspects[numbers[row]] = (float(1 - 0.5 / excess[row].max()), way, image)
+    return Judged(suspects)
+
+
+def _fit_elsewhere(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compares masks with other images of their size.
+
+    Returns:
+      By how much each mask fits another image better than its own, float `[N]`; the number of that
+      image; and by how much it fits the image before and the image after, float `[N, 2]`.
+    """
+    count = len(fits)
+    gains, others = np.full(count, -1.0), np.zeros(count, np.int64)
+    next_ones = np.full((count, 2), -1.0)
+    sizes = np.array([one.size for one in fits])
+    for start in range(0, count, _WINDOW):
+        rows = np.arange(start, min(start + _WINDOW, count))
+        columns = np.arange(max(0, start - _WINDOW), min(start + 2 * _WINDOW, count))
+        masks = np.array([fits[row].border for row in rows], np.float32)
+        images = np.array([fits[column].edges for column in columns], np.float32)
+        found = masks @ images.T / (255 * masks.sum(1, keepdims=True))
+        found -= found[np.arange(len(rows)), rows - columns[0]][:, None]
+        found[(sizes[rows][:, None] != sizes[columns]).any(2)] = -1
+        found[np.arange(len(rows)), rows - columns[0]] = -1
+        gains[rows], others[rows] = found.max(1), columns[found.argmax(1)]
+        for side, step in enumerate((-1, 1)):
+            known = (rows + step >= 0) & (rows + step < count)
+            next_ones[rows[known], side] = found[known, rows[known] + step - columns[0]]
+    return gains, others, next_ones
+
+
+def _out_of_step(next_ones: np.ndarray) -> str:
+    """Returns whether most masks are those of the image before or after; empty if they are not."""
+    for gains, which in zip(next_ones.T, ("before", "after"), strict=True):
+        better = np.count_nonzero(gains > _LEAST_GAIN[0])
+        if better > _MOST * len(gains):
+            return (
+                f"{better} of {len(gains)} masks fit the image {which} theirs better: all masks "
+                "may be one image out of step"
+            )
+    return ""
+
+
+def _whole_set(fits: Sequence[Fit], gains: np.ndarray) -> str:
+    """Returns what is wrong with all masks of a set alike; empty if nothing is."""
+    *_, second, best = np.argsort(np.median(gains[:, :-1], 0))
+    better = gains[:, best] > _LEAST_GAIN[0]
+    if better.mean() > _MOST and np.median(gains[:, best] - gains[:, second]) > _CLEARLY:
+        return (
+            f"{np.count_nonzero(better)} of {len(fits)} masks fit their images better if they are "
+            f"not {WAYS[best]}: all masks may be {WAYS[best]}"
+        )
+    shifts = np.array([one.shift for one in fits])
+    middle = np.median(shifts, 0)
+    alike = (np.abs(shifts - middle).max(1) <= _ALIKE) & (gains[:, -1] > _LEAST_GAIN[1])
+    if alike.mean() > _MOST:
+        right, down = middle.round().astype(int).tolist()
+        way = _shifted((right, down))
+        return (
+            f"{np.count_nonzero(alike)} of {len(fits)} masks fit their images better if they are "
+            f"not {way}: all masks may be {way}"
+        )
+    return ""
+
+
+def _shifted(correction: tuple[int, int]) -> str:
+    """Returns in words how a mask was shifted that fits after this correction, right and down."""
+    right, down = correction
+    parts = [
+        f"{abs(number)} px {words[number > 0]}"
+        for number, words in ((right, ("to the right", "to the left")), (down, ("down", "up")))
+        if number
+    ]
+    return f"shifted by {' and '.join(parts)}"

@@ -1,0 +1,317 @@
+"""Compares the images and masks of a set, and names those that may be labelled wrong.
+
+Nothing of this stops a build. Each rule says what would prove it wrong: a class that is often as
+small, masks of which many are all background, a set in which few masks fit their images.
+"""
+
+import collections
+from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.base.wording import counted, several
+from voc_seg_tfrecord.quality import alike
+from voc_seg_tfrecord.quality.evidence import Box, Evidence, Region
+from voc_seg_tfrecord.quality.fit import judge
+
+STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
+"""What a build does about a finding."""
+
+SAME, ALIKE = "same image twice", "images that look alike"
+SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS = (
+    "same image in two splits",
+    "images that look alike in two splits",
+)
+"""Kinds of findings about copies."""
+
+_EMPTY = 0.1  # of a set's masks may be all background without being named
+_ENOUGH = 8  # images with a class, from which its sizes are known
+_OUTLIER = 4.5  # deviations from the median, of the logarithm of a region's odds
+_MANY = 0.2  # of a set's masks, from which a fault is how the tool draws
+_OTHER_MASK = 0.4  # of what is foreground in either mask
+_COMPARED = 20_000  # pairs that look alike whose masks are compared; a film has far more
+_SAME_EDGES = 25  # of 255, by which the edges of one photo differ where its masks do
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One fact about a set that its owner should know.
+
+    Attributes:
+      kind: the sort of finding.
+      where: the file, list or ids.
+      message: what was found, in full.
+      effect: what a build does about it: `stops`, `left out` or `ignored`.
+      ids: the images that it is about, if `where` is none of them.
+      split: the split of the image that it is about.
+      box: left, top, width and height of what is wrong, in pixels.
+      score: how likely a label is wrong, 0 to 1; 0 if this is not about labels.
+      remedy: what to do.
+    """
+
+    kind: str
+    where: str
+    message: str
+    effect: str = STOPS
+    ids: tuple[str, ...] = ()
+    split: str = ""
+    box: Box | None = None
+    score: float = 0.0
+    remedy: str = ""
+
+
+def finding_of(error: VocSegError) -> Finding:
+    """Returns an error as a finding."""
+    return Finding(error.kind, error.where, str(error), remedy=error.remedy)
+
+
+def as_dict(finding: Finding) -> dict[str, Any]:
+    """Returns a finding as plain data, which can be written as JSON."""
+    return dataclasses.asdict(finding) | {"score": round(finding.score, 3)}
+
+
+def suspicious_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Returns the findings about labels, the most likely ones first."""
+    about_labels = (finding for finding in findings if finding.score)
+    return sorted(about_labels, key=lambda f: (-f.score, f.kind, f.where))
+
+
+def find(
+    evidence: Sequence[Evidence], names: Sequence[str], background: int | None
+) -> list[Finding]:
+    """Returns what may be wrong with the labels of a set, the most likely first.
+
+    Args:
+      evidence: of each example.
+      names: of the classes, in mask order.
+      background: index of the background class, None if there is none.
+    """
+    masks = [e for e in evidence if e.mask_sha256]
+    return suspicious_first(
+        [
+            *_misfits(masks),
+            *_empty(masks, background),
+            *_specks(masks, names),
+            *_sizes(masks, names, background),
+            *_holes(masks),
+            *_duplicates(evidence),
+        ]
+    )
+
+
+def _about(
+    one: Evidence, kind: str, score: float, text: str, remedy: str, box: Box | None = None
+) -> Finding:
+    return Finding(
+        kind, one.id, f"{_named(one)}: {text}", IGNORED, (one.id,), one.split, box, score, remedy
+    )
+
+
+def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
+    judged = judge([one.fit for one in masks])
+    for text in judged.notes:
+        remedy = "look at some of them; if the note is right, put all masks right in the same way"
+        yield Finding("masks of the set", "all masks", text, IGNORED, score=0.99, remedy=remedy)
+    for number, (score, way, image) in judged.suspects.items():
+        one = masks[number]
+        text = f"the mask may be {way}: put right, its borders would lie on edges of the image"
+        if image is not None:
+            text = f"the mask may be {way}: it fits {_named(masks[image])} better"
+        yield _about(
+            one,
+            "mask does not fit its image",
+            score,
+            text,
+            f"look whether the mask is {way}; if so, put it right or draw it again",
+            (0, 0, *one.size[::-1]),
+        )
+
+
+def _empty(masks: Sequence[Evidence], background: int | None) -> Iterator[Finding]:
+    if background is None:
+        return
+    empty = [one for one in masks if set(one.labels) <= {background}]
+    if len(empty) <= max(1, _EMPTY * len(masks)):
+        for one in empty:
+            what = "background everywhere" if one.labels else "void everywhere"
+            yield _about(
+                one,
+                "all background",
+                0.6,
+                f"the mask is {what}, and only {len(empty)} of {len(masks)} masks are",
+                "look whether the image shows a class; if so, draw it",
+                (0, 0, *one.size[::-1]),
+            )
+
+
+def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding]:
+    """Yields tiny regions of classes of which hardly any other mask has one so small."""
+    smallest: dict[int, list[int]] = collections.defaultdict(list)
+    for one in masks:
+        for region in one.smallest:
+            smallest[region.label].append(region.pixels)
+    for one in masks:
+        single = {(*place, 1, 1) for place in one.holes}  # these have a finding of their own
+        regions = (r for r in one.specks if r.box not in single)
+        found = [r for r in regions if _is_speck(r, smallest[r.label])]
+        if found:
+            labels = dict.fromkeys(names[r.label] for r in found)
+            first = found[0]
+            yield _about(
+                one,
+                "speck",
+                0.4,
+                f"{counted(len(found), 'region')} of at most {max(r.pixels for r in found)} pixels "
+                f"of {several(labels)}, the first at x={first.box[0]}, y={first.box[1]}; other "
+                "masks have none so small",
+                "look whether these pixels were set by accident; if so, erase them",
+                first.box,
+            )
+
+
+def _is_speck(region: Region, smallest: Sequence[int]) -> bool:
+    """Says whether a region is far smaller than the smallest of the class in other masks."""
+    similar = sum(pixels <= 4 * region.pixels for pixels in smallest) - 1
+    return len(smallest) > _ENOUGH and similar <= 0.05 * len(smallest)
+
+
+def _sizes(
+    masks: Sequence[Evidence], names: Sequence[str], background: int | None
+) -> Iterator[Finding]:
+    """Yields regions far larger or smaller than the largest of the class in other masks."""
+    by_class: dict[int, list[tuple[float, Evidence, Region]]] = collections.defaultdict(list)
+    for one in masks:
+        area = one.size[0] * one.size[1]
+        for region in one.largest:
+            odds = (region.pixels + 1) / (area - region.pixels + 1)
+            by_class[region.label].append((float(np.log(odds)), one, region))
+    for label, rows in by_class.items():
+        if len(rows) <= _ENOUGH or label == background:
+            continue
+        odds = np.array([row[0] for row in rows])
+        middle = np.median(odds)
+        spread = max(0.5, 1.4826 * float(np.median(np.abs(odds - middle))))
+        for value, one, region in rows:
+            if abs(value - middle) > _OUTLIER * spread:
+                than = "larger" if value > middle else "smaller"
+                share = region.pixels / (one.size[0] * one.size[1])
+                yield _about(
+                    one,
+                    "unusual size",
+                    min(0.5, 0.05 * abs(value - middle) / spread),
+                    f"the largest region of {names[label]} has {region.pixels:,} pixels, "
+                    f"{share:.2%} of the image, far {than} than in other masks",
+                    "look whether the region is what its class says",
+                    region.box,
+                )
+
+
+def _holes(masks: Sequence[Evidence]) -> Iterator[Finding]:
+    with_holes = [one for one in masks if one.holes]
+    if len(with_holes) > max(1, _MANY * len(masks)):
+        return  # how the tool draws
+    for one in with_holes:
+        x, y = one.holes[0]
+        yield _about(
+            one,
+            "hole of one pixel",
+            0.3,
+            f"{counted(len(one.holes), 'single pixel')} inside one class, the first at x={x}, "
+            f"y={y}",
+            "fill it, unless it is meant",
+            (x, y, 1, 1),
+        )
+
+
+def _duplicates(evidence: Sequence[Evidence]) -> Iterator[Finding]:
+    """Yields images that are the same or look alike, and those of them whose masks differ."""
+    of_hash: dict[str, int] = {}
+    same = []
+    for number, one in enumerate(evidence):
+        if (first := of_hash.setdefault(one.image_sha256, number)) != number:
+            same.append((first, number))
+    one_of_each = sorted(of_hash.values())
+    looks = np.array([evidence[n].look for n in one_of_each], np.uint8)
+    close = [
+        (one_of_each[first], one_of_each[second])
+        for first, second in alike.find(looks.reshape(-1, alike.HEIGHT, alike.WIDTH))
+    ]
+    for first, second in same + close[:_COMPARED]:
+        if _contradict(evidence[first], evidence[second]):
+            yield _contradiction(evidence[first], evidence[second])
+    for pairs, kinds, why in (
+        (same, (SAME, SAME_IN_TWO_SPLITS), "same bytes"),
+        (close, (ALIKE, ALIKE_IN_TWO_SPLITS), "they look alike, though their files differ"),
+    ):
+        for numbers in _groups(pairs):
+            yield _group([evidence[n] for n in numbers], kinds, why)
+
+
+def _contradict(first: Evidence, second: Evidence) -> bool:
+    """Says whether two images of one photo have masks that cannot both be right."""
+    if first.thumbnail is None or second.thumbnail is None:
+        return False
+    ours, theirs = first.thumbnail, second.thumbnail
+    common = np.bincount(ours.ravel(), minlength=256).argmax()  # the background, as a rule
+    known = (ours != VOID) & (theirs != VOID) & ((ours != common) | (theirs != common))
+    differ = (ours != theirs) & known
+    if np.count_nonzero(differ) <= _OTHER_MASK * np.count_nonzero(known):
+        return False
+    if first.image_sha256 == second.image_sha256:
+        return True
+    if first.fit is None or second.fit is None:
+        return False
+    # Frames of one film look alike too; in them, what is labelled has moved.
+    moved = np.abs(first.fit.edges.astype(int) - second.fit.edges)[differ.ravel()].mean()
+    return bool(moved <= _SAME_EDGES)
+
+
+def _contradiction(first: Evidence, second: Evidence) -> Finding:
+    return Finding(
+        "same image, other mask",
+        second.id,
+        f"{_named(first)} and {_named(second)}: the images are the same, and their masks differ",
+        IGNORED,
+        (first.id, second.id),
+        second.split,
+        (0, 0, *second.size[::-1]),
+        0.9,
+        "keep the mask that is right, and remove the other image",
+    )
+
+
+def _groups(pairs: Iterable[tuple[int, int]]) -> Iterable[list[int]]:
+    """Returns the numbers that pairs connect, group by group."""
+    group_of: dict[int, list[int]] = {}
+    for first, second in pairs:
+        ours, theirs = group_of.get(first, [first]), group_of.get(second, [second])
+        if ours is not theirs:
+            group_of |= dict.fromkeys(merged := sorted({*ours, *theirs}), merged)
+    return {group[0]: group for group in group_of.values()}.values()
+
+
+def _group(group: Sequence[Evidence], kinds: tuple[str, str], why: str) -> Finding:
+    """Returns the finding about images of which there is more than one copy."""
+    splits = dict.fromkeys(one.split for one in group)
+    shared = len(splits) > 1
+    text = " and ".join(map(_named, group[:3]))
+    more = f" and {len(group) - 3} more" if len(group) > 3 else ""
+    return Finding(
+        kinds[shared],
+        text + more,
+        f"{text}{more}: {why}",
+        IGNORED,
+        tuple(one.id for one in group),
+        ", ".join(splits),
+        None,
+        0.2 if shared else 0.1,
+        "keep them in one split" if shared else "keep one of them, unless this is meant",
+    )
+
+
+def _named(one: Evidence) -> str:
+    return f"{one.id} ({one.split})" if one.split else one.id

@@ -1,0 +1,113 @@
+"""Labels that may be wrong, in Python: of a built dataset, or of a folder before it is built."""
+
+import functools
+from typing import Any
+
+from etils import epath
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
+from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
+from voc_seg_tfrecord.built import dataset, records
+from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.own_data import check
+from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
+from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.rules import Finding
+
+
+def find_label_errors(
+    data: tfds.core.DatasetBuilder | PathLike,
+    *,
+    data_dir: PathLike | None = None,
+    fits: bool = True,
+    progress: bool = False,
+    **options: Any,
+) -> list[Finding]:
+    """Names labels that may be wrong, the most suspicious first. It needs no model.
+
+    Args:
+      data: the builder of a built dataset, or its name, such as `voc_seg_tfrecord/2012`; or the
+        folder, `.zip` or `.tar` that a labelling tool exported.
+      data_dir: the folder of datasets, for a name.
+      fits: whether to look for masks that do not fit their images, which takes most of the time.
+      progress: whether to show a progress bar for each split of a built dataset.
+      **options: of an exported folder, such as `class_names`; see `builder_from_tree`.
+
+    Returns:
+      One `Finding` per problem: `kind`, `message`, `ids`, `split`, `box` (left, top, width and
+      height in pixels), `score` (0 to 1, the most suspicious is 1) and `remedy`.
+
+    Raises:
+      ConfigError: if there is neither such a dataset nor such a folder, or the options are wrong.
+      RecordError: if a shard of a built dataset cannot be read.
+    """
+    if isinstance(data, tfds.core.DatasetBuilder):
+        return _of_built(data, fits, progress)
+    try:
+        builder = dataset.open_built(str(data), data_dir)
+    except ConfigError:
+        if not is_archive(data) and not epath.Path(data).expanduser().is_dir():
+            raise
+    else:
+        return _of_built(builder, fits, progress)
+    with unpacked(data) as folder:
+        _, report = check_folder(folder, fits=fits, **options)
+    return rules.suspicious_first(report.findings)
+
+
+def check_folder(
+    folder: epath.Path, *, fits: bool = True, **options: Any
+) -> tuple[VocSegConfig | None, check.Report]:
+    """Checks an exported folder, also one without class names.
+
+    Args:
+      folder: the folder.
+      fits: whether to look for masks that do not fit their images.
+      **options: see `find_config_of`.
+
+    Returns:
+      What a build would be told, None if there is no tree to read; and what was found.
+
+    Raises:
+      ConfigError: if the options are wrong.
+    """
+    try:
+        tree, config = find_config_of(folder, name="check", **options)
+        return config, check.check_tree(tree, config, fits=fits)
+    except ConfigError:  # a wrong call: nothing about the tree
+        raise
+    except VocSegError as error:
+        fault = error
+    if fault.kind != NO_CLASS_NAMES:  # without a tree to read this is the only finding
+        return None, check.Report([rules.finding_of(fault)])
+    # Without names any value may be a class; everything else can be checked.
+    options["class_names"] = [f"class {value}" for value in range(VOID)]
+    options |= {"background": "", "background_first": False, "missing_mask": "skip"}
+    options["map_classes"] = ""
+    tree, config = find_config_of(folder, name="check", **options)
+    report = check.check_tree(tree, config, fits=fits)
+    # They are no real names.
+    without = [f for f in report.findings if f.kind != check.MISSING_CLASS]
+    report.findings = [rules.finding_of(fault), *without]
+    return config, report
+
+
+def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
+    dataset.check_features(builder, (IMAGE, MASK))
+    evidence: list[Evidence] = []
+    for split in builder.info.splits:
+        read = functools.partial(_examined, split, fits)
+        evidence += records.scan(builder, split, read, progress=progress)
+    return rules.find(evidence, dataset.class_names(builder), dataset.background(builder))
+
+
+def _examined(split: str, fits: bool, record: Record) -> Evidence:
+    image = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
+    mask = records.pixels(File(record.bytes(MASK), f"{record.id}, {MASK}"))
+    return examine(image, mask, image_id=record.id, split=split, fits=fits)
