@@ -41,3 +41,20 @@ def test_errors_about_the_data_and_mistakes_of_the_program_pass_through():
         raise MaskError("m", found="y") from OSError(errno.ENOSPC, "no")
     with pytest.raises(ZeroDivisionError), storage.as_storage_error("x"):
         raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [("EndpointConnectionError", {"endpoint_url": "http://x"}), ("NoCredentialsError", {})],
+)
+def test_an_error_about_a_bucket_speaks_of_no_disk(name, fields):
+    exceptions = pytest.importorskip("botocore.exceptions")
+    error = told(getattr(exceptions, name)(**fields))
+    assert "disk" not in str(error)
+    assert "the credentials, the network, and AWS_ENDPOINT_URL" in error.remedy
+
+
+def test_a_bucket_that_is_not_there_is_no_disk():
+    error = told(FileNotFoundError(errno.ENOENT, "The bucket does not exist", "s3://none/x"))
+    assert (error.where, error.found) == ("s3://none/x", "The bucket does not exist")
+    assert "disk" not in str(error)

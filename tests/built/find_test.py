@@ -97,3 +97,17 @@ def test_a_split_stands_behind_the_last_at(name, dataset, splits):
 def test_a_split_where_none_is_taken_is_told(data_dir):
     with pytest.raises(ConfigError, match="this command reads all splits"):
         open_built("sample@train", data_dir)
+
+
+def test_the_folder_of_a_config_stands_for_its_latest_version(data_dir, sample):
+    folder = data_dir / "voc_seg_tfrecord" / "sample"
+    (folder / "9.0.0").mkdir()
+    shutil.copytree(sample.data_dir, folder / "0.10.0")
+    assert open_built(str(folder)).data_dir == str(folder / "1.0.0")
+
+
+def test_a_config_that_has_an_empty_folder_is_not_said_to_be_there(data_dir):
+    (data_dir / "voc_seg_tfrecord" / "mine" / "incomplete.x").mkdir(parents=True)
+    with pytest.raises(ConfigError) as caught:
+        open_built("mine", data_dir)
+    assert "perhaps in another version" not in str(caught.value)

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import sys
 
@@ -132,3 +133,9 @@ def test_a_folder_that_cannot_be_read_is_listed_with_its_problem(data_dir, capsy
     monkeypatch.setattr(kind, "iterdir", refuse)
     assert list_all(data_dir) == 1
     assert "cannot be read: Permission denied" in capsys.readouterr().out
+
+
+def test_a_bucket_that_does_not_say_when_a_file_was_written_says_nothing(data_dir, capsys):
+    os.utime(data_dir / "voc_seg_tfrecord/sample/1.0.0/dataset_info.json", (0, 0))
+    assert list_all(data_dir) == 0
+    assert "1970" not in capsys.readouterr().out

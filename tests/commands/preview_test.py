@@ -214,3 +214,26 @@ def test_images_without_masks_have_no_classes_to_choose_by(tmp_path, capsys):
     only_images = build(tmp_path / "data", config, DUMMY_DATA)
     assert preview(only_images, tmp_path / "a.png", "--by_class") == 2
     assert "images without masks or labels" in capsys.readouterr().err
+
+
+def test_a_split_may_stand_behind_the_name(sample, tmp_path, capsys):
+    out = tmp_path / "a.png"
+    assert cli.main(["preview", f"{sample.data_dir}@test", "--out", str(out)]) == 0
+    assert "2012_000006" in capsys.readouterr().out or out.exists()
+    both = [f"{sample.data_dir}@test", "--split", "train"]
+    assert cli.main(["preview", *both, "--out", str(out)]) == 2
+    assert "names a split too" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_said_before_a_record_is_read(
+    sample, tmp_path, monkeypatch, capsys
+):
+    def refuse(path, *_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.mkdir", refuse)
+    monkeypatch.setattr("voc_seg_tfrecord.built.records.read_shards", None)
+    for command in ("preview", "report"):
+        out = str(tmp_path / "a.png")
+        assert cli.main([command, str(sample.data_dir), "--out", out]) == 2
+        assert "it cannot be written: Permission denied" in capsys.readouterr().err

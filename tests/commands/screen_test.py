@@ -179,3 +179,15 @@ def test_tfds_prints_nothing_into_the_answer(shown):
     assert "Downloading and preparing" not in shown
     assert "Subsequent calls" not in shown
     assert "built " in shown
+
+
+def test_letters_that_reverse_the_order_of_others_are_shown_and_not_sent():
+    assert screen.literal("a\u202egpj.b\u2066") == "a\\u202egpj.b\\u2066"
+
+
+@pytest.mark.parametrize("words", [(), ("--quiet",)])
+def test_progress_bars_go_to_a_terminal_alone(sample, capsys, monkeypatch, words):
+    for is_terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        assert cli.main(["verify", str(sample.data_dir), *words]) == 0
+        assert ("%|" in capsys.readouterr().err) == (is_terminal and not words)

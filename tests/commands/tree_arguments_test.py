@@ -122,3 +122,11 @@ def test_void_takes_values_names_and_colours():
     tree_arguments.add(parser)
     args = parser.parse_args(["ROOT", "--void", "255 ignore 224,224,192 -1"])
     assert tree_arguments.fields(args)["void"] == [255, "ignore", (224, 224, 192), -1]
+
+
+@pytest.mark.parametrize("word", ["9" * 5000, "²", "1,²,3", "--5", "-"])
+def test_what_only_looks_like_a_number_is_a_name_for_void(word):
+    parser = argparse.ArgumentParser()
+    tree_arguments.add(parser)
+    args = parser.parse_args(["root", "--class_names", "voc", f"--void={word}"])
+    assert tree_arguments.fields(args)["void"] == [word]

@@ -10,11 +10,12 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.configs import field_types
 
-OUTSIDE = ["../x", "..", ".", "a/b", "/x", "", "a\0b", "x" * 300, "é" * 101, "a:b", "a\n"]
+DEVICES = ["CON", "aux.x", "lpt1"]
+OUTSIDE = ["-x", "../x", "..", ".", "a/b", "/x", "", "a\0b", "x" * 300, "é" * 101, "a:b", "a\n"]
 TFDS_OWN = [".config", "incomplete.ABC123_1.0.0", "1.0.0"]
 
 
-@pytest.mark.parametrize("name", [*OUTSIDE, *TFDS_OWN, None, 5, ["a"]])
+@pytest.mark.parametrize("name", [*DEVICES, *OUTSIDE, *TFDS_OWN, None, 5, ["a"]])
 def test_a_name_that_is_no_folder_of_its_own_is_refused(name):
     with pytest.raises(ConfigError, match="option name"):
         VocSegConfig(name=name)
@@ -36,7 +37,7 @@ WRONG = {
     "strict": ["yes"],
     "splits": [{}, [], "train", {"train": None}, {"train": [1]}, {"train": True}, {"train": ""}],
     "class_names": ["abc", None, [1, 2], {"a": 1}, 5],
-    "values": [[1], {"a": 0}, {"0": "1"}, {"0": 0.5}, {"0": True}, {"9" * 30: 0}],
+    "values": [{}, [1], {"a": 0}, {"0": "1"}, {"0": 0.5}, {"0": True}, {"9" * 30: 0}],
     "void": ["255", 255, [[1, 2]], [None], [1.5], [{}]],
     "release": [2012, None, ["2012"], {}],
     "seed": ["0", 1.5, None, True],
@@ -49,7 +50,7 @@ WRONG = {
     "background": [0, None, []],
     "map_classes": [None, {"a": "b"}, ["a=b"]],
     "citation": [1, []],
-    "homepage": [1, {}],
+    "homepage": [1, {}, "javascript:alert(1)", "example.org", "https://a b", "https://"],
     "split_by": [None, 1],
     "group_by": [None, ["folder"]],
     "license": [False, ["MIT"]],

@@ -9,6 +9,7 @@ from voc_seg_tfrecord import VOC_CLASSES, evaluation, verify, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.evaluation import evaluate
+from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.examples.tiles import Tiling
 
 
@@ -200,3 +201,10 @@ def test_predictions_of_tile_and_image_are_an_error_that_names_both(tiled, folde
 def test_a_trimap_needs_complete_images(tiled, folder):
     with pytest.raises(ConfigError, match="complete images"):
         evaluate(tiled, "train", write_tiles(folder("tiles"), tiled), trimap=2)
+
+
+def test_a_boolean_prediction_is_no_class_index_where_there_are_more_than_two_classes(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((2, 3), bool))
+    assert Predictions(tmp_path, 2).read("a", None).tolist() == [[1, 1, 1]] * 2
+    with pytest.raises(MaskError, match="true and false, for 21 classes"):
+        Predictions(tmp_path).read("a", None)

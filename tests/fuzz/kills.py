@@ -147,6 +147,7 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         "build --overwrite": Command([*build, "--overwrite"], built, out, replaces=True),
         "build --workers": Command([*build, "--workers", "2"], built, out),
         "tfds build": Command(tfds, built, out, tfds=True),
+        "tfds build --overwrite": Command([*tfds, "--overwrite"], built, out, True, True),
         "import": Command(imported, built, out),
         "export voc": Command([*export, "voc"], out / "k", out),
         "export deeplab": Command([*export, "deeplab"], out / "k", out),

@@ -14,7 +14,7 @@ import unicodedata
 import zlib
 
 from etils import epath
-from fuzz import strict_png
+from fuzz import strict_png, wholes
 from fuzz.mutations import damaged
 import numpy as np
 from PIL import Image
@@ -359,4 +359,5 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "annotations": annotation,
     "npy": array,
     "sbd": matlab,
+    **wholes.KINDS,
 }

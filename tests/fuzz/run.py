@@ -15,6 +15,7 @@ import os
 import pathlib
 import signal
 import sys
+import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file__).parents[2])]
 
@@ -42,13 +43,17 @@ def main() -> int:
 
 def outcomes(kind: str, seed: str, numbers) -> dict[int, str]:
     """Returns the outcome of each number."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _outcomes(kind, seed, list(numbers), pathlib.Path(folder))
+
+
+def _outcomes(kind: str, seed: str, left: list[int], folder: pathlib.Path) -> dict[int, str]:
     found: dict[int, str] = {}
-    left = list(numbers)
     while left:
         reader, writer = os.pipe()
         child = os.fork()
         if not child:
-            _work(kind, seed, left, writer)
+            _work(kind, seed, left, writer, folder)
         os.close(writer)
         with os.fdopen(reader) as lines:
             for line in lines:
@@ -63,11 +68,13 @@ def outcomes(kind: str, seed: str, numbers) -> dict[int, str]:
     return found
 
 
-def _work(kind: str, seed: str, numbers: list[int], writer: int) -> None:
-    from fuzz import kinds
+def _work(kind: str, seed: str, numbers: list[int], writer: int, folder: pathlib.Path) -> None:
+    from fuzz import kinds, wholes
 
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 2)
+    if kind == "datasets":
+        wholes.prepare(folder)
     for number in numbers:
         signal.alarm(SECONDS)  # it ends the process, whatever library it is in
         outcome = kinds.judged(kind, f"{seed} {number}")

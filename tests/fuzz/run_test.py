@@ -19,6 +19,10 @@ KINDS = [
     "annotations",
     "npy",
     "sbd",
+    "archives",
+    "configs",
+    "options",
+    "datasets",
 ]
 SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 

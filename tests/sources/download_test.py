@@ -132,3 +132,13 @@ def test_a_server_that_is_busy_is_asked_again(serve, tmp_path, monkeypatch):
     answers = iter([busy, busy, plain(OK)])
     Transfer(serve(lambda send: next(answers)(send)), tmp_path / "a", len(BODY)).run()
     assert (tmp_path / "a").read_bytes() == BODY
+
+
+def test_a_server_that_is_not_there_is_a_short_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "_PAUSE", 0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(download.TransferError) as caught:
+        download.Transfer(f"http://127.0.0.1:{port}/x", tmp_path / "x", 5).run()
+    assert "Connection refused" in str(caught.value)
+    assert len(str(caught.value)) < 80

@@ -109,3 +109,9 @@ def test_each_name_keeps_its_own_ending_and_ids_are_sorted(tmp_path):
 def test_an_id_that_is_not_there_has_no_name():
     with pytest.raises(KeyError):
         Names({"a": "a.jpg"})["b"]
+
+
+def test_a_name_with_a_backslash_is_refused_because_no_export_may_have_it(tmp_path):
+    (tmp_path / "a\\b.png").touch()
+    with pytest.raises(LayoutError, match="or a backslash"):
+        index_files(epath.Path(tmp_path), (".png",))

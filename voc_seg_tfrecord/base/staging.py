@@ -257,7 +257,8 @@ def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epat
       endings: of which its name must have one, in any case; empty for any name.
 
     Raises:
-      ConfigError: if it is a folder, has another ending, or lies in a folder that is not there.
+      ConfigError: if it is a folder, has another ending, or lies in a folder that is not there, or
+        that cannot be written.
     """
     file = epath.Path(path).expanduser()
     has_ending = any(file.name.lower().endswith(e) and len(file.name) > len(e) for e in endings)
@@ -269,6 +270,8 @@ def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epat
     elif not (is_bucket(file) or file.parent.is_dir()):  # object stores have no empty folders
         found, remedy = f"no folder {file.parent}", "make the folder, or name another one"
     else:
+        if not is_bucket(file):
+            check_folder(file.parent, option)
         return file
     kind = f"an ending of {', '.join(endings)}, and" if endings else "a file in"
     expected = f"{kind} a folder that exists"

@@ -196,8 +196,13 @@ def as_storage_error(where: object) -> Iterator[None]:
 
 def _root(error: BaseException | None) -> BaseException | None:
     """Returns the error about files that another was raised for; TFDS wraps what it meets."""
-    framework = sys.modules.get("tensorflow")  # not loaded: then no error is one of its own
-    kinds = (OSError, framework.errors.OpError) if framework else (OSError,)
+    # What is not loaded has raised no error.
+    framework, boto = sys.modules.get("tensorflow"), sys.modules.get("botocore.exceptions")
+    kinds = (
+        OSError,
+        *((framework.errors.OpError,) if framework else ()),
+        *((boto.BotoCoreError, boto.ClientError) if boto else ()),
+    )
     found = None
     while error is not None and not isinstance(error, VocSegError):
         if isinstance(error, kinds):
@@ -222,12 +227,21 @@ def storage_error(error: BaseException, where: object) -> StorageError:
             remedy="copy the files again, or build the dataset again",
         )
     text = " ".join((getattr(error, "strerror", None) or str(error))[:_SHOWN].split())
+    place = getattr(error, "filename", None) or where
+    if is_bucket(str(place)) or type(error).__module__.startswith("botocore"):
+        return StorageError(
+            place,
+            found=text or type(error).__name__,
+            expected="a bucket that is there, that this machine reaches, and that you may use",
+            remedy="check the address, the credentials, the network, and AWS_ENDPOINT_URL if you "
+            "set it",
+        )
     number: int | None = getattr(error, "errno", None)
     for words, code in _WORDS.items():
         if words in text:
             number = code
     return StorageError(
-        getattr(error, "filename", None) or where,
+        place,
         found=text or type(error).__name__,
         expected="a disk that can be written and files that can be read",
         remedy=_ADVICE.get(number or 0, "check that the path is right and that the disk works"),

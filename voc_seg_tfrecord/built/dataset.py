@@ -264,8 +264,8 @@ def _version(name: str, folder: epath.Path) -> Listed:
             listed = dataclasses.replace(listed, bytes=sum(sizes.values()))
             if INFO not in sizes:
                 return dataclasses.replace(listed, problem=f"no {INFO}")
-            seconds = (folder / INFO).stat().mtime
-            built = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+            seconds = (folder / INFO).stat().mtime  # 0 of a bucket that does not say
+            built = datetime.datetime.fromtimestamp(seconds, datetime.UTC) if seconds else None
             listed = dataclasses.replace(listed, built=built)
             info = open_built(folder).info
     except VocSegError as error:

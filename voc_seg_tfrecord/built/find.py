@@ -1,6 +1,7 @@
 """Finds what a name on the command line stands for: a version folder, or a dataset of TFDS's.
 
-1. A path of a version folder stands for the dataset in it.
+1. A path of a version folder stands for the dataset in it, and that of a config's folder for its
+   latest version.
 2. `voc_seg_tfrecord/cv3` and `voc_seg_tfrecord/cv3:1.0.0` are names as TFDS writes them.
 3. `cv3` and `cv3:1.0.0` are short for these.
 
@@ -25,6 +26,7 @@ INFO = "dataset_info.json"
 DATASET = "voc_seg_tfrecord"
 """The name of this package's dataset, before the config's."""
 
+_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
 _SHORT = re.compile(r"[\w-][\w.-]*(?::[\d*]+\.[\d*]+\.[\d*]+)?")
 
 
@@ -83,10 +85,19 @@ def config_names(folder: epath.Path) -> list[str]:
 def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
     if name and (folder := epath.Path(name).expanduser()) and (folder / INFO).exists():
         yield folder
+    elif name and (found := _versions(folder)):
+        yield found[-1]
     if _is_there(name, data_dir) and (found := _find(name, data_dir)):
         yield found
     if _SHORT.fullmatch(name) and (found := _find(f"{DATASET}/{name}", data_dir)):
         yield found
+
+
+def _versions(folder: epath.Path) -> list[epath.Path]:
+    """Returns the versions of a config that are built in its folder, the latest at the end."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    found = [p for p in paths if _VERSION.fullmatch(p.name) and (p / INFO).exists()]
+    return sorted(found, key=lambda path: [int(part) for part in path.name.split(".")])
 
 
 def _is_there(name: str, data_dir: PathLike | None) -> bool:
@@ -108,7 +119,8 @@ def _find(name: str, data_dir: PathLike | None) -> epath.Path | None:
 def _nothing(name: str, data_dir: PathLike | None) -> ConfigError:
     place = data_dir or "TFDS's data_dir"
     config = name.rstrip("/").rpartition("/")[2].partition(":")[0].partition("@")[0]
-    built = {c for folder in data_dirs(data_dir) for c in config_names(folder)}
+    places = [(folder, c) for folder in data_dirs(data_dir) for c in config_names(folder)]
+    built = {c for folder, c in places if _versions(folder / DATASET / c)}
     near = did_you_mean(config, sorted(built))
     if config in built:
         near = f"; {DATASET}/{config} is there, perhaps in another version"

@@ -200,16 +200,32 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
         reach_buckets(words)
         args = parser.parse_args(words)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
-        files = storage.as_storage_error("a file of this command")
-        with screened(as_json=as_json), files:
+        place = next((word for word in words if storage.is_bucket(word)), "a file of this command")
+        files = storage.as_storage_error(place)
+        with screened(as_json=as_json, quiet=args.quiet), files:
             return args.run(args)
     except VocSegError as error:
         if stop.came:  # and has become this error
             raise
         print(literal(f"error: {error}"), file=sys.stderr)
         return _WRONG_CALL if isinstance(error, ConfigError) else _WRONG_DATA
+    except UnicodeEncodeError as error:
+        if error.encoding == "utf-8" and sys.getfilesystemencoding() == "utf-8":
+            raise
+        print(literal(f"error: {_not_encoded(error)}"), file=sys.stderr)
+        return _WRONG_CALL
     except ReaderGone:
         return _READER_GONE
+
+
+def _not_encoded(error: UnicodeEncodeError) -> ConfigError:
+    return ConfigError(
+        "the locale of this process",
+        found=f"the encoding {sys.getfilesystemencoding()} for names of files, beside "
+        f"{ascii(error.object)[:100]}",
+        expected="UTF-8, which has all letters",
+        remedy="set LC_ALL=C.UTF-8 or PYTHONUTF8=1",
+    )
 
 
 def make_parser(words: Sequence[str] = ()) -> Parser:
@@ -242,6 +258,11 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
             name.rstrip("_"), description=module.__doc__, epilog=f"example: {module.EXAMPLE}"
         )
         module.add_arguments(command)
+        command.add_argument(
+            "--quiet",
+            action="store_true",
+            help="show no progress bars; they are shown in a terminal only",
+        )
         command.usual = getattr(module, "USUAL", ())
         if command.usual:
             command.add_argument(

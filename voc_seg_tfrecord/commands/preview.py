@@ -1,9 +1,14 @@
-"""Draws examples of a built dataset: image, mask, overlay and legend."""
+"""Draws examples of a built dataset: image, mask, overlay and legend.
+
+DATASET@SPLIT draws examples of this split, as --split does.
+"""
 
 import argparse
 
 from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.pictures.preview import ENDINGS, Choice, draw, save
 
@@ -51,8 +56,17 @@ def run(args: argparse.Namespace) -> int:
     """Draws and saves the sheet."""
     out = staging.check_file(args.out, "--out", ENDINGS)
     ids = None if args.ids is None else [w.strip() for w in args.ids.split(",") if w.strip()]
-    choice = Choice(args.num, args.split, ids, args.by_class, args.columns, args.seed)
-    drawn = draw(open_built(args.dataset, args.data_dir), choice)
+    name, splits = split_name(args.dataset)
+    if splits and args.split:
+        raise ConfigError(
+            f"--split {args.split}",
+            found=f"{args.dataset}, which names a split too",
+            expected="one way to name the split",
+            remedy=f"leave --split out, or name the dataset alone: {name}",
+        )
+    split = "+".join(splits) or args.split
+    choice = Choice(args.num, split, ids, args.by_class, args.columns, args.seed)
+    drawn = draw(open_built(name, args.data_dir), choice)
     save(drawn.image, out)
     print(f"{drawn.content} in {args.out}")
     if drawn.absent:

@@ -1,7 +1,7 @@
 r"""What a command shows: text that is safe for a terminal, tables, and one progress bar.
 
 1. Names of classes and files may hold anything. Control characters in them, which could colour,
-   move or rewrite what a terminal shows, are printed as codes such as `\x1b`.
+   move, reverse or rewrite what a terminal shows, are printed as codes such as `\x1b`.
 2. A letter that the encoding of standard output lacks is printed as a code such as `\xfc`.
 3. With --json, standard output has one document and nothing else. Everything else that the process
    prints goes to standard error.
@@ -9,6 +9,8 @@ r"""What a command shows: text that is safe for a terminal, tables, and one prog
 In a pipe or a file a table has no colours and no lines, its columns stay at their places, and
 nothing is cut off, so that awk and other programs can read it. A class name with blanks counts as
 several columns for them; --json and --csv avoid this.
+
+Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file.
 
 TFDS nests a bar for the examples of a split in one for the splits, names the unfinished folder in a
 third, and prints where it writes before and after. Here one bar is shown, and commands print that
@@ -27,12 +29,14 @@ import types
 from typing import Any, TextIO
 
 from tensorflow_datasets.core.utils import tqdm_utils
+import tqdm
 
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.stats.counts import ClassCounts
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
-_SHOWN = {code: f"\\x{code:02x}" for code in _CONTROL}
+_TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # the order of letters in the rest
+_SHOWN = {code: f"\\x{code:02x}" for code in _CONTROL} | {c: f"\\u{c:04x}" for c in _TURNING}
 
 
 class ReaderGone(Exception):  # noqa: N818 - it is no error: `head` has read enough
@@ -66,19 +70,36 @@ def literal(text: str) -> str:
 
 
 @contextlib.contextmanager
-def screened(*, as_json: bool = False) -> Iterator[None]:
-    """Makes standard output a `Screen`."""
+def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
+    """Makes standard output a `Screen`, and hides progress bars where they are not wanted."""
     stdout = sys.stdout
     for stream in (stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     sys.stdout = Screen(sys.stderr if as_json else stdout, stdout)
+    hidden = quiet or sys.stderr is None or not sys.stderr.isatty()
     try:
-        yield
+        with _without_bars() if hidden else contextlib.nullcontext():
+            yield
         with _reader():
             stdout.flush()
     finally:
         sys.stdout = stdout
+
+
+@contextlib.contextmanager
+def _without_bars() -> Iterator[None]:
+    """Lets no progress bar be shown, of TFDS and of downloads neither."""
+    before = tqdm.tqdm.__init__
+
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        before(self, *args, **{**options, "disable": True})
+
+    tqdm.tqdm.__init__ = init
+    try:
+        yield
+    finally:
+        tqdm.tqdm.__init__ = before
 
 
 def write_json(document: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The arguments of `build` and `check` that tell about a tree."""
 
 import argparse
+import re
 import shlex
 from typing import Any, get_args
 
@@ -195,6 +196,9 @@ def _words(text: str) -> list[str]:
 
 def _void(word: str) -> int | str | tuple[int, ...]:
     parts = word.split(",")
-    if len(parts) == 3 and all(part.isdigit() for part in parts):
+    if len(parts) == 3 and all(_NUMBER.fullmatch(part) for part in parts):
         return tuple(int(part) for part in parts)
-    return int(word) if word.lstrip("-").isdigit() else word
+    return int(word) if _NUMBER.fullmatch(word) else word
+
+
+_NUMBER = re.compile("-?[0-9]{1,9}")  # a longer one is no value of a mask

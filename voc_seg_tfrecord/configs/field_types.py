@@ -13,12 +13,15 @@ MAX_NAME_BYTES = 200
 """Bytes of a config's name: a folder has it, and file systems take 255."""
 
 NAME = (
-    "letters, digits, _, - and ., not first a dot or `incomplete.`, no version such as 1.0.0, "
-    f"and at most {MAX_NAME_BYTES} bytes"
+    "letters, digits, _, - and ., not first a dot, - or `incomplete.`, no version such as 1.0.0, "
+    f"no device of Windows such as CON, and at most {MAX_NAME_BYTES} bytes"
 )
 """What a config's name may be, in words."""
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+# Windows takes these for devices, whatever their ending, so nobody there could copy the dataset.
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 Test = Callable[[Any], bool]
 
@@ -30,7 +33,8 @@ def is_name(value: object) -> bool:
     """
     return (
         isinstance(value, str)
-        and re.fullmatch(r"[\w-][\w.-]*", value) is not None
+        and re.fullmatch(r"\w[\w.-]*", value) is not None
+        and not _DEVICE.fullmatch(value)
         and not value.startswith("incomplete.")
         and not _VERSION.fullmatch(value)
         and len(value.encode("utf-8", "replace")) <= MAX_NAME_BYTES
@@ -73,6 +77,11 @@ def check_known(fields: Mapping[str, object], known: Sequence[str]) -> None:
 
 def _text(value: object) -> bool:
     return isinstance(value, str) and "\0" not in value
+
+
+def _address(value: object) -> bool:
+    """Says whether a text may stand in a page as a link: `javascript:` would run there."""
+    return isinstance(value, str) and re.fullmatch(r"https?://\S+", value) is not None
 
 
 def _bool(value: object) -> bool:
@@ -141,7 +150,7 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "background": (_text, "the name of a class"),
     "map_classes": (_text, "rules such as car,bus=vehicle; *=background"),
     "citation": (_none_or(_text), "a text"),
-    "homepage": (_none_or(_text), "an address"),
+    "homepage": (_none_or(_address), "an address that begins with https:// or http://"),
     "license": (_none_or(_text), "a text"),
     "splits": (
         _none_or(lambda value: bool(value) and _mapping(_text, _list_or_ratio)(value)),
@@ -151,7 +160,10 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "objects": (_none_or(_bool), _YES_NO),
     "layout": (_none_or(_mapping(_text, _text)), 'names of folders, such as {"masks": "labels"}'),
     "masks_by": (_none_or(_text), "index or color"),
-    "values": (_none_or(_mapping(_number, _whole)), "a class index for each mask value"),
+    "values": (
+        _none_or(lambda value: bool(value) and _mapping(_number, _whole)(value)),
+        "a class index for each mask value",
+    ),
     "void": (_several(_void), "a list of values, names and colours of three numbers"),
     "missing_mask": (_text, "error, skip or background"),
     "missing_image": (_text, "error or skip"),

@@ -67,8 +67,8 @@ def evaluate(
         raise ConfigError("splits", found="no split", expected="at least one split")
     check_features(builder, (IMAGE, FILENAME, MASK))
     check_splits(builder, split_names)
-    found = Predictions(predictions)
     names = class_names(builder)
+    found = Predictions(predictions, len(names))
     tiling = tiling_of(builder)
     if tiling is not None and trimap is not None:
         raise ConfigError(

@@ -7,9 +7,9 @@ import numpy as np
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.base.names import voc_palette
+from voc_seg_tfrecord.base.names import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks.stored import Samples, read_samples
 from voc_seg_tfrecord.trees.listing import Names, index_files
 
@@ -21,12 +21,14 @@ class Predictions:
 
     Args:
       folder: holds `ID.png` or `ID.npy` for each image id; ids may have sub-folders.
+      classes: how many classes there are.
 
     Raises:
       ConfigError: if there is no such folder, or it holds no prediction, or two for one id.
     """
 
-    def __init__(self, folder: PathLike) -> None:
+    def __init__(self, folder: PathLike, classes: int = len(VOC_CLASSES)) -> None:
+        self._classes = classes
         self.folder = epath.Path(folder).expanduser()
         if not self.folder.is_dir():
             raise ConfigError(
@@ -75,8 +77,16 @@ class Predictions:
                 kind="missing prediction",
             )
         path = self.path(image_id)
-        samples = read_samples(File.read(path, MaskError))
+        file = File.read(path, MaskError)
+        samples = read_samples(file)
         _check_indices(samples, path)
+        if self._classes > 2 and file.kind is Kind.NUMPY and b"'|b1'" in file.data[:128]:
+            raise MaskError(
+                path,
+                found=f"true and false, for {self._classes} classes",
+                expected="one class index per pixel",
+                remedy="save the index of the class with the highest score (argmax)",
+            )
         found = samples.values.shape[:2]
         if size is not None and tuple(found) != tuple(size):
             raise MaskError(

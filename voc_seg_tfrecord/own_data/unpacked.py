@@ -73,12 +73,14 @@ class _Within:
 
     def __init__(self, file: Any, most: int) -> None:
         self._file, self._most = file, most
+        self.last = b""  # what was read at last
 
     def read(self, length: int = -1) -> bytes:
         most = storage.HEADER_BYTES + 1
         data = self._file.read(most if length < 0 else min(length, most))
         if len(data) == most:
             raise ValueError(f"a header of more than {storage.HEADER_BYTES} bytes")
+        self.last = data
         return data
 
     def seek(self, place: int, whence: int = 0) -> int:
@@ -129,6 +131,7 @@ def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
                 shutil.copyfileobj(source, target)
 
 
+_END = 2 * tarfile.BLOCKSIZE
 _COMPRESSED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
 
@@ -155,9 +158,9 @@ def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
     ]
     if len(members) > storage.MEMBERS:
         return members  # which is refused
-    # `tarfile` takes a tar that is cut for complete. At the end there are two blocks of zeros.
-    read = archive.fileobj.tell() - archive.offset
-    if read != tarfile.BLOCKSIZE or archive.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0"):
+    # `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
+    # there are two blocks of zeros, of which it has read the first.
+    if archive.fileobj.last + archive.fileobj.read(tarfile.BLOCKSIZE) != bytes(_END):
         raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
     return members
 

@@ -68,7 +68,8 @@ def training_batches(
       flip: whether to swap left and right with probability 0.5 (True).
       shuffle: how many examples the shuffle buffer holds (1024); 0 does not shuffle.
       epochs: number of epochs; None, the default, never ends, which Keras needs to see
-        other batches in each epoch.
+        other batches in each epoch. All batches are full. The examples of an epoch that are
+        left over for its last batch are dropped: with `epochs=1` they are never seen.
       first_epoch: number of the first epoch (0); see `read`.
       features: which features a batch has; `instance_mask` is decoded only if it is one of
         them.

@@ -136,7 +136,7 @@ def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTre
         place = manual_place(fetcher)
         raise SourceError(
             f"VOC{release.year}, splits {' and '.join(archive.splits)}",
-            found="; ".join([f"no tree and no {archive.filename} in {place}", *error.tried]),
+            found="\n    ".join([f"no tree and no {archive.filename} in {place}", *error.tried]),
             expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}) or its tree",
             remedy=f"get {archive.filename} from {release.page} by other means "
             f"and put it into {place}, or unpack it there",

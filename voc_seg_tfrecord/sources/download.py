@@ -179,8 +179,10 @@ class Transfer:
                     with self._path.open("wb") as file:
                         self._copy(response, file)
         except requests.RequestException as error:
-            text = " ".join(str(error).split())
-            self._error = TransferError(f"no answer: {type(error).__name__}: {text[:200]}")
+            # The cause of it, behind the addresses of objects in memory that urllib3 names.
+            cause = getattr(error.args[0] if error.args else None, "reason", error)
+            text = " ".join(str(cause).split()).rpartition(": ")[2]
+            self._error = TransferError(f"no answer: {type(error).__name__}: {text[:100]}")
         except Exception as error:  # it goes to the caller's thread
             self._error = error
 

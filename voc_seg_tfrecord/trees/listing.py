@@ -128,7 +128,7 @@ def index_files(
         names.sort(key=lambda name: (rank[posixpath.splitext(name)[1].lower()], name))
         files[image_id] = names[0]
     ids = sorted(files)
-    if strange := [image_id for image_id in ids if unprintable(image_id)]:
+    if strange := [image_id for image_id in ids if unprintable(image_id) or "\\" in image_id]:
         raise _strange_name(folder, files[strange[0]], len(strange))
     return Names({image_id: files[image_id] for image_id in ids}, twins, loops)
 
@@ -207,8 +207,8 @@ def real_path(folder: epath.Path) -> str:
 def _strange_name(folder: epath.Path, name: str, count: int) -> LayoutError:
     return LayoutError(
         folder,
-        found=f"the file name {name!r}, which has control characters or is not UTF-8. "
-        f"It is the first of {count} such names",
-        expected="names of printable characters in UTF-8",
+        found=f"the file name {name!r}, which has a control character or a backslash, or is not "
+        f"UTF-8. It is the first of {count} such names",
+        expected="names of printable characters in UTF-8, which a file may have on all systems",
         remedy="rename the file, and its mask with it",
     )

@@ -21,7 +21,7 @@ _FILE_OF = {
 
 # How to build without a feature that needs more files than image and mask.
 _LEAVE_OUT = {
-    "instances": ", or leave instance masks out: no --instance_mask, or "
+    "instances": ", or leave instance masks out: no --instance_masks, or "
     '"instance_mask": false in the config',
     "annotation": ', or leave boxes out: no --objects, or "objects": false in the config',
 }

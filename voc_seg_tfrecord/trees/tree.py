@@ -15,7 +15,13 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError, did_you_mean
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, any_id, listed_masks, parse_ids
+from voc_seg_tfrecord.formats.id_lists import (
+    IMAGE_SUFFIXES,
+    REPEATED,
+    any_id,
+    listed_masks,
+    parse_ids,
+)
 from voc_seg_tfrecord.trees.layout import (
     ANY,
     IMAGES,
@@ -121,6 +127,7 @@ class VocTree:
         self.root = self.given = epath.Path(root)
         self.layout = layout
         self._places: dict[Parts, dict[str, Place]] = {}
+        self._repeated: dict[str, ListError] | None = None  # none: they raise
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
@@ -171,7 +178,19 @@ class VocTree:
           LayoutError: if there is no such list.
           ListError: if the list is empty, repeats an id, or leaves the tree.
         """
-        return self._read(name, repeats=False)
+        try:
+            return self._read(name, repeats=False)
+        except ListError as error:
+            if self._repeated is None or error.kind != REPEATED:
+                raise
+            self._repeated[name] = error
+            return list(dict.fromkeys(self._read(name, repeats=True)))
+
+    def forgiving(self) -> tuple[Self, Mapping[str, ListError]]:
+        """Returns a tree that leaves repeated lines of lists out, and errors about them by list."""
+        other = copy.copy(self)
+        other._repeated = {}
+        return other, other._repeated
 
     def read_lines(self, name: str) -> list[str]:
         """Returns the same as `read_ids` of a list that may repeat ids: one per line."""

@@ -1,0 +1,319 @@
+"""Inputs that are more than one file: archives, configs, command lines, and built datasets.
+
+Judges return the words that `fuzz.kinds` names.
+"""
+
+import bz2
+from collections.abc import Callable, Mapping
+import contextlib
+import gzip
+import io
+import json
+import lzma
+import pathlib
+import random
+import shutil
+import tarfile
+import tempfile
+import zipfile
+
+from fuzz.mutations import damaged
+from support.paths import DUMMY_DATA
+
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.audit import verify
+from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.configs import features
+from voc_seg_tfrecord.own_data.unpacked import unpacked
+from voc_seg_tfrecord.stats import counts
+
+FILES = {
+    "ImageSets/Segmentation/train.txt": b"a\nb\n",
+    "JPEGImages/a.jpg": bytes(range(256)) * 3,
+    "JPEGImages/b.jpg": b"\xff\xd8" + bytes(700),
+    "SegmentationClass/a.png": b"\x89PNG" * 40,
+    f"SegmentationClass/{'b' * 70}/{'b' * 70}.png": b"x",
+}
+PACKERS = {".tar": lambda data: data, ".tar.gz": gzip.compress, ".tar.bz2": bz2.compress}
+PACKERS[".tar.xz"] = lzma.compress
+
+
+def archive(rng: random.Random) -> str:
+    """A zip or a tar of a small tree, damaged or cut: no file of it is lost without a word."""
+    ending = rng.choice((".zip", *PACKERS))
+    data = _zip(rng) if ending == ".zip" else _tar(rng)
+    if ending != ".zip" and rng.random() < 0.6:  # so that the packed stream is sound
+        data = _damaged_blocks(rng, data)
+    data = PACKERS.get(ending, lambda packed: packed)(data)
+    if rng.random() < 0.6:
+        data = damaged(rng, data) if rng.random() < 0.6 else data[: rng.randrange(len(data))]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, f"x{ending}")
+        path.write_bytes(data)
+        with unpacked(path) as root:
+            found = {
+                str(p.relative_to(root)): p.read_bytes()
+                for p in pathlib.Path(root).rglob("*")
+                if p.is_file()
+            }
+    if found == FILES:
+        return "equal"
+    if len(found) < len(FILES):
+        return f"WRONG lost {len(FILES) - len(found)} files"
+    # A tar has no checksums of what is in its files, nor of what its long names are.
+    return "WRONG content" if ending == ".zip" else "lenient"
+
+
+def _zip(rng: random.Random) -> bytes:
+    kinds = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+    with io.BytesIO() as stream:
+        with zipfile.ZipFile(stream, "w", rng.choice(kinds)) as target:
+            for name, data in FILES.items():
+                target.writestr(zipfile.ZipInfo(name), data, rng.choice(kinds))
+        return stream.getvalue()
+
+
+def _tar(rng: random.Random) -> bytes:
+    form = rng.choice((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))
+    with io.BytesIO() as stream:
+        with tarfile.open(fileobj=stream, mode="w", format=form) as target:
+            for name, data in FILES.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                target.addfile(info, io.BytesIO(data))
+        return stream.getvalue()
+
+
+def _damaged_blocks(rng: random.Random, data: bytes) -> bytes:
+    blocks = [data[start : start + 512] for start in range(0, len(data), 512)]
+    place = rng.randrange(len(blocks))
+    way = rng.choice(("cut", "repeat", "swap", "flip"))
+    if way == "cut":
+        blocks = blocks[:place]
+    elif way == "repeat":
+        blocks.insert(place, blocks[rng.randrange(len(blocks))])
+    elif way == "swap":
+        other = rng.randrange(len(blocks))
+        blocks[place], blocks[other] = blocks[other], blocks[place]
+    else:
+        blocks[place] = damaged(rng, blocks[place]).ljust(512, b"\0")[:512]
+    return b"".join(blocks)
+
+
+TEXTS = ("", "a", "crack", "background", "void", "../x", "CON", "a\0", "ä", "255", "*=*", "a=b")
+TEXTS += ("https://x.org", "javascript:1", "{id}", "{id}.png", "folder", "regex:(", "prefix:_")
+TEXTS += (
+    "index",
+    "color",
+    "skip",
+    "error",
+    "hash",
+    "stratified",
+    "train.txt",
+    "\udc80",
+    "9" * 5000,
+)
+TEXTS += ("2012", "2007", "jpeg", "png", "segmentation", "images", "1.0.0", "\u202e", "a,b=c; *=*")
+NUMBERS = (0, 1, -1, 2, 20, 255, 256, 0.5, 1.5, 1e400, 10**30, float("nan"), True, None)
+NAMES = ("class_names", "splits", "values", "void", "layout", "tile", "seed", "map_classes")
+NAMES += ("background", "missing_mask", "release", "task", "masks_by", "group_by", "split_by")
+NAMES += ("homepage", "version", "description", "tags", "tile_overlap", "tile_format", "objects")
+NAMES += ("tile_quality", "exif", "overlap", "strict", "instance_mask", "release_notes", "nothing")
+CLASSES = ("background", "crack", "void")
+
+
+def config(rng: random.Random) -> str:
+    """A config in JSON of odd fields and values: what is accepted says again what it was."""
+    said = {"name": "x" if rng.random() < 0.9 else rng.choice(TEXTS)}
+    if rng.random() < 0.7:
+        said["class_names"] = list(CLASSES)
+    for name in rng.sample(NAMES, rng.randrange(4)):
+        said[name] = _value(rng, 2) if rng.random() < 0.5 else _likely(rng, name)
+    text = json.dumps(said)
+    if rng.random() < 0.2:
+        text = damaged(rng, text.encode()).decode("utf-8", "replace")
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):
+            return "refused"
+        if not isinstance(said, dict):
+            return "refused"
+    try:
+        made = VocSegConfig(**json.loads(text))
+    except TypeError as error:  # fields that Python itself refuses, such as one called self
+        return "refused" if "argument" in str(error) else f"FOREIGN {error}"
+    again = VocSegConfig(**json.loads(made.to_json()))
+    if again.to_json() != made.to_json() or again.built_class_names != made.built_class_names:
+        return "WRONG says something else again"
+    features.feature_table(made)
+    names = list(made.built_class_names)
+    sound = len(set(names)) == len(names) and (names or made.task == "images")
+    return "equal" if sound and repr(made) and made._repr_html_() else f"WRONG {names!r}"
+
+
+def _value(rng: random.Random, depth: int) -> object:
+    kind = rng.randrange(4 if depth else 2)
+    if kind == 0:
+        return rng.choice(TEXTS)
+    if kind == 1:
+        return rng.choice(NUMBERS)
+    several = range(rng.randrange(4))
+    if kind == 2:
+        return [_value(rng, depth - 1) for _ in several]
+    return {rng.choice(TEXTS): _value(rng, depth - 1) for _ in several}
+
+
+def _likely(rng: random.Random, name: str) -> object:
+    classes = list(CLASSES[: rng.randrange(4)])
+    return {
+        "class_names": [*classes, *rng.sample(TEXTS, rng.randrange(3))],
+        "splits": rng.choice(({"train": 0.8, "validation": 0.2}, {"train": "a"}, {"a b": 1.0})),
+        "values": {str(rng.randrange(256)): rng.randrange(4) for _ in range(3)},
+        "void": rng.choice(([255], [0, "crack"], [[1, 2, 3]], ["void", 300], [])),
+        "layout": {rng.choice(("masks", "mask_name", "lists")): rng.choice(TEXTS)},
+        "map_classes": rng.choice(("crack=background", "*=void", 'crack="a b"; *=*', "a", ";")),
+        "tile": rng.choice((1, 32, 0, -4, 10**9)),
+        "seed": rng.choice((0, -1, 10**30)),
+    }.get(name, rng.choice((*TEXTS, *NUMBERS)))
+
+
+USUAL = {
+    "--void": "255",
+    "--values": "0=0,1=1",
+    "--class_names": "voc",
+    "--map_classes": "*=*",
+    "--splits": "train=0.8,validation=0.2",
+    "--background": "background",
+    "--masks": "SegmentationClass",
+    "--mask_name": "{id}.png",
+    "--images": "JPEGImages",
+    "--lists": "ImageSets/Segmentation",
+    "--image_name": "{id}.jpg",
+    "--group_by": "prefix:_",
+    "--seed": "3",
+    "--tile": "64",
+    "--tile_overlap": "8",
+    "--num_shards": "1",
+    "--homepage": "https://x.org",
+    "--split_by": "stratified",
+    "--masks_by": "color",
+    "--missing_mask": "skip",
+    "--exif": "ignore",
+    "--workers": "1",
+    "--file_format": "array_record",
+    "--nothing": "x",
+}
+WORDS = ("voc", "train=0.8,validation=0.2", "train=train", "0=0,1=1", "255", "background,crack")
+WORDS += (
+    "SegmentationClass",
+    "JPEGImages",
+    "ImageSets/Segmentation",
+    ".",
+    "/",
+    "..",
+    "=",
+    ",",
+    "'",
+)
+WORDS += ("train=nan", "train=inf,a=1", "train=1e999", "0=9", "1=1,1=2", "\x1b[1m", "0,0,0", "²")
+WORDS += ("skip", "background", "stratified", "array_record", "64", "-5", "*=background")
+
+
+def options(rng: random.Random) -> str:
+    """A dry run of a build with odd options: the status and the error are those of a command."""
+    words = ["build", str(DUMMY_DATA), "--name", "x", "--dry_run"]
+    if rng.random() < 0.8:
+        words += ["--class_names", "voc"]
+    for option in rng.sample(sorted(USUAL), rng.randrange(1, 4)):
+        word = USUAL[option] if rng.random() < 0.6 else rng.choice((*WORDS, *TEXTS))
+        if rng.random() < 0.2:
+            word = damaged(rng, word.encode("utf-8", "replace")).decode("utf-8", "surrogateescape")
+        words.append(f"{option}={word}")
+    said, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
+        try:
+            status = cli.main(words)
+        except SystemExit as error:
+            status = error.code
+    text = errors.getvalue() + said.getvalue()  # a dry run prints what would stop a build
+    if status == 0:
+        return "equal" if said.getvalue().strip() else "WRONG said nothing"
+    if status not in (1, 2) or "Traceback" in text or not text.strip():
+        return f"WRONG status {status}: {text[-100:]!r}"
+    return "WRONG a long line" if max(map(len, text.splitlines())) > 12_000 else "refused"
+
+
+_built: dict[str, pathlib.Path] = {}
+
+
+def prepare(folder: pathlib.Path) -> None:
+    """Builds the dataset that `dataset` damages, if it is not built in the folder."""
+    from voc_seg_tfrecord.build_from.tree import builder_from_tree
+
+    place = folder / "voc_seg_tfrecord/x/1.0.0"
+    if not place.exists():
+        tree = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+        names = [f"class{n}" for n in range(21)]
+        builder_from_tree(tree, name="x", class_names=names, data_dir=folder, verbose=False)
+    _built["whole"] = place
+    _built["counts"] = _counted(place)
+
+
+def dataset(rng: random.Random) -> str:
+    """A built dataset with damaged, lost, swapped or doubled files: what is accepted is sound."""
+    whole = _built["whole"]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(shutil.copytree(whole, pathlib.Path(folder, "1.0.0")))
+        _damage(rng, copy)
+        same = _digest(copy) == _digest(whole)
+        sums = copy / "SHA256SUMS"
+        if rng.random() < 0.4 and sums.is_file():
+            sums.unlink()
+        has_sums = sums.exists()
+        builder = open_built(str(copy))
+        if rng.random() < 0.5:
+            found = _counted(copy)
+            return "equal" if same else "lenient" if found == _built["counts"] else "WRONG counts"
+        if verify.verify(builder).faults:
+            return "refused"
+    if same or not has_sums:
+        return "equal" if same else "lenient"
+    return "WRONG unnoticed"
+
+
+def _damage(rng: random.Random, folder: pathlib.Path) -> None:
+    paths = sorted(folder.iterdir())
+    path, other = rng.choice(paths), rng.choice(paths)
+    way = rng.choice(("bytes", "bytes", "bytes", "swap", "copy", "lose", "none", "empty", "folder"))
+    if way == "bytes":
+        path.write_bytes(damaged(rng, path.read_bytes()))
+    elif way == "swap":
+        first, second = path.read_bytes(), other.read_bytes()
+        path.write_bytes(second)
+        other.write_bytes(first)
+    elif way == "copy":
+        path.write_bytes(other.read_bytes())
+    elif way == "empty":
+        path.write_bytes(b"")
+    elif way != "none":
+        path.unlink()
+        if way == "folder":
+            path.mkdir()
+
+
+def _counted(folder: pathlib.Path) -> Mapping[str, object]:
+    found = counts.count(open_built(str(folder)))
+    return {split: str(vars(one)) for split, one in found.items()}
+
+
+def _digest(folder: pathlib.Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
+
+
+KINDS: dict[str, Callable[[random.Random], str]] = {
+    "archives": archive,
+    "configs": config,
+    "options": options,
+    "datasets": dataset,
+}
