@@ -43,8 +43,9 @@ def config_fields() -> str:
     tfds = {"version": "the version of the dataset's format; leave it as it is"}
     meanings = dict(re.findall(r"^  (\w+): (.*?)(?=^  \w+: |\Z)", own, re.M | re.S)) | tfds
     inherited = {field.name for field in dataclasses.fields(BuilderConfig)} - {"name"}
+    types = field_types.field_types(VocSegConfig)
     rows = (
-        (f"`{f.name}`", field_types.EXPECTED[f.name], _default(f.default), meanings[f.name])
+        (f"`{f.name}`", types[f.name][1], _default(f.default), meanings[f.name])
         for f in dataclasses.fields(VocSegConfig)
         if f.name not in inherited
     )

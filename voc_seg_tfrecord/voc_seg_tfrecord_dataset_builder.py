@@ -26,8 +26,7 @@ from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.features import feature_table
 from voc_seg_tfrecord.examples import serializer, shards
-from voc_seg_tfrecord.examples.make import ExampleSpec, Source
-from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.sources import description
 

@@ -5,7 +5,7 @@ import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, configs
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.facts import pascal_context
+from voc_seg_tfrecord.facts import releases
 
 
 def test_2012_is_the_first_config_and_every_release_has_one():
@@ -27,7 +27,7 @@ def test_only_2007_has_a_test_split_beside_the_images_of_the_evaluation_server()
 
 def test_a_release_has_its_own_classes_and_they_are_not_in_its_json():
     config = VocSegConfig(name="part", release="context59", strict=False)
-    assert config.class_names == pascal_context.CLASSES
+    assert config.class_names == tuple(releases.CONTEXT_NUMBERS)
     assert "class_names" not in json.loads(config.to_json())
     assert VocSegConfig(name="part", release="2012").class_names == VOC_CLASSES
 

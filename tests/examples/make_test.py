@@ -1,4 +1,5 @@
 import io
+import pickle
 
 import numpy as np
 from PIL import Image
@@ -8,8 +9,7 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VocSegConfig, voc_palette
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
-from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.examples.make import ExampleSpec, RawExample, make_example, try_examples
 from voc_seg_tfrecord.formats import file as formats_file
 from voc_seg_tfrecord.formats import jpeg, png
 from voc_seg_tfrecord.formats.file import File
@@ -131,3 +131,8 @@ def test_a_build_finds_out_kind_header_and_size_of_a_file_once(own, root, tmp_pa
     for what in ("kind", "size"):
         assert len({id(data) for data in seen[what]}) == len(seen[what]) > 0
     assert (len(seen["JPEG header"]), len(seen["PNG header"])) == (6, 12)
+
+
+def test_a_raw_example_can_be_sent_to_a_worker():
+    example = raw(label=3)
+    assert pickle.loads(pickle.dumps(example)) == example

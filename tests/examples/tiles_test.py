@@ -8,8 +8,7 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError
 from voc_seg_tfrecord.base.names import TILE
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, try_examples
-from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.examples.make import ExampleSpec, RawExample, make_example, try_examples
 from voc_seg_tfrecord.examples.tiles import Tiling, cut, image_of
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File

@@ -296,3 +296,8 @@ def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
         list(frames.read(epath.Path(tmp_path / "x.tfrecord")))
     with pytest.raises(OSError, match="it is a named pipe or a device"):
         storage.digest_of(epath.Path(tmp_path / "x.tfrecord"))
+
+
+def test_a_files_bytes_do_not_fill_the_screen():
+    assert "9999" not in repr(File(b"9" * 4000, "a.jpg"))
+    assert "a.jpg" in repr(File(b"9" * 4000, "a.jpg"))

@@ -8,8 +8,8 @@ import pytest
 from support import handwritten
 
 from voc_seg_tfrecord.imports import layouts
-from voc_seg_tfrecord.imports.items import RecordItem, make_items
-from voc_seg_tfrecord.imports.scan import scan_records
+from voc_seg_tfrecord.imports.items import make_items
+from voc_seg_tfrecord.imports.scan import RecordItem, scan_records
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_an_item_reads_its_own_record(tmp_path, copies):
 
 def test_a_record_item_can_be_sent_to_another_machine():
     layout = layouts.KNOWN["DeepLab"]
-    item = RecordItem("a", "a.png", "/data/x.tfrecord", 12, 345, layout, "x, record 0")
+    item = RecordItem("a", "a.png", "x", 0, "/data/x.tfrecord", 12, 345, layout)
     assert RecordItem.from_json(json.loads(json.dumps(item.to_json()))) == item
 
 

@@ -51,7 +51,7 @@ def test_colours_of_a_large_mask_become_classes_in_a_few_bytes_per_pixel(monkeyp
     rule = MaskRule({0: 0}, {(9, 9, 9): 1})
     tracemalloc.start()
     try:
-        read.indices_by_color(Samples("rgb", colors), rule, "m.png")
+        read.class_indices(Samples("rgb", colors), rule, "m.png")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

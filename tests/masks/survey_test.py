@@ -36,8 +36,8 @@ def test_palette_entries_in_use_are_noted_with_a_mask_that_uses_them(put):
     palette = np.array([(0, 0, 0), (9, 9, 9), (8, 8, 8)])
     paths = put(write_png(np.array([[0, 2]]), palette=palette))
     assert survey(paths).pairs == {
-        (0, (0, 0, 0)): Seen(1, str(paths[0])),
-        (2, (8, 8, 8)): Seen(1, str(paths[0])),
+        (0, (0, 0, 0)): Seen(1, str(paths[0]), 1),
+        (2, (8, 8, 8)): Seen(1, str(paths[0]), 1),
     }
 
 

@@ -7,7 +7,9 @@ from support import exports
 from support.building import examples
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import build_plan, builder_from_tree, find_config
+from voc_seg_tfrecord.formats import file as files
+from voc_seg_tfrecord.formats import png_pixels
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
@@ -80,3 +82,44 @@ def test_a_class_with_the_colour_of_void_is_asked_about(tmp_path):
     assert list(as_class.class_names) == ["background", "border"]
     as_void, _ = find_config(tmp_path, name="mine", void=(255, "border"))
     assert list(as_void.class_names) == ["background"]
+
+
+def noted(monkeypatch, module, name):
+    """Returns a list that grows by the path of each file with which a function is called."""
+    call, paths = getattr(module, name), []
+    monkeypatch.setattr(
+        module,
+        name,
+        lambda file, *rest: paths.append(str(getattr(file, "where", file))) or call(file, *rest),
+    )
+    return paths
+
+
+HALVES = {"splits": {"train": 0.5, "test": 0.5}, "split_by": "stratified"}
+
+
+@pytest.mark.parametrize("said", [{}, HALVES], ids=["by list", "stratified"])
+def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeypatch, said):
+    flat(tmp_path, {"a": GREY, "b": GREY})
+    exports.put(tmp_path, "classes.txt", "crop\nweed\n")  # which has two readings
+    read = noted(monkeypatch, files, "_read")
+    inflated = noted(monkeypatch, png_pixels, "inflate")
+    builder_from_tree(tmp_path, name="mine", data_dir=tmp_path / "data", verbose=False, **said)
+    masks = [str(tmp_path / "SegmentationClass" / f"{name}.png") for name in "ab"]
+    assert sorted(inflated) == masks
+    # Stratified splits read the bytes too, to see that they are those that were decoded.
+    assert sorted(path for path in read if path in masks) == sorted(masks * (3 if said else 2))
+
+
+def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
+    flat(tmp_path, {"a": GREY, "b": GREY})
+    config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
+    mask = tmp_path / "SegmentationClass" / "a.png"
+    Image.fromarray((1 - GREY).astype(np.uint8)).save(mask)
+    builder = build_plan(plan, config, data_dir=tmp_path / "data")
+    built = examples(builder, "train")
+    assert (built["a.jpg"]["segmentation_mask"][..., 0] == 1 - GREY).all()
+    assert (built["b.jpg"]["segmentation_mask"][..., 0] == GREY).all()
+    Image.fromarray((GREY * 7).astype(np.uint8)).save(mask)
+    with pytest.raises(VocSegError, match=r"a\.png: value 7 on 96 pixels"):
+        build_plan(plan, config, data_dir=tmp_path / "data", overwrite=True)

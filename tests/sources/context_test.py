@@ -12,7 +12,7 @@ from support.building import build, examples
 from voc_seg_tfrecord import VOID, VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError, SplitError
-from voc_seg_tfrecord.facts import pascal_context
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import RELEASES, Archive
 from voc_seg_tfrecord.sources import context
 from voc_seg_tfrecord.sources.context import ContextTree
@@ -52,7 +52,10 @@ def manual(tmp_path):
 def test_what_is_none_of_the_59_classes_is_background_in_context60(write, manual, tmp_path):
     write(manual)
     builder = build(tmp_path / "data", part(60), manual)
-    assert builder.info.features["labels"].feature.names == ["background", *pascal_context.CLASSES]
+    assert builder.info.features["labels"].feature.names == [
+        "background",
+        *releases.CONTEXT_NUMBERS,
+    ]
     found = examples(builder, "train") | examples(builder, "validation")
     for image_id, mask in MASKS.items():
         example = found[f"{image_id}.jpg"]
@@ -66,7 +69,7 @@ def test_what_is_none_of_the_59_classes_is_void_in_context59(write, manual, tmp_
     write(manual)
     builder = build(tmp_path / "data", part(59), manual)
     names = builder.info.features["labels"].feature.names
-    assert names == list(pascal_context.CLASSES)
+    assert names == list(releases.CONTEXT_NUMBERS)
     found = examples(builder, "train") | examples(builder, "validation")
     for image_id, mask in MASKS.items():
         example = found[f"{image_id}.jpg"]
@@ -94,10 +97,10 @@ def test_matlab_files_are_found_where_people_have_them(folder, manual, tmp_path)
 
 
 def test_the_59_classes_have_the_numbers_of_the_original_labels():
-    numbers = list(pascal_context.NUMBERS.values())
-    assert len(pascal_context.CLASSES) == 59
+    numbers = list(releases.CONTEXT_NUMBERS.values())
+    assert len(releases.CONTEXT_NUMBERS) == 59
     assert numbers == sorted(set(numbers))
-    assert list(pascal_context.CLASSES) == sorted(pascal_context.CLASSES)
+    assert list(releases.CONTEXT_NUMBERS) == sorted(releases.CONTEXT_NUMBERS)
     assert sum(numbers) == 12378  # of the numbers in mmsegmentation's converter
 
 

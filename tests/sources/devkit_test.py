@@ -4,7 +4,7 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import SourceError
-from voc_seg_tfrecord.facts.releases import Archive
+from voc_seg_tfrecord.facts.releases import RELEASES, Archive
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import NotDownloaded
 
@@ -23,23 +23,27 @@ class Folder:
         raise NotDownloaded([f"{archive.filename} is nowhere"])
 
 
+def find(fetcher):
+    return devkit.find_archive(RELEASES["2012"], ARCHIVE, fetcher, "VOC2012", "its tree")
+
+
 def test_the_archive_in_the_manual_folder_wins_over_a_download(tmp_path):
     (tmp_path / "a.tar").write_bytes(DATA)
     fetcher = Folder(tmp_path)
-    assert devkit.find_archive(ARCHIVE, fetcher) == tmp_path / "a.tar"
+    assert find(fetcher) == tmp_path / "a.tar"
     assert fetcher.verified == [devkit.Verified("a.tar", ARCHIVE.sha256s[0])]
 
 
 @pytest.mark.parametrize("given", [True, False])
 def test_an_archive_that_is_not_in_the_manual_folder_is_downloaded(tmp_path, given):
-    with pytest.raises(NotDownloaded, match=r"a\.tar is nowhere"):
-        devkit.find_archive(ARCHIVE, Folder(tmp_path if given else None))
+    with pytest.raises(SourceError, match=r"neither its tree nor a\.tar in .*a\.tar is nowhere"):
+        find(Folder(tmp_path if given else None))
 
 
 def test_another_file_under_an_archives_name_is_refused_with_both_hashes(tmp_path):
     (tmp_path / "a.tar").write_bytes(b"x")
     fetcher = Folder(tmp_path)
     with pytest.raises(SourceError, match="1 bytes, sha256 ") as caught:
-        devkit.find_archive(ARCHIVE, fetcher)
+        find(fetcher)
     assert ARCHIVE.sha256s[0] in str(caught.value)
     assert fetcher.verified == []

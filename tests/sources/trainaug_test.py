@@ -33,8 +33,8 @@ SBD_MASK = np.kron(np.array([[0, 15], [12, 0]]), np.ones((20, 25))).astype(np.ui
 def drawn_ids_are_vocs(monkeypatch):
     """Lets the lists know the drawn images, one of which bears the name of one of SBD's."""
     drawn = {path.stem for path in (VOC2012 / "SegmentationClass").iterdir()}
-    official, known = trainaug._known()
-    monkeypatch.setattr(trainaug, "_known", lambda: (official | drawn, known))
+    official, known = trainaug._ids_with_masks()
+    monkeypatch.setattr(trainaug, "_ids_with_masks", lambda: (official | drawn, known))
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_another_archive_under_sbds_name_is_refused(devkit, tmp_path):
 
 def test_without_sbd_all_ways_out_are_named(devkit, tmp_path, monkeypatch):
     replace_sbd(monkeypatch, "0")
-    with pytest.raises(SourceError, match=r"(?s)no SBD and no benchmark.tgz.*SegmentationClassAug"):
+    with pytest.raises(SourceError, match=r"(?s)SegmentationClassAug.* nor benchmark.tgz"):
         build(tmp_path / "data", PART, devkit)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 from scipy import io
 
-from voc_seg_tfrecord.facts import pascal_context
+from voc_seg_tfrecord.facts import releases
 
 
 def write(
@@ -44,7 +44,7 @@ def write_pngs(folder: pathlib.Path, masks: Mapping[str, np.ndarray]) -> None:
 def write_mats(folder: pathlib.Path, masks: Mapping[str, np.ndarray]) -> None:
     """Writes labels as the original archive has them, uint16, and 431 (unknown) for 0."""
     folder.mkdir(parents=True)
-    numbers = np.array([431, *pascal_context.NUMBERS.values()], np.uint16)
+    numbers = np.array([431, *releases.CONTEXT_NUMBERS.values()], np.uint16)
     for image_id, mask in masks.items():
         path = folder / f"{image_id}.mat"
         io.savemat(path, {"LabelMap": numbers[mask]}, do_compression=True)
@@ -52,6 +52,6 @@ def write_mats(folder: pathlib.Path, masks: Mapping[str, np.ndarray]) -> None:
 
 def names_text() -> str:
     """Returns a `labels.txt` with the names of the 59 classes, and others between them."""
-    names = {number: name for name, number in pascal_context.NUMBERS.items()}
-    numbers = range(1, pascal_context.LABELS + 1)
+    names = {number: name for name, number in releases.CONTEXT_NUMBERS.items()}
+    numbers = range(1, releases.CONTEXT_LABELS + 1)
     return "".join(f"{n}: {names.get(n, f'other {n}')}\n" for n in numbers)

@@ -4,8 +4,7 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
-from voc_seg_tfrecord.trees.pair import Parts
-from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.pair import Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 

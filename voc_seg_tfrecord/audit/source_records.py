@@ -22,8 +22,7 @@ from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import config_of
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
-from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.make import ExampleSpec, Item, try_examples
 from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id

@@ -12,8 +12,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import Source
-from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.examples.make import RawExample, Source
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored

@@ -11,8 +11,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
-from voc_seg_tfrecord.examples.make import Source
-from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 

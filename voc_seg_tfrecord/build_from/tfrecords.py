@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 import itertools
+import posixpath
 from typing import Any
 
 from voc_seg_tfrecord.base import staging
@@ -82,7 +83,7 @@ def import_records(
 
 
 def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:
-    where = ", ".join(sorted({found.file.name for found in scan.records}))
+    where = ", ".join(sorted({posixpath.basename(record.file) for record in scan.records}))
     plain = index_rule(len(config.class_names))
     if not items.looks_like_luminances(scan.values) or scan.values <= set(plain.values):
         return plain

@@ -56,8 +56,8 @@ def check(config: Any) -> None:
     _check_background(config)
     for field, choices in _CHOICES.items():
         if getattr(config, field) not in choices:
-            known = [choice for choice in choices if choice]
-            raise error(field, getattr(config, field), f"one of {', '.join(known)}", known)
+            allowed = [choice for choice in choices if choice]
+            raise error(field, getattr(config, field), f"one of {', '.join(allowed)}", allowed)
     _check_layout(config)
     _check_splits(config, config.splits or {})
     config.grouping  # noqa: B018 - it checks the rule
@@ -139,9 +139,9 @@ def _check_names(config: Any) -> None:
 
 
 def _check_layout(config: Any) -> None:
-    known = {field.name for field in dataclasses.fields(Layout)}
-    if config.layout is not None and set(config.layout) - known:
-        raise error("layout", config.layout, f"some of {', '.join(sorted(known))}")
+    names = {field.name for field in dataclasses.fields(Layout)}
+    if config.layout is not None and set(config.layout) - names:
+        raise error("layout", config.layout, f"some of {', '.join(sorted(names))}")
     for field in {"image_name", "mask_name"} & set(config.layout or ()):
         Naming.parse(config.layout[field], field)
 
@@ -158,9 +158,9 @@ def _check_map(config: Any) -> None:
 
 
 def _check_background(config: Any) -> None:
-    known = dict.fromkeys((*config.named_classes, *config.built_class_names))
-    if config.background and config.background not in known:
-        raise error("background", config.background, f"one of {_some(tuple(known))}", known)
+    names = dict.fromkeys((*config.named_classes, *config.built_class_names))
+    if config.background and config.background not in names:
+        raise error("background", config.background, f"one of {_some(tuple(names))}", names)
     fill = background_index(config.class_names, config.background)
     if config.class_map:
         fill = config.class_map.fill
@@ -213,15 +213,15 @@ def _check_tiles(config: Any) -> None:
     config.tiling  # noqa: B018 - it checks the numbers
 
 
-def error(option: str, found: object, expected: str, known: Iterable[str] = ()) -> ConfigError:
+def error(option: str, found: object, expected: str, choices: Iterable[str] = ()) -> ConfigError:
     """Returns the error about an option.
 
-    Commands, JSON and Python all have the option, and not all of them a config's name. What is
-    like one of the known names is told to be.
+    Commands, JSON and Python all have the option, and not all of them a config's name. Of `choices`
+    the closest match is suggested.
     """
     return ConfigError(
         f"option {option}",
-        found=repr(found) + did_you_mean(str(found), known),
+        found=repr(found) + did_you_mean(str(found), choices),
         expected=expected,
         remedy=f"change {option}",
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import json
-from typing import Self
+from typing import Self, cast
 
 import tensorflow_datasets as tfds
 
@@ -92,52 +92,33 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     # The config's name. It has a default only so that a missing one is told like a wrong one.
     name: str = ""
-    # The name of a release, whose archives, lists and features this has.
     release: str = ""
-    # Whether lists must be official; None means yes for a release, no for own data.
     strict: bool | None = None
-    # Names in mask order. A JSON config brings a list, so any sequence will do.
+    # A JSON config brings a list, so any sequence will do.
     class_names: Sequence[str] = VOC_CLASSES
-    # Name of the class that is background; empty means that its name says so, or there is none.
     background: str = ""
-    # Rules by which classes are merged, dropped and reordered; empty means that each stays.
     map_classes: str = ""
-    # Split name to list name, to folder (ends with /) or to ratio; None means what is there.
     splits: Mapping[str, str | float] | None = None
-    # Features that need more than image and mask; None means as the release has it.
     instance_mask: bool | None = None
     objects: bool | None = None
-    # Folder names that are not VOC's, as in `layout.Layout`; None means what is there.
     layout: Mapping[str, str] | None = None
-    # Whether values or colours give the class; None means that it is detected.
     masks_by: By | None = None
-    # Class index by mask value, where it is not the value itself. JSON has only text as keys.
+    # JSON has only text as keys.
     values: Mapping[int | str, int] | None = None
-    # Values, names and colours that mean void.
     void: Sequence[int | str | Sequence[int]] = DEFAULT_VOID
-    # What to do about a listed image without a mask: error, leave it out, or background.
     missing_mask: MissingMask = "error"
-    # What to do about a listed id without an image.
     missing_image: MissingImage = "error"
-    # What an EXIF orientation means; see images.read_image.
     exif: Exif = "auto"
-    # Whether examples have a mask, one label per image, or neither.
     task: Task = "segmentation"
-    # Whether images are not decoded at build.
     trust_images: bool = False
-    # Whether an id may be in several splits.
     overlap: bool = False
-    # Tiles that images are cut into; see examples.tiles. None means complete images.
     tile: int | None = None
     tile_overlap: int = 0
     tile_format: TileFormat = "png"
     tile_quality: int | None = None
-    # How ids are assigned to splits by ratio, and which of them stay together.
     split_by: SplitBy = "hash"
     group_by: str = ""
-    # Seed for assigning ids to splits by ratio.
     seed: int = 0
-    # What the dataset says of itself beside `description`; None means as the release has it.
     citation: str | None = None
     homepage: str | None = None
     license: str | None = None
@@ -148,8 +129,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     def __new__(cls, *_: object, **fields: object) -> Self:
         """Refuses unknown fields, which JSON may bring, by an error of this package."""
-        known = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
-        field_types.check_known(fields, known)
+        names = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
+        field_types.check_names(fields, names)
         return super().__new__(cls)
 
     def __post_init__(self, packaged_tree: str) -> None:
@@ -180,10 +161,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @functools.cached_property
     def class_map(self) -> ClassMap | None:
         """What becomes of each class; None where each stays."""
-        said = {"background": self.background, "void": self.void}
+        names, background, void = self.class_names, self.background, self.void
         if self.map_classes:
-            return class_map.parse(self.map_classes, self.class_names, **said)
-        return class_map.without_void(self.class_names, **said) if self.void_names else None
+            return class_map.parse(self.map_classes, names, background=background, void=void)
+        if self.void_names:
+            return class_map.without_void(names, background=background, void=void)
+        return None
 
     @property
     def void_names(self) -> tuple[str, ...]:
@@ -220,7 +203,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @property
     def split_lists(self) -> dict[str, str]:
         """The splits that a release may have, and the list that each is read from."""
-        return dict(self.official.splits if self.splits is None else self.splits)
+        if self.splits is None and self.official is not None:
+            return dict(self.official.splits)
+        return dict(cast(Mapping[str, str], self.splits))
 
     @property
     def mask_sources(self) -> Mapping[str, str]:
@@ -240,8 +225,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         """What examples need of a tree beside images and masks."""
         return Parts(
             masks=self.task == "segmentation",
-            instances=self.instance_mask,
-            annotations=self.objects,
+            instances=bool(self.instance_mask),
+            annotations=bool(self.objects),
             background=self.missing_mask == "background" and self.official is None,
         )
 
@@ -250,8 +235,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return ExampleSpec(
             tuple(self.built_class_names),
             rule.mapped(self.class_map) if self.class_map else rule,
-            instances=self.instance_mask,
-            objects=self.objects,
+            instances=bool(self.instance_mask),
+            objects=bool(self.objects),
             official=self.official is not None,
             exif="ignore" if self.official else self.exif,
             task=self.task,

@@ -1,6 +1,10 @@
-"""What the fields of a config may be: JSON brings text where a number belongs, and the reverse."""
+"""What the fields of a config may be: JSON brings text where a number belongs, and the reverse.
+
+Fields of the type `bool` need no row in `_FIELDS`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 import numbers
 import re
 from typing import Any
@@ -41,13 +45,23 @@ def is_name(value: object) -> bool:
     )
 
 
-def check(config: object) -> None:
+def field_types(config: Any) -> dict[str, tuple[Test, str]]:
+    """Returns a test for each field of a config, or of its class, and what it may be, in words."""
+    yes_no = {
+        field.name: (_bool if field.type is bool else _none_or(_bool), "true or false")
+        for field in dataclasses.fields(config)
+        if field.type in (bool, bool | None)
+    }
+    return _FIELDS | yes_no
+
+
+def check(config: Any) -> None:
     """Checks the type of each field of a `VocSegConfig`.
 
     Raises:
       ConfigError: naming the field, the value and what it should be.
     """
-    for field, (test, expected) in _FIELDS.items():
+    for field, (test, expected) in field_types(config).items():
         value = getattr(config, field)
         if not test(value):
             shown = repr(value)
@@ -59,18 +73,18 @@ def check(config: object) -> None:
             )
 
 
-def check_known(fields: Mapping[str, object], known: Sequence[str]) -> None:
+def check_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
     """Checks that a config has no fields but those that there are.
 
     Raises:
       ConfigError: naming the first field that there is not.
     """
     for field in fields:
-        if field not in known:
+        if field not in names:
             raise ConfigError(
                 f"option {field}",
-                found=f"no such option{did_you_mean(field, known)}",
-                expected=f"one of {', '.join(known)}",
+                found=f"no such option{did_you_mean(field, names)}",
+                expected=f"one of {', '.join(names)}",
                 remedy=f"leave {field} out, or correct its name",
             )
 
@@ -119,10 +133,10 @@ def _mapping(key: Test, item: Test) -> Test:
 
 
 def _number(value: object) -> bool:
-    return _whole(value) or (isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value, re.A))
+    return _whole(value) or bool(isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value, re.A))
 
 
-def _void(value: object) -> bool:
+def _void(value: Any) -> bool:
     return _whole(value) or _text(value) or (_several(_whole)(value) and len(value) == 3)
 
 
@@ -136,8 +150,7 @@ def _version(value: object) -> bool:
     )
 
 
-_YES_NO = "true or false"
-_FIELDS: Mapping[str, tuple[Test, str]] = {
+_FIELDS: dict[str, tuple[Test, str]] = {
     "name": (is_name, NAME),
     "version": (_none_or(_version), "a version such as 1.0.0"),
     "release_notes": (_none_or(_mapping(_text, _text)), "a text for each version"),
@@ -145,7 +158,6 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "description": (_none_or(_text), "a text"),
     "tags": (_several(_text), "a list of texts"),
     "release": (_text, "the name of a release, such as 2012"),
-    "strict": (_none_or(_bool), _YES_NO),
     "class_names": (_several(_text), "a list of names"),
     "background": (_text, "the name of a class"),
     "map_classes": (_text, "rules such as car,bus=vehicle; *=background"),
@@ -156,8 +168,6 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
         _none_or(lambda value: bool(value) and _mapping(_text, _list_or_ratio)(value)),
         'a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
     ),
-    "instance_mask": (_none_or(_bool), _YES_NO),
-    "objects": (_none_or(_bool), _YES_NO),
     "layout": (_none_or(_mapping(_text, _text)), 'names of folders, such as {"masks": "labels"}'),
     "masks_by": (_none_or(_text), "index or color"),
     "values": (
@@ -173,12 +183,7 @@ _FIELDS: Mapping[str, tuple[Test, str]] = {
     "tile_overlap": (_whole, "a number of pixels"),
     "tile_format": (_text, "png or jpeg"),
     "tile_quality": (_none_or(_whole), "1 to 100"),
-    "overlap": (_bool, _YES_NO),
-    "trust_images": (_bool, _YES_NO),
     "split_by": (_text, "hash or stratified"),
     "group_by": (_text, "folder, prefix:CHARACTERS or regex:PATTERN"),
     "seed": (_whole, "a whole number"),
 }
-
-EXPECTED = {name: expected for name, (_, expected) in _FIELDS.items()}
-"""What each field of a config may be, in words."""

@@ -50,7 +50,8 @@ class Beam:
         if not paths:
             return
         with beam.Pipeline(runner=self._runner, options=self._options) as pipeline:
-            _ = pipeline | "Tasks" >> beam.Create(paths) | "Work" >> beam.Map(_do, work)
+            made = pipeline | "Tasks" >> beam.Create(paths)  # type: ignore[no-untyped-call]
+            _ = made | "Work" >> beam.Map(_do, work)  # type: ignore[no-untyped-call]
         for number, path in enumerate(paths):
             if not epath.Path(_answer(path)).exists():
                 raise VocSegError(

@@ -5,7 +5,7 @@ A `Source` has the items of each split and what examples are to hold.
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -24,13 +24,57 @@ from voc_seg_tfrecord.base.names import (
     WIDTH,
     background_index,
 )
-from voc_seg_tfrecord.examples.raw import Item, RawExample
 from voc_seg_tfrecord.examples.tiles import Tiling, cut
 from voc_seg_tfrecord.formats import annotations, images, pillow
-from voc_seg_tfrecord.formats.file import Kind
+from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.masks.stored import Counted
+
+
+@dataclasses.dataclass(frozen=True)
+class RawExample:
+    """One example's files, read but not looked into.
+
+    Attributes:
+      image: the image file.
+      filename: the image's name below its folder.
+      mask: the mask file, None where the whole image is background.
+      instances: the instance mask file, None where there is none.
+      annotation: the XML file, None where there is none.
+      mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
+      counted: what a survey has found in the mask file; see `masks.read_mask`.
+      label: class index of the image, where it has one in place of a mask.
+    """
+
+    image: File
+    filename: str
+    mask: File | None
+    instances: File | None = None
+    annotation: File | None = None
+    mask_source: str = "voc"
+    label: int | None = None
+    counted: Counted | None = None
+
+
+class Item(Protocol):
+    """One example in its source: a tree, a file of records, or arrays in memory.
+
+    An item that lies in files has `size()`, which returns about how many bytes it has there, and
+    `to_json()`, which returns plain data, so that it gets to any worker. What makes an item of the
+    data again is its class method `from_json`.
+
+    Attributes:
+      id: the example's key, unique in its split.
+    """
+
+    id: str
+
+    def read(self) -> RawExample:
+        """Reads all of it, once."""
+        ...
+
 
 Task = Literal["segmentation", "classification", "images"]
 """Whether an example is an image with a mask, with one label, or an image alone."""
@@ -192,7 +236,9 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pill
 
 def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> read.IndexMask:
     if raw.mask is not None:
-        return read.read_mask(raw.mask, spec.rule, size, official=spec.official)
+        return read.read_mask(
+            raw.mask, spec.rule, size, official=spec.official, counted=raw.counted
+        )
     return read.filled(size, 0 if spec.fill is None else spec.fill)
 
 
@@ -207,8 +253,8 @@ def _read_objects(
 ) -> list[dict[str, Any]]:
     """Reads the boxes; those of classes that a map made void or background are left out."""
     if spec.class_map is None:
-        return annotations.read_objects(raw.annotation, spec.class_names, *size)
-    found = annotations.read_objects(raw.annotation, spec.class_map.source_names, *size)
+        return annotations.read_objects(cast(File, raw.annotation), spec.class_names, *size)
+    found = annotations.read_objects(cast(File, raw.annotation), spec.class_map.source_names, *size)
     named = ({**o, "label": spec.class_map.object_class(o["label"])} for o in found)
     return [o for o in named if o["label"] is not None]
 

@@ -20,7 +20,6 @@ from voc_seg_tfrecord.base.staging import staged_file
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
-from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.formats import frames
 
@@ -43,7 +42,7 @@ class Piece:
     path: str
     file_format: str
     numbers: Sequence[int]
-    items: Sequence[Item]
+    items: Sequence[Any]
     salt: str
 
     def to_json(self) -> dict[str, Any]:
@@ -87,7 +86,7 @@ class Pieces:
       ahead: how many groups of items are in the making at least; see `base.threads.ordered_map`.
     """
 
-    item_type: type
+    item_type: Any
     spec: ExampleSpec
     features: tfds.features.FeaturesDict
     ahead: int
@@ -202,7 +201,7 @@ class Work(Protocol):
     Tasks have `to_json()`, for engines that send them as plain data.
     """
 
-    def __call__(self, task: Any, note: Note) -> Any:
+    def __call__(self, task: Any, note: Note, /) -> Any:
         """Does a task."""
         ...
 

@@ -28,9 +28,8 @@ from tensorflow_datasets.core.utils import shard_utils
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ListError, SplitError, VocSegError
 from voc_seg_tfrecord.base.threads import CORES, ordered_map
-from voc_seg_tfrecord.examples.make import ExampleSpec, Source, try_examples
+from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.pieces import Made, Note, Piece, Pieces, Shard, Shards, Work
-from voc_seg_tfrecord.examples.raw import Item
 from voc_seg_tfrecord.formats import frames
 
 PIECE_BYTES, PIECE_ITEMS = 64 << 20, 50_000
@@ -378,7 +377,7 @@ def _expected_size(items: Sequence[Item], numbers: np.ndarray) -> int:
     return round(sum(sizes) / len(sample) * len(numbers))
 
 
-def _size(item: Item) -> int:
+def _size(item: Any) -> int:
     try:
         return item.size()
     except OSError:  # whoever reads it says so

@@ -158,7 +158,7 @@ def _tile(row: int, column: int, vertical: _Span, horizontal: _Span) -> Tile:
 
 
 def _check_number(
-    option: str, number: object, lowest: int, highest: int | None, expected: str
+    option: str, number: Any, lowest: int, highest: int | None, expected: str
 ) -> None:
     whole = isinstance(number, int) and not isinstance(number, bool)
     if not whole or number < lowest or (highest is not None and number > highest):

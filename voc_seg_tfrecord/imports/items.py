@@ -1,89 +1,21 @@
-"""Hand-written records as items of a source, and the repair of masks that hold luminances.
+"""Names and splits of hand-written records, and the repair of masks that hold luminances.
 
-Each record is found once and read by its offset. Masks hold luminances where class indices should
-be if the palette was lost when they were written.
+Masks hold luminances where class indices should be if the palette was lost when they were written.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 import dataclasses
 import functools
+import posixpath
 import re
-from typing import Any, Self
 
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.base.storage import open_file
-from voc_seg_tfrecord.examples.raw import RawExample
-from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.imports import layouts
-from voc_seg_tfrecord.imports.files import parse
-from voc_seg_tfrecord.imports.layouts import RecordLayout
-from voc_seg_tfrecord.imports.scan import Scan
-from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.imports.scan import RecordItem, Scan
 
 _SPLIT_WORDS = {"train": "train", "val": "validation", "valid": "validation"}
 _SPLIT_WORDS |= {"validation": "validation", "test": "test", "eval": "validation"}
-
-
-@dataclasses.dataclass(frozen=True)
-class RecordItem:
-    """The position of one record in its file.
-
-    Attributes:
-      id: the example's key.
-      filename: the image's name.
-      path: the uncompressed file.
-      offset: where the record's data starts, in bytes.
-      length: length of the data, in bytes.
-      layout: which feature holds what.
-      where: file and number of the record, for errors.
-    """
-
-    id: str
-    filename: str
-    path: str
-    offset: int
-    length: int
-    layout: RecordLayout
-    where: str
-
-    def size(self) -> int:
-        """Returns how many bytes the record has."""
-        return self.length
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the item as plain data, for `from_json` on a worker."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Returns the item that `to_json` made plain data of."""
-        return cls(**{**data, "layout": RecordLayout(**data["layout"])})
-
-    def read(self) -> RawExample:
-        """Reads the record again by its offset."""
-        with open_file(self.path) as file:
-            file.seek(self.offset)
-            record = parse(file.read(self.length), self.where)
-        image = layouts.read_pixels_or_file(record, self.layout, self.layout.image, self.where)
-        if not isinstance(image, bytes):
-            image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
-        mask, label = None, None
-        if self.layout.mask:
-            found = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
-            where = f"{self.where}, mask"
-            in_a_file = isinstance(found, bytes)
-            mask = File(found, where) if in_a_file else stored.from_array(found, where)
-        if self.layout.label:
-            label = layouts.read_integer(record, self.layout.label, self.where)
-        return RawExample(
-            image=File(image, self.where),
-            filename=self.filename,
-            mask=mask,
-            label=label,
-        )
 
 
 def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
@@ -92,24 +24,17 @@ def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
     Where names are missing, or two of them without an image's ending are the same, all records
     are named by file and number.
     """
-    ids = [image_id(found.name) for found in scan.records]
+    ids = [image_id(record.filename) for record in scan.records]
     unique = all(ids) and len(set(ids)) == len(ids)
-    files = list(dict.fromkeys(found.file for found in scan.records))
-    same = len({file.name for file in files}) < len(files)
-    prefix = {file: f"{n}-{file.name}" if same else file.name for n, file in enumerate(files)}
+    names = {record.file: posixpath.basename(record.file) for record in scan.records}
+    if len(set(names.values())) < len(names):
+        names = {file: f"{n}-{name}" for n, (file, name) in enumerate(names.items())}
     splits: dict[str, list[RecordItem]] = {}
-    for found, key in zip(scan.records, ids, strict=True):
-        own = f"{prefix[found.file]}-{found.number:06}"
-        item = RecordItem(
-            id=key if unique else own,
-            filename=found.name if unique else own,
-            path=str(found.path),
-            offset=found.offset,
-            length=found.length,
-            layout=scan.layout,
-            where=found.where,
-        )
-        splits.setdefault(_split_of(found.file.name), []).append(item)
+    for record, key in zip(scan.records, ids, strict=True):
+        own = f"{names[record.file]}-{record.number:06}"
+        named = {"id": key} if unique else {"id": own, "filename": own}
+        item = dataclasses.replace(record, **named)
+        splits.setdefault(_split_of(posixpath.basename(record.file)), []).append(item)
     return splits
 
 

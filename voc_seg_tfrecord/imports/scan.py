@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
-from typing import Any
+from typing import Any, Self
 
 from etils import epath
 import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
-from voc_seg_tfrecord.formats import id_lists
+from voc_seg_tfrecord.base.storage import open_file
+from voc_seg_tfrecord.examples.make import RawExample
+from voc_seg_tfrecord.formats import id_lists, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import show_name
 from voc_seg_tfrecord.imports import layouts
@@ -20,29 +22,64 @@ from voc_seg_tfrecord.masks import stored
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """One record of a scan that can be used.
+class RecordItem:
+    """The position of one record in its file.
 
     Attributes:
+      id: the example's key; empty until `items.make_items` gives it one.
+      filename: the image's name, empty if the record has none.
       file: the file that the user gave.
       number: of the record in it, from 0.
       path: the uncompressed file.
       offset: where the record's data starts, in bytes.
       length: length of the data, in bytes.
-      name: the image's name, empty if the record has none.
+      layout: which feature holds what.
     """
 
-    file: epath.Path
+    id: str
+    filename: str
+    file: str
     number: int
-    path: epath.Path
+    path: str
     offset: int
     length: int
-    name: str
+    layout: RecordLayout
 
     @property
     def where(self) -> str:
         """File and number of the record, for errors."""
         return f"{self.file}, record {self.number}"
+
+    def size(self) -> int:
+        """Returns how many bytes the record has."""
+        return self.length
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the item as plain data, for `from_json` on a worker."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the item that `to_json` made plain data of."""
+        return cls(**{**data, "layout": RecordLayout(**data["layout"])})
+
+    def read(self) -> RawExample:
+        """Reads the record again by its offset."""
+        with open_file(self.path) as file:
+            file.seek(self.offset)
+            record = parse(file.read(self.length), self.where)
+        image = layouts.read_pixels_or_file(record, self.layout, self.layout.image, self.where)
+        if not isinstance(image, bytes):
+            image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
+        mask, label = None, None
+        if self.layout.mask:
+            found = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
+            where = f"{self.where}, mask"
+            in_a_file = isinstance(found, bytes)
+            mask = File(found, where) if in_a_file else stored.from_array(found, where)
+        if self.layout.label:
+            label = layouts.read_integer(record, self.layout.label, self.where)
+        return RawExample(File(image, self.where), self.filename, mask, label=label)
 
 
 @dataclasses.dataclass
@@ -61,7 +98,7 @@ class Scan:
     name: str
     layout: RecordLayout
     unused: list[str]
-    records: list[Found] = dataclasses.field(default_factory=list)
+    records: list[RecordItem] = dataclasses.field(default_factory=list)
     values: set[int] = dataclasses.field(default_factory=set)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
 
@@ -100,7 +137,8 @@ def scan_records(
                 scan = Scan(name, layout, layouts.unused(layout, record))
             try:
                 name = _check(record, scan, where)
-                scan.records.append(Found(path, number, plain, offset, len(data), name))
+                place = str(path), number, str(plain), offset, len(data)
+                scan.records.append(RecordItem("", name, *place, scan.layout))
             except VocSegError as error:
                 scan.problems.append(error)
     if scan is None:
@@ -118,12 +156,12 @@ def _layout(
 ) -> tuple[str, RecordLayout]:
     held = layouts.sizes_in(record)
     if keys:
-        known = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
-        if "image" not in keys or set(keys) - known:
+        names = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
+        if "image" not in keys or set(keys) - names:
             raise ConfigError(
                 "keys",
                 found=", ".join(f"{k}={v}" for k, v in keys.items()),
-                expected=f"image=KEY and others of {', '.join(sorted(known))}",
+                expected=f"image=KEY and others of {', '.join(sorted(names))}",
                 remedy="name the features",
             )
         held = [keys[what] for what in ("height", "width", "shape") if what in keys]

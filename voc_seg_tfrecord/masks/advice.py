@@ -37,11 +37,11 @@ def out_of_place(question: Question) -> MaskError:
     """Black or void's colour stands where a class should be."""
     found = question.found
     black = evidence.black_above_0(found)
-    pair = (black or evidence.void_color_elsewhere(found))[0]
+    pair = (black or evidence.void_color_below_255(found))[0]
     meaning = "black" if black else "VOC's colour of void"
     remedy = "Say --masks_by index if the values are the classes. If the colours are, "
     if question.colored:
-        remedy += f"correct {question.class_file.source}: not all colours in use are in it"
+        remedy += f"correct {question.source}: not all colours in use are in it"
     else:
         remedy += "say --masks_by color if they are VOC's, or else write a labelmap.txt with them"
     return MaskError(
@@ -54,10 +54,10 @@ def out_of_place(question: Question) -> MaskError:
     )
 
 
-def two_colors(question: Question) -> MaskError:
+def two_colors(question: Question, several: tuple[int, Color, Color]) -> MaskError:
     """One index has two colours, so each mask has a palette of its own."""
     found = question.found
-    index, one, other = evidence.two_colors(found)
+    index, one, other = several
     here = found.pairs[index, other]
     # Masks with VOC's own palette are not decoded, so which of them use the index is not known.
     there = found.pairs.get((index, one))
@@ -88,7 +88,7 @@ def ask(question: Question) -> MaskError:
     )
 
 
-def voc_elsewhere(question: Question) -> MaskError:
+def voc_names_or_numbers(question: Question) -> MaskError:
     """VOC's colours and VOC's names, at other numbers than VOC's."""
     found = question.found
     by_number, by_name = question.of_voc(by_name=False), question.of_voc(by_name=True)
@@ -123,7 +123,7 @@ def voc_elsewhere(question: Question) -> MaskError:
 
 def no_colors(question: Question) -> MaskError:
     """The user said that colours decide, and there are none."""
-    whose = question.class_file.source if question.colored else "a class file"
+    whose = question.source if question.colored else "a class file"
     values = ", ".join(map(str, sorted(question.found.greys)[:SHOWN]))
     return MaskError(
         "option masks_by",
@@ -135,7 +135,7 @@ def no_colors(question: Question) -> MaskError:
 
 def greys_of_file(question: Question) -> MaskError:
     """The values of palettes are the greys of a class file, but their colours are not."""
-    found, source = question.found, question.class_file.source
+    found, source = question.found, question.source
     index, color = next(
         (i, c) for i, c in found.pairs if question.by_value.get(i) != question.by_color[(i,) * 3]
     )
@@ -164,7 +164,7 @@ def void_value(question: Question, value: int, color: Color, where: str) -> Mask
 
 def other_colors(question: Question) -> MaskError:
     """A class file has colours that no mask uses; the masks use VOC's."""
-    found, source = question.found, question.class_file.source
+    found, source = question.found, question.source
     seen = found.pairs[evidence.out_of_place(found)[0]]
     return MaskError(
         seen.first,
@@ -263,7 +263,7 @@ def high_note(question: Question) -> str:
 
 def color_note(question: Question) -> str:
     """A note that shows what the colours become, beside what the values would become."""
-    whose = f"in {question.class_file.source}" if question.colored else "VOC's"
+    whose = f"in {question.source}" if question.colored else "VOC's"
     return (
         f"The colours are {whose}, and they give the classes. With --masks_by index, the values "
         f"would. {color_table(question)}"

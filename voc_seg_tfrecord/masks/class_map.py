@@ -140,12 +140,13 @@ def _class_map(
     kept: Sequence[str],
 ) -> ClassMap:
     """Returns the map; `kept` are the classes of the masks whose names do not mean void."""
-    index = {None: VOID, **{name: i for i, name in enumerate(class_names)}}
+    index: dict[str | None, int] = {None: VOID}
+    index |= {name: i for i, name in enumerate(class_names)}
     table = tuple(index[new_of[name]] for name in source_names)
     new = background_index(class_names, _new_background(class_names, new_of, background))
     # If the user named the new background alone, its name decides, not that of an old one.
-    told = background and background not in source_names
-    old = None if told else background_index(kept, background)
+    new_named = background and background not in source_names
+    old = None if new_named else background_index(kept, background)
     return ClassMap(
         source_names,
         class_names,

@@ -80,7 +80,7 @@ def decide(question: Question, forced: By | None = None) -> Decision:
         if evidence.no_colors(question):
             raise advice.no_colors(question)
         if question.grey_contradicts:
-            raise advice.voc_elsewhere(question)
+            raise advice.voc_names_or_numbers(question)
         _check_void_values(question)
         return dataclasses.replace(by_color, reason=f"as you said, {by_color.reason}")
     decision = None
@@ -96,7 +96,7 @@ def decide(question: Question, forced: By | None = None) -> Decision:
 
 def _by_color(question: Question) -> Decision:
     colored = question.colored
-    source = f"from {question.class_file.source}" if colored else "with VOC's palette"
+    source = f"from {question.source}" if colored else "with VOC's palette"
     return Decision(
         "color",
         source,
@@ -108,14 +108,16 @@ def _by_color(question: Question) -> Decision:
 
 def _check_void_values(question: Question) -> None:
     """Checks that values which the user called void have colours that are void."""
+    found = question.found
     for value in question.void if question.void_said else ():
-        used = {
-            color: seen.first for (i, color), seen in question.found.pairs.items() if i == value
-        }
-        if question.grey_is_color and value in question.found.greys:
-            used[value, value, value] = "the greyscale masks"
-        if seen := question.found.colors.get((value,) * 3):
-            used[value, value, value] = seen.first
+        if not isinstance(value, int):
+            continue
+        used = {c: seen.first for (i, c), seen in found.pairs.items() if i == value and c}
+        grey = value, value, value
+        if question.grey_is_color and value in found.greys:
+            used[grey] = "the greyscale masks"
+        if grey in found.colors:
+            used[grey] = found.colors[grey].first
         for color, first in used.items():
             if question.by_color.get(color, VOID) != VOID:
                 raise advice.void_value(question, value, color, first)
@@ -124,7 +126,7 @@ def _check_void_values(question: Question) -> None:
 def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
     """Rule 2: the colours of a class file, None if no palette uses them."""
     found, meanings = question.found, question.by_color
-    own = {entry.color for entry in question.class_file.entries} - {(0, 0, 0)}
+    own = {entry.color for entry in question.entries} - {(0, 0, 0)}
     own -= void_colors(question.void)
     used = found.palette_colors | found.colors.keys()
     if not used and not by_color.grey_is_color:
@@ -152,7 +154,7 @@ def _by_class_file(question: Question, by_color: Decision) -> Decision | None:
 def _with_other_reading(question: Question, by_color: Decision) -> Decision:
     """Adds a note if all values could be classes too, and would be other ones."""
     found, by_value = question.found, question.by_value
-    greys = found.greys if by_color.grey_is_color else set()
+    greys = {*found.greys} if by_color.grey_is_color else set()
     differ = any(by_value.get(g) != question.by_color.get((g, g, g), VOID) for g in greys)
     possible = evidence.known_values(found, by_value) and greys <= by_value.keys()
     if not possible or not (found.pairs or differ):
@@ -183,8 +185,8 @@ def _by_rgb(question: Question, by_color: Decision) -> Decision | None:
     if evidence.void_value_has_class_color(found) or not same:
         raise advice.ask(question)
     if question.grey_contradicts or (question.voc_reading == "both" and not question.all_voc):
-        raise advice.voc_elsewhere(question)
-    return noted(question, by_color, always=False)
+        raise advice.voc_names_or_numbers(question)
+    return _noted(question, by_color, always=False)
 
 
 def _with_grey_rgb(question: Question, by_color: Decision) -> Decision:
@@ -205,18 +207,18 @@ def _by_palette(question: Question, by_color: Decision) -> Decision:
         if found.pairs and all(color == (i,) * 3 for i, color in found.pairs if i):
             reason = "grey values" if not found.voc else reason
         if question.voc_reading == "both" or question.grey_contradicts:
-            raise advice.voc_elsewhere(question)
+            raise advice.voc_names_or_numbers(question)
         if question.voc_reading == "name":
-            return noted(question, by_color)
+            return _noted(question, by_color)
         return Decision("index", reason)
     if not question.colored and found.palette_colors <= VOC_NUMBERS.keys():
-        return by_voc_colors(question, by_color)
-    if evidence.black_above_0(found) or evidence.void_color_elsewhere(found):
+        return _by_voc_colors(question, by_color)
+    if evidence.black_above_0(found) or evidence.void_color_below_255(found):
         raise advice.out_of_place(question)
     if any(shared.both_used for shared in found.shared):
         raise advice.shared_color(question, "by their values")
-    if evidence.own_palettes(found):
-        raise advice.two_colors(question)
+    if several := evidence.own_palettes(found):
+        raise advice.two_colors(question, several)
     return Decision("index", "a private palette", notes=(advice.PRIVATE,))
 
 
@@ -251,25 +253,14 @@ def _high_is_1(question: Question, decision: Decision) -> Decision | None:
     return dataclasses.replace(decision, high_is_1=True, notes=noted)
 
 
-def by_voc_colors(question: Question, by_color: Decision) -> Decision:
-    """Decides for palettes that have VOC's colours at other indices than VOC's.
-
-    Args:
-      question: what the masks use, and what is known of the classes.
-      by_color: the decision for colours.
-
-    Returns:
-      The decision.
-
-    Raises:
-      MaskError: if both readings are possible, or none is.
-    """
+def _by_voc_colors(question: Question, by_color: Decision) -> Decision:
+    """Rule 5: palettes that have VOC's colours at other indices than VOC's."""
     found = question.found
     if found.shared:
         raise advice.shared_color(question, by_color.reason)
     moved = evidence.two_colors(found)
     if evidence.black_above_0(found) and not (
-        moved is not None or evidence.void_color_elsewhere(found)
+        moved is not None or evidence.void_color_below_255(found)
     ):
         raise advice.out_of_place(question)
     beyond = not evidence.known_values(found, question.by_value)
@@ -279,7 +270,7 @@ def by_voc_colors(question: Question, by_color: Decision) -> Decision:
     )
     by_value = Decision("index", "a private palette", notes=(advice.PRIVATE,))
     if no_colors:
-        wrong = evidence.black_above_0(found) or evidence.void_color_elsewhere(found)
+        wrong = evidence.black_above_0(found) or evidence.void_color_below_255(found)
         if no_values or wrong:
             raise advice.ask(question)
         return by_value
@@ -288,20 +279,14 @@ def by_voc_colors(question: Question, by_color: Decision) -> Decision:
     by_name = evidence.same_class_by_number(question)
     left = no_values if evidence.packed(found) else beyond and moved is None
     if by_name and (left or (likely and evidence.packed(found))):
-        return noted(question, by_color)
+        return _noted(question, by_color)
     if evidence.same_reading(found, question.by_value, question.by_color):
         return Decision("index", f"like {by_color.reason}")
     raise advice.ask(question)
 
 
-def noted(question: Question, decision: Decision, *, always: bool = True) -> Decision:
-    """Returns a decision for colours with a note of what each colour becomes.
-
-    Args:
-      question: what the masks use, and what is known of the classes.
-      decision: the decision.
-      always: whether the note is needed even if nothing is out of place.
-    """
+def _noted(question: Question, decision: Decision, *, always: bool = True) -> Decision:
+    """Adds a note of what each colour becomes; if not `always`, only if some are out of place."""
     reordered = evidence.out_of_place(question.found)
     if not (always or reordered or not question.all_voc):
         return decision

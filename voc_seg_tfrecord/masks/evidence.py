@@ -40,7 +40,7 @@ def black_above_0(found: Survey) -> list[tuple[int, Color]]:
     return sorted((i, color) for i, color in found.pairs if i and color == BLACK)
 
 
-def void_color_elsewhere(found: Survey) -> list[tuple[int, Color]]:
+def void_color_below_255(found: Survey) -> list[tuple[int, Color]]:
     """Returns the used entries below 255 that have VOC's colour of void."""
     return sorted((i, color) for i, color in found.pairs if i != VOID and color == VOID_COLOR)
 
@@ -98,7 +98,7 @@ def grey_values(question: Question) -> bool:
 
 def only_0_and_255(found: Survey) -> bool:
     """Tells whether masks hold 0 and 255 and nothing else, and none shows 255 to be void."""
-    values = found.greys | {index for index, _ in found.pairs} | {r for r, _, _ in found.colors}
+    values = found.greys.keys() | {i for i, _ in found.pairs} | {r for r, _, _ in found.colors}
     return VOID in values and values <= {0, VOID} and not found.void.masks
 
 
@@ -119,8 +119,8 @@ def two_colors(found: Survey) -> tuple[int, Color, Color] | None:
     return None
 
 
-def own_palettes(found: Survey) -> bool:
-    """Tells whether indices have several colours, and colours may be the meaning.
+def own_palettes(found: Survey) -> tuple[int, Color, Color] | None:
+    """Returns an index that has several colours, if colours may be the meaning; see `two_colors`.
 
     Colours mean nothing if they hardly ever come back, because each mask was given a palette at
     random, and if values are left out, which no palette of the colours in use does.
@@ -134,4 +134,4 @@ def own_palettes(found: Survey) -> bool:
     several = [color for at in colors.values() if len(at) > 1 for color in at]
     again = sum(masks[color] > 1 for color in several)
     at_random = not found.voc and found.gaps.masks and 10 * again < len(several)
-    return two_colors(found) is not None and not at_random
+    return None if at_random else two_colors(found)

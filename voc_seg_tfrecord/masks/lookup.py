@@ -27,16 +27,16 @@ def counts_by_value(values: np.ndarray) -> dict[int, int]:
 
 def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
     """Returns the class of each value, uint8 `[H, W]`; all values must have one."""
-    known = np.array(sorted(classes))
-    mapped = np.array([classes[value] for value in known.tolist()], np.uint8)
+    keys = np.array(sorted(classes))
+    mapped = np.array([classes[value] for value in keys.tolist()], np.uint8)
     if values.dtype == np.uint8:
         table = np.zeros(256, np.uint8)
-        within = (known >= 0) & (known < 256)
-        table[known[within]] = mapped[within]
+        within = (keys >= 0) & (keys < 256)
+        table[keys[within]] = mapped[within]
         return table[values]
     found = np.empty(values.shape, np.uint8)
     for rows in _pieces(values):
-        found[rows] = mapped[np.searchsorted(known, values[rows])]
+        found[rows] = mapped[np.searchsorted(keys, values[rows])]
     return found
 
 

@@ -31,7 +31,8 @@ def colors_of_file(class_file: ClassFile, void: Void) -> dict[Color, int | str]:
     """
     colors: dict[Color, int | str] = dict.fromkeys(void_colors(void), VOID)
     for entry in class_file.entries:
-        colors[entry.color] = VOID if is_void(entry, void) else entry.name
+        if entry.color is not None:
+            colors[entry.color] = VOID if is_void(entry, void) else entry.name
     colors.setdefault(VOID_COLOR, VOID)
     return colors
 
@@ -50,9 +51,9 @@ def colors_of_voc(
       void: what means void.
       by_name: whether names count, which have to be VOC's then; otherwise numbers do.
     """
-    names = _numbered(class_names, class_file, void)
+    names: Mapping[int, int | str] = _numbered(class_names, class_file, void)
     if by_name:
-        names = voc_names([n for n in class_names if not is_void_name(n, void)])
+        names = voc_names([n for n in class_names if not is_void_name(n, void)]) or {}
     colors: dict[Color, int | str] = dict.fromkeys(void_colors(void), VOID)
     for color, number in VOC_NUMBERS.items():
         if color in void or number in void:
@@ -78,7 +79,7 @@ def colors_of_values(
     255 is void, whatever the user called void, unless the class file gives it to a class.
     """
     voids = {value: VOID for value in void if isinstance(value, int)}
-    return {VOID: VOID} | voids | _numbered(class_names, class_file, void)
+    return {VOID: VOID, **voids, **_numbered(class_names, class_file, void)}
 
 
 def entries(class_names: Sequence[str], class_file: ClassFile | None) -> Sequence[Entry]:
@@ -119,6 +120,16 @@ class Question:
         return self.class_file is not None and self.class_file.colored
 
     @property
+    def source(self) -> str:
+        """The name of the class file; empty where there is none."""
+        return self.class_file.source if self.class_file else ""
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the class file; see the function `entries`."""
+        return entries(self.class_names, self.class_file)
+
+    @property
     def void_said(self) -> bool:
         """Whether the user said what is void."""
         return tuple(self.void) != DEFAULT_VOID
@@ -136,16 +147,16 @@ class Question:
     @functools.cached_property
     def by_color(self) -> dict[Color, int | str]:
         """The class of each colour, if colours decide."""
-        if self.colored:
+        if self.class_file is not None and self.class_file.colored:
             return colors_of_file(self.class_file, self.void)
         return self.of_voc(by_name=self.by_voc_name)
 
     @property
     def grey_is_color(self) -> bool:
         """Whether a grey value v is the colour (v, v, v) of a class file, in greyscale masks."""
-        greys = self.found.greys
+        greys = {*self.found.greys}
         if self.by_value.get(VOID) == VOID and (255, 255, 255) not in self.by_color:
-            greys = greys - {VOID}
+            greys -= {VOID}
         return self.colored and bool(greys - {0}) and all((g, g, g) in self.by_color for g in greys)
 
     @property
@@ -155,7 +166,7 @@ class Question:
     @property
     def needs_colors(self) -> bool:
         """Whether it has to be known which of VOC's colours masks with VOC's palette use."""
-        return self.colored or self.voc_elsewhere
+        return self.colored or self.voc_names_moved
 
     @property
     def all_voc(self) -> bool:
@@ -163,13 +174,13 @@ class Question:
         return set(self._kept) == set(VOC_CLASSES)
 
     @property
-    def voc_elsewhere(self) -> bool:
+    def voc_names_moved(self) -> bool:
         """Whether the user's names are VOC's, and some have other numbers than VOC's.
 
         Then VOC's palette has two meanings. A class file says itself what its numbers are.
         """
-        known = voc_names(self._kept) if self.class_file is None else None
-        return known is not None and any(self.by_value.get(n) != name for n, name in known.items())
+        numbers = voc_names(self._kept) if self.class_file is None else None
+        return numbers is not None and any(self.by_value.get(n) != v for n, v in numbers.items())
 
     @property
     def by_voc_name(self) -> bool:
@@ -184,7 +195,7 @@ class Question:
         possible if a colour in use has no class. One that leaves a class without any pixel loses
         to one that uses all classes.
         """
-        if not self.voc_elsewhere or not (self.found.pairs or self.found.colors):
+        if not self.voc_names_moved or not (self.found.pairs or self.found.colors):
             return "number"
         number, name = self.of_voc(by_name=False), self.of_voc(by_name=True)
         used = self.found.palette_colors | self.found.colors.keys()
@@ -223,6 +234,5 @@ class Question:
         """Whether the values 0 and 1 are classes, and no other value is known but for 255."""
         if self.class_file is not None and self.class_file.folders:
             return False
-        named = entries(self.class_names, self.class_file)
         classes = {value: name for value, name in self.by_value.items() if name != VOID}
-        return classes.keys() == {0, 1} and not any(is_void(e, self.void) for e in named)
+        return classes.keys() == {0, 1} and not any(is_void(e, self.void) for e in self.entries)

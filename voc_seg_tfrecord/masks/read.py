@@ -6,8 +6,11 @@ leaves this module is always an 8-bit greyscale PNG whose values are the class i
 accepts only values and colours that the rule knows.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 import dataclasses
+import hashlib
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +21,7 @@ from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 from voc_seg_tfrecord.masks.lookup import counts_by_value, map_colors, map_values
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.masks.stored import Samples, read_samples
+from voc_seg_tfrecord.masks.stored import Counted, Samples, read_samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +51,7 @@ def read_mask(
     size: tuple[int, int] | None = None,
     *,
     official: bool = False,
+    counted: Counted | None = None,
 ) -> IndexMask:
     """Reads a mask and accepts only what the rule knows.
 
@@ -57,6 +61,7 @@ def read_mask(
       size: height and width of its image; compared before anything is decoded.
       official: whether only the kinds of PNG that a release holds are accepted: palette and
         8-bit greyscale.
+      counted: what a survey has found in a file. It counts if this file has the same bytes.
 
     Returns:
       Class indices and 255. 8-bit PNGs whose values stay keep their compressed pixels.
@@ -74,14 +79,12 @@ def read_mask(
         _check_size((header.height, header.width), size, file)
         if official:
             _check_official(header, file)
-    if header and png_pixels.holds_values(header) and _is_index(header.color, rule):
-        return _read_eight_bits(file, header, rule)
+    kind = "palette" if header and header.color is png.ColorType.PALETTE else "grey"
+    if header and png_pixels.holds_values(header) and not rule.by_color(kind):
+        return _read_eight_bits(file, header, rule, counted)
     samples = read_samples(file)
     _check_size(samples.values.shape[:2], size, file)
-    indices = indices_by_color(samples, rule, file.where)
-    if indices is None:
-        indices = indices_by_value(samples, rule, file.where)
-    return _index_mask(indices)
+    return _index_mask(class_indices(samples, rule, file.where))
 
 
 def filled(size: tuple[int, int], value: int) -> IndexMask:
@@ -114,20 +117,27 @@ def _may_hold_colors(file: File) -> bool:
     return kind is not Kind.NUMPY
 
 
-def _is_index(color: png.ColorType, rule: MaskRule) -> bool:
-    if color == png.ColorType.GREY:
-        return not rule.grey_is_color
-    return color == png.ColorType.PALETTE and rule.colors is None
-
-
-def _read_eight_bits(file: File, header: png.Header, rule: MaskRule) -> IndexMask:
+def _read_eight_bits(
+    file: File, header: png.Header, rule: MaskRule, counted: Counted | None
+) -> IndexMask:
     chunks = png.read_chunks(file, header)
+    size = header.height, header.width
+    if counted and counted[0] == hashlib.sha256(file.data).hexdigest():
+        counts = dict(counted[1])
+        _check_values(counts, rule, file.where)
+        if _stay(counts, rule):
+            return IndexMask(png.grey_index_png(file, header, chunks), *size, counts)
     found = png_pixels.read_values(file, header, chunks)
     counts = occurring(found.counts())
-    check_values(counts, rule, file.where)
-    if all(rule.values[value] == value for value in counts):
-        return IndexMask(found.grey, header.height, header.width, counts)
+    _check_values(counts, rule, file.where)
+    if _stay(counts, rule):
+        return IndexMask(found.grey, *size, counts)
     return _index_mask(map_values(found.pixels(), rule.values))
+
+
+def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
+    """Says whether the values of a mask are the classes."""
+    return all(rule.values[value] == value for value in counts)
 
 
 def _check_size(found: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:
@@ -153,23 +163,47 @@ def _check_official(header: png.Header, file: File) -> None:
 
 
 def _index_mask(indices: np.ndarray) -> IndexMask:
-    return IndexMask(pillow.encode_png(indices), *indices.shape, occurring(count_values(indices)))
+    height, width = indices.shape
+    return IndexMask(pillow.encode_png(indices), height, width, occurring(count_values(indices)))
 
 
 _ENOUGH = 5  # unknown values or colours that an error lists
 
 
-def indices_by_value(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
-    """Returns the class of each value, uint8 `[H, W]`.
+def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
+    """Returns the class of each pixel, uint8 `[H, W]`.
 
     Raises:
-      MaskError: if there are colours, or values that the rule does not know.
+      MaskError: if there are values or colours that the rule does not know.
     """
-    stored = samples.values
+    values = samples.values
     if samples.kind == "rgb":
-        stored = _values_of_rgb(stored, rule, where)
-    check_values(counts_by_value(stored), rule, where)
-    return map_values(stored, rule.values)
+        if rule.colors is not None:
+            found, (unknown, pixels) = map_colors(values, *rule.packed_colors)
+            if unknown.size:
+                raise _unknown_colors(unknown, pixels, rule, where)
+            return found
+        values = _values_of_rgb(values, rule, where)
+    counts = counts_by_value(values)
+    if not rule.by_color(samples.kind):
+        _check_values(counts, rule, where)
+        return map_values(values, rule.values)
+    colors: dict[int, Any] = {value: (value, value, value) for value in counts}
+    if samples.palette is not None:
+        _check_palette(samples.palette, max(counts), where)
+        colors = {value: tuple(samples.palette[value].tolist()) for value in counts}
+    classes: dict[int, int] = {}
+    missing: Counter[int] = Counter()
+    for value, (r, g, b) in colors.items():
+        index = rule.class_of(samples.kind, value, (r, g, b))
+        if index is None:
+            missing[r << 16 | g << 8 | b] += counts[value]
+        else:
+            classes[value] = index
+    if missing:
+        packed, pixels = (np.array(numbers) for numbers in zip(*missing.items(), strict=True))
+        raise _unknown_colors(packed, pixels, rule, where)
+    return map_values(values, classes)
 
 
 def _values_of_rgb(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndarray:
@@ -193,64 +227,29 @@ def _values_of_rgb(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndar
     )
 
 
-def indices_by_color(samples: Samples, rule: MaskRule, where: object) -> np.ndarray | None:
-    """Returns the class of each colour, uint8 `[H, W]`; None where values decide.
-
-    Raises:
-      MaskError: if there are colours that the rule does not know.
-    """
-    if rule.colors is None or (samples.kind == "grey" and not rule.grey_is_color):
-        return None
-    keys, classes = rule.packed_colors
-    if samples.kind == "rgb":
-        found, (unknown, counts) = map_colors(samples.values, keys, classes)
-        if unknown.size:
-            _raise_unknown_colors(unknown, counts, rule, where)
-        return found
-    occurring = counts_by_value(samples.values)
-    colors = _packed_colors(samples, list(occurring), where)
-    class_of = dict(zip(keys.tolist(), classes.tolist(), strict=True))
-    if samples.palette is None and rule.values.get(VOID) == VOID:
-        class_of.setdefault(VOID * 0x010101, VOID)
-    missing: dict[int, int] = {}
-    for color, count in zip(colors, occurring.values(), strict=True):
-        if color not in class_of:
-            missing[color] = missing.get(color, 0) + count
-    if missing:
-        unknown, counts = (np.array(numbers) for numbers in zip(*missing.items(), strict=True))
-        _raise_unknown_colors(unknown, counts, rule, where)
-    return map_values(
-        samples.values, {v: class_of[c] for v, c in zip(occurring, colors, strict=True)}
-    )
-
-
-def _packed_colors(samples: Samples, values: list[int], where: object) -> list[int]:
-    """Returns the colour of each value, ascending, as a 24-bit number."""
-    if samples.palette is None:
-        return [value * 0x010101 for value in values]
-    if values[-1] >= len(samples.palette):
+def _check_palette(palette: np.ndarray, highest: int, where: object) -> None:
+    if highest >= len(palette):
         raise MaskError(
             where,
-            found=f"value {values[-1]}, which has no colour in a palette of {len(samples.palette)}",
+            found=f"value {highest}, which has no colour in a palette of {len(palette)}",
             expected="a colour for each value, because the masks are read by colour",
             remedy="Export the mask again with a colour for each value",
         )
-    return [r << 16 | g << 8 | b for r, g, b in samples.palette[values].tolist()]
 
 
-def _raise_unknown_colors(
+def _unknown_colors(
     packed: np.ndarray, counts: np.ndarray, rule: MaskRule, where: object
-) -> None:
+) -> MaskError:
     order = np.argsort(-counts.astype(np.int64), kind="stable")[:_ENOUGH]
     listed = ", ".join(
         f"{packed[i] >> 16},{packed[i] >> 8 & 255},{packed[i] & 255} on {counts[i]} pixels"
         for i in order
     )
     more = f" and {len(packed) - _ENOUGH} more" if len(packed) > _ENOUGH else ""
-    raise MaskError(
+    return MaskError(
         where,
         found=f"unknown colours: {listed}{more}",
-        expected=f"one of the {len(rule.colors)} colours of the classes, exactly",
+        expected=f"one of the {len(rule.colors or ())} colours of the classes, exactly",
         remedy=(
             f"Add the colours to {rule.source}, or export masks without smoothing. If the values "
             "of the masks are the classes, say --masks_by index"
@@ -262,17 +261,8 @@ def _raise_unknown_colors(
     )
 
 
-def check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -> None:
-    """Accepts only values that the rule knows.
-
-    Args:
-      histogram: number of pixels by value.
-      rule: what is known.
-      where: the file, for the error.
-
-    Raises:
-      MaskError: naming the unknown values and how many pixels have each.
-    """
+def _check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -> None:
+    """Accepts only values that the rule knows; `histogram` has the number of pixels of each."""
     wrong = [(value, count) for value, count in histogram.items() if value not in rule.values]
     if wrong:
         listed = ", ".join(f"value {v} on {n} pixels" for v, n in wrong[:_ENOUGH])

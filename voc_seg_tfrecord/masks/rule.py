@@ -10,12 +10,16 @@ import numpy as np
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void, is_void_name
-from voc_seg_tfrecord.formats.class_parsers import Color
+from voc_seg_tfrecord.formats.class_parsers import Color, Entry
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.question import Void, colors_of_file, colors_of_values, colors_of_voc
 
 By = Literal["index", "color"]
 """What gives a pixel's class: its value, or its colour."""
+
+
+_Reading = Callable[[Void], Mapping[Any, int | str]]
+"""Returns the name or 255 of each value or colour, by what means void."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +93,29 @@ class MaskRule:
             remedy="move the mask to its split",
         )
 
+    def by_color(self, kind: str) -> bool:
+        """Says whether colours give the classes of a mask of a kind of `stored.Samples`."""
+        return self.colors is not None and (kind != "grey" or self.grey_is_color)
+
+    def class_of(
+        self, kind: str, value: int | None = None, color: Color | None = None
+    ) -> int | None:
+        """Returns the class index of a pixel; None if the rule does not know it.
+
+        Args:
+          kind: the kind of its mask; see `stored.Samples`.
+          value: the pixel's value, in a palette or greyscale mask.
+          color: its colour, in an RGB or palette mask; None beyond the end of a palette.
+        """
+        if kind == "rgb" and color is not None and self.colors is None:
+            value = color[0] if self.rgb_values and len({*color}) == 1 else None
+        if self.colors is None or not self.by_color(kind):
+            return None if value is None else self.values.get(value)
+        if kind == "grey" and value is not None:
+            white = VOID if value == VOID and self.values.get(VOID) == VOID else None
+            return self.colors.get((value, value, value), white)
+        return None if color is None else self.colors.get(color)
+
     def mapped(self, class_map: ClassMap) -> "MaskRule":
         """Returns the rule that gives the classes of a map in place of the source's."""
 
@@ -104,7 +131,7 @@ class MaskRule:
     @functools.cached_property
     def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:
         """The known colours as sorted 24-bit numbers, and their classes."""
-        packed = sorted((r << 16 | g << 8 | b, c) for (r, g, b), c in self.colors.items())
+        packed = sorted((r << 16 | g << 8 | b, c) for (r, g, b), c in (self.colors or {}).items())
         keys, classes = zip(*packed, strict=True)
         return np.array(keys), np.array(classes, np.uint8)
 
@@ -143,26 +170,31 @@ def make_rule(
         _check_one_reading(class_file, decision, values)
     names = class_file.class_names(void) if class_file else class_names
     by_voc = decision.by == "color" and (decision.voc_colors or class_file is None)
-    read = functools.partial(colors_of_values, class_names, class_file)
+    read: _Reading = functools.partial(colors_of_values, class_names, class_file)
     if by_voc:
         read = functools.partial(colors_of_voc, names, class_file, by_name=decision.voc_names)
     if values is None and (by_voc or class_file is None):
         _check_void(read, names, void)
 
     def indexed(meaning: Mapping[Any, int | str]) -> dict[Any, int]:
-        return {key: VOID if name == VOID else index_of[name] for key, name in meaning.items()}
+        return {k: VOID if isinstance(n, int) else index_of[n] for k, n in meaning.items()}
 
-    known = indexed(colors_of_values(class_names, class_file, void))
+    by_value = indexed(colors_of_values(class_names, class_file, void))
     if values is not None:
-        known = dict.fromkeys((VOID, *(v for v in void if isinstance(v, int))), VOID) | values
+        by_value = dict.fromkeys((VOID, *(v for v in void if isinstance(v, int))), VOID)
+        by_value |= values
     if decision.high_is_1:
-        known[VOID] = known[1]
+        by_value[VOID] = by_value[1]
+    colors = None
+    if decision.by == "color":
+        if class_file is None or by_voc:
+            colors = indexed(read(void))
+        else:
+            colors = indexed(colors_of_file(class_file, void))
     folders = class_file.folders if class_file else {}
     return MaskRule(
-        {-1: VOID} | known,
-        indexed(read(void) if by_voc else colors_of_file(class_file, void))
-        if decision.by == "color"
-        else None,
+        {-1: VOID} | by_value,
+        colors,
         decision.grey_is_color,
         decision.rgb_values,
         class_file.source if class_file and class_file.colored else "",
@@ -188,9 +220,7 @@ def _check_one_reading(
     )
 
 
-def _check_void(
-    read: Callable[[Void], Mapping[Any, int | str]], names: Sequence[str], void: Void
-) -> None:
+def _check_void(read: _Reading, names: Sequence[str], void: Void) -> None:
     """Checks that no class loses its value or colour to void, because it would never occur."""
     left = read(void).values()
     for key, name in read([word for word in void if isinstance(word, str)]).items():
@@ -233,7 +263,7 @@ def index_of_names(
     names = class_file.class_names(void)
     if set(names) == {name for name in class_names if not is_void_name(name, void)}:
         return places
-    listed = class_file.entries
+    listed: Sequence[Entry] = class_file.entries
     if len(class_names) == len(names):
         listed = [entry for entry in listed if not is_void(entry, void)]
     contradicted = len(listed) != len(class_names) or any(

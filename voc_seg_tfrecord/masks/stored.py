@@ -1,5 +1,6 @@
 """Mask files of every kind, as the samples they hold, before any meaning is given to them."""
 
+from collections.abc import Sequence
 import dataclasses
 import io
 import math
@@ -13,6 +14,10 @@ from voc_seg_tfrecord.formats.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk
 
 _KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
+
+
+Counted = tuple[str, Sequence[tuple[int, int]]]
+"""The sha256 of a mask file, in hexadecimal, and the number of pixels of each value in it."""
 
 
 @dataclasses.dataclass(frozen=True)

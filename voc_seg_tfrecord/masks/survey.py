@@ -1,11 +1,14 @@
 """Looks at the masks of a set and notes what they use: palette entries, colours and values.
 
 A mask with VOC's own palette is recognised by the palette's bytes and is not decoded. `decide`
-judges what was noted.
+judges what was noted. A `Look` is what is kept of one mask, so that it is not looked at again.
 """
 
-from collections.abc import Collection, Iterable, Sized
+from collections.abc import Callable, Collection, Mapping
 import dataclasses
+import functools
+import hashlib
+from typing import Any
 
 from etils import epath
 import numpy as np
@@ -19,7 +22,7 @@ from voc_seg_tfrecord.formats.class_files import VOID_COLOR
 from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks.lookup import counts_by_color, counts_by_value
-from voc_seg_tfrecord.masks.stored import Samples, read_samples
+from voc_seg_tfrecord.masks.stored import Counted, Samples, read_samples
 
 VOC_NUMBERS = {tuple(color): number for number, color in enumerate(voc_palette().tolist())}
 """VOC's number of each colour of its palette, 0 to 255."""
@@ -32,7 +35,7 @@ class Seen:
     Attributes:
       masks: the number of masks.
       first: the path of the first of them.
-      pixels: the number of pixels, where they are counted.
+      pixels: the number of pixels, of values and colours.
     """
 
     masks: int = 0
@@ -68,11 +71,11 @@ class Survey:
     """What the masks of a set use.
 
     Attributes:
-      pairs: index and colour of each palette entry in use. The colour is None where a value
-        lies beyond the end of the palette.
+      pairs: index and colour of each palette entry in use, with the number of pixels. The colour
+        is None where a value lies beyond the end of the palette.
       shared: used palette entries whose colour stands at a lower index as well.
       colors: colours in use in RGB masks, with the number of pixels.
-      greys: values in use in greyscale masks.
+      greys: values in use in greyscale masks, with the number of pixels.
       rgb: RGB masks.
       strange: RGB masks that have colours that are neither in VOC's palette nor void.
       binary_greys: greyscale masks that have no other values than 0 and 255, and have 255.
@@ -89,7 +92,7 @@ class Survey:
     pairs: dict[tuple[int, Color | None], Seen] = dataclasses.field(default_factory=dict)
     shared: dict[Shared, Seen] = dataclasses.field(default_factory=dict)
     colors: dict[Color, Seen] = dataclasses.field(default_factory=dict)
-    greys: set[int] = dataclasses.field(default_factory=set)
+    greys: dict[int, Seen] = dataclasses.field(default_factory=dict)
     rgb: Seen = dataclasses.field(default_factory=Seen)
     strange: Seen = dataclasses.field(default_factory=Seen)
     binary_greys: Seen = dataclasses.field(default_factory=Seen)
@@ -112,12 +115,42 @@ class Survey:
 
 
 _MOST_COLORS = 1 << 16
-"""How many colours of a mask are kept, the most frequent ones; one with more is a photo."""
+"""How many colours of a mask are counted, the most frequent ones; one with more is a photo."""
+
+_MOST_KEPT = 256
+"""How many values or colours a look has that is kept; those of photos take too much memory."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Look:
+    """What one mask uses, without its pixels.
+
+    Attributes:
+      kind: `palette`, `grey`, `rgb`, `damaged`, or `voc`: VOC's own palette, and not decoded.
+      values: number of pixels of each value in use, ascending; none of an RGB mask.
+      palette: the colours of a palette mask.
+      colors: number of pixels of each colour of an RGB mask.
+      voc: whether it has VOC's own palette.
+      sha256: of the file's bytes, in hexadecimal, if the mask was decoded.
+    """
+
+    kind: str
+    values: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    palette: tuple[Color, ...] = ()
+    colors: Mapping[Color, int] = dataclasses.field(default_factory=dict)
+    voc: bool = False
+    sha256: str = ""
+
+    @property
+    def counted(self) -> Counted | None:
+        """What the gate can use, as plain data; None of a mask without values."""
+        return (self.sha256, tuple(self.values.items())) if self.values else None
 
 
 def survey(
-    paths: Iterable[epath.PathLike],
-    total: int | None = None,
+    ids: Collection[Any],
+    path_of: Callable[[Any], epath.PathLike] = str,
+    looks: dict[Any, Look] | None = None,
     *,
     all_colors: bool = False,
     void: Collection[Color] = (),
@@ -125,99 +158,112 @@ def survey(
     """Looks at every mask of a set. Damaged masks are skipped; the build names them.
 
     Args:
-      paths: the masks.
-      total: how many there are, if `paths` does not tell; only to show how far it is.
+      ids: the masks.
+      path_of: returns the path of each; by default it is the id.
+      looks: what was seen of masks before, by id; what is seen now is added.
       all_colors: whether masks with VOC's palette have to be decoded like any other.
       void: colours that are known to be void.
 
     Returns:
       The values and colours in use.
     """
+    looks = {} if looks is None else looks
+
+    def look_at(mask_id: Any) -> Look:
+        look = looks.get(mask_id)
+        if look is None or (look is _VOC and all_colors):
+            return _look(path_of(mask_id), all_colors)
+        return look
+
     found = Survey()
-    known = {*VOC_NUMBERS, *void}
-    for path, used in tqdm(
-        ordered_map(lambda p: _look(p, all_colors), paths, ahead=1),
-        total=len(paths) if total is None and isinstance(paths, Sized) else total,
+    with_meaning = {*VOC_NUMBERS, *void}
+    for mask_id, look in tqdm(
+        ordered_map(look_at, ids, ahead=1),
+        total=len(ids),
         desc="Looking at masks...",
         unit=" masks",
         leave=False,
     ):
+        if len(look.colors) + len(look.values) <= _MOST_KEPT:
+            looks[mask_id] = look
         found.examined += 1
-        _add(found, str(path), used, known)
+        _add(found, str(path_of(mask_id)), look, with_meaning, as_voc=look.voc and not all_colors)
     return found
 
 
-@dataclasses.dataclass(frozen=True)
-class _Look:
-    """What one mask uses, without its pixels."""
-
-    kind: str  # palette, grey, rgb, voc or damaged
-    values: tuple[int, ...] = ()
-    palette: tuple[Color, ...] = ()
-    colors: tuple[tuple[Color, int], ...] = ()
+_VOC_BYTES = voc_palette().tobytes()
+_VOC = Look("voc", voc=True)
 
 
-def _look(path: epath.PathLike, all_colors: bool) -> _Look:
+def _look(path: epath.PathLike, all_colors: bool) -> Look:
+    voc = False
     try:
         file = File.read(path, MaskError)
-        is_png = file.kind is Kind.PNG
-        if is_png and not all_colors and png.has_palette(file.data, _VOC_BYTES):
-            return _Look("voc")
+        voc = file.kind is Kind.PNG and png.has_palette(file.data, _VOC_BYTES)
+        if voc and not all_colors:
+            return _VOC
         with images.large_in_turn(file):
-            return _used(read_samples(file))
+            samples = read_samples(file)
+        return _used(samples, voc=voc, sha256=hashlib.sha256(file.data).hexdigest())
     except VocSegError:
-        return _Look("damaged")
+        return Look("damaged", voc=voc)
 
 
-def _used(samples: Samples) -> _Look:
+def _used(samples: Samples, **about_file: Any) -> Look:
     if samples.kind == "rgb":
-        return _Look("rgb", colors=_count_colors(samples))
-    values = tuple(counts_by_value(samples.values))
-    palette = () if samples.palette is None else map(tuple, samples.palette.tolist())
-    return _Look(samples.kind, values, tuple(palette))
+        return Look("rgb", colors=_count_colors(samples.values), **about_file)
+    palette = None if samples.palette is None else samples.palette.tobytes()
+    values = counts_by_value(samples.values)
+    return Look(samples.kind, values, _colors(palette) if palette else (), **about_file)
 
 
-def _count_colors(samples: Samples) -> tuple[tuple[Color, int], ...]:
-    colors, counts = counts_by_color(samples.values)
+@functools.lru_cache(256)
+def _colors(palette: bytes) -> tuple[Color, ...]:
+    """Returns the colours of a palette; masks of one set mostly share theirs."""
+    return tuple(zip(palette[0::3], palette[1::3], palette[2::3], strict=True))
+
+
+def _count_colors(pixels: np.ndarray) -> dict[Color, int]:
+    colors, counts = counts_by_color(pixels)
     most = np.sort(np.argsort(-counts.astype(np.int64))[:_MOST_COLORS])
-    colors, counts = colors[most], counts[most]
-    split = [(p >> 16, p >> 8 & 255, p & 255) for p in colors.tolist()]
-    return tuple(zip(split, counts.tolist(), strict=True))
+    split = [(p >> 16, p >> 8 & 255, p & 255) for p in colors[most].tolist()]
+    return dict(zip(split, counts[most].tolist(), strict=True))
 
 
-def _add(found: Survey, path: str, used: _Look, known: Collection[Color]) -> None:
-    if used.kind == "damaged":
-        found.damaged += 1
-    elif used.kind == "voc":
+def _add(found: Survey, path: str, look: Look, with_meaning: set[Color], *, as_voc: bool) -> None:
+    if as_voc:
         found.voc += 1
         found.void.add(path)
-    elif used.kind == "rgb":
-        _add_colors(found, path, used, known)
+    elif look.kind == "damaged":
+        found.damaged += 1
+    elif look.kind == "rgb":
+        _add_colors(found, path, look, with_meaning)
     else:
-        if used.kind == "grey":
-            found.greys.update(used.values)
+        if look.kind == "grey":
+            for value, pixels in look.values.items():
+                found.greys.setdefault(value, Seen()).add(path, pixels)
         else:
-            _add_palette(found, path, used)
-        _add_void(found, path, used)
+            _add_palette(found, path, look)
+        _add_void(found, path, look)
 
 
-def _add_colors(found: Survey, path: str, used: _Look, known: Collection[Color]) -> None:
+def _add_colors(found: Survey, path: str, look: Look, with_meaning: set[Color]) -> None:
     found.rgb.add(path)
-    for color, pixels in used.colors:
+    for color, pixels in look.colors.items():
         found.colors.setdefault(color, Seen()).add(path, pixels)
-    if not {color for color, _ in used.colors} <= known:
+    if not look.colors.keys() <= with_meaning:
         found.strange.add(path)
 
 
-def _add_palette(found: Survey, path: str, used: _Look) -> None:
-    palette = used.palette
-    classes = [value for value in used.values if value < VOID]
+def _add_palette(found: Survey, path: str, look: Look) -> None:
+    palette = look.palette
+    classes = [value for value in look.values if value < VOID]
     if classes and classes[-1] >= len(classes):
         found.gaps.add(path)
     lowest_used: dict[Color, int] = {}
-    for value in used.values:
+    for value, pixels in look.values.items():
         color = palette[value] if value < len(palette) else None
-        found.pairs.setdefault((value, color), Seen()).add(path)
+        found.pairs.setdefault((value, color), Seen()).add(path, pixels)
         if color is None:
             continue
         both_used = color in lowest_used
@@ -229,16 +275,13 @@ def _add_palette(found: Survey, path: str, used: _Look) -> None:
             lowest_used[color] = value
 
 
-def _add_void(found: Survey, path: str, used: _Look) -> None:
+def _add_void(found: Survey, path: str, look: Look) -> None:
     """Notes what a mask tells of 255: void, or perhaps the foreground."""
-    if VOID not in used.values:
+    if VOID not in look.values:
         return
-    if set(used.values) - {0, VOID} or used.palette[VOID : VOID + 1] == (VOID_COLOR,):
+    if look.values.keys() - {0, VOID} or look.palette[VOID : VOID + 1] == (VOID_COLOR,):
         found.void.add(path)
-    elif used.kind == "grey":
+    elif look.kind == "grey":
         found.binary_greys.add(path)
     else:
         found.binary_palettes.add(path)
-
-
-_VOC_BYTES = voc_palette().tobytes()

@@ -1,21 +1,15 @@
 """The order of a tree's classes, background first, and what its masks hold."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 import dataclasses
 
-from etils import epath
-
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, background_index
-from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Color
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.lookup import counts_by_color, counts_by_value
 from voc_seg_tfrecord.masks.question import entries
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
-from voc_seg_tfrecord.masks.stored import Samples, read_samples
 from voc_seg_tfrecord.masks.survey import Seen
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.plan import make_plan
@@ -146,8 +140,8 @@ def _with_meaning(tree: VocTree, config: VocSegConfig, moved: VocSegConfig) -> V
 
 def _meaning(rule: MaskRule, names: Sequence[str]) -> dict:
     """Returns the class name of each value and colour; None is void."""
-    known = {**rule.values, **(rule.colors or {})}
-    return {key: None if index == VOID else names[index] for key, index in known.items()}
+    index_of = {**rule.values, **(rule.colors or {})}
+    return {key: None if index == VOID else names[index] for key, index in index_of.items()}
 
 
 _SHOWN = 12
@@ -160,34 +154,12 @@ def seen_values(tree: VocTree) -> tuple[str, dict[Color, Seen]]:
       The values, most images first, such as `0 in 5 masks, 814 pixels`; for palettes with the
       value's colour. And the colours of RGB masks.
     """
-    where = tree.root / tree.layout.masks
-    seen: dict[str | Color, Seen] = {}
-    for path, counts in ordered_map(_counts, [where / name for name in tree.masks.values()]):
-        for value, count in counts:
-            seen.setdefault(value, Seen()).add(str(path), count)
-    colors = {key: found for key, found in seen.items() if isinstance(key, tuple)}
-    values = {key: found for key, found in seen.items() if isinstance(key, str)}
-    order = sorted(values, key=lambda key: (-values[key].masks, -values[key].pixels, key))
-    lines = [f"{key} in {values[key].masks} masks, {values[key].pixels} pixels" for key in order]
+    found = tree.survey(tree.masks, all_colors=True)
+    used = {f"value {value}": seen for value, seen in found.greys.items()}
+    for (value, color), seen in found.pairs.items():
+        shown = f" (colour {','.join(map(str, color))})" if color else ""
+        used[f"value {value}{shown}"] = seen
+    order = sorted(used, key=lambda key: (-used[key].masks, -used[key].pixels, key))
+    lines = [f"{key} in {used[key].masks} masks, {used[key].pixels} pixels" for key in order]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "\n    ".join([*lines[:_SHOWN], *more]), colors
-
-
-def _counts(path: epath.Path) -> list[tuple[str | Color, int]]:
-    try:
-        samples = read_samples(File.read(path, MaskError))
-    except VocSegError:  # the build names it
-        return []
-    return list(_named(samples))
-
-
-def _named(samples: Samples) -> Iterable[tuple[str | Color, int]]:
-    if samples.kind == "rgb":
-        colors, counts = counts_by_color(samples.values)
-        for packed, count in zip(colors.tolist(), counts.tolist(), strict=True):
-            yield (packed >> 16, packed >> 8 & 255, packed & 255), count
-        return
-    palette = [] if samples.palette is None else samples.palette.tolist()
-    for value, count in counts_by_value(samples.values).items():
-        color = ",".join(map(str, palette[value])) if value < len(palette) else ""
-        yield f"value {value}" + (f" (colour {color})" if color else ""), count
+    return "\n    ".join([*lines[:_SHOWN], *more]), found.colors

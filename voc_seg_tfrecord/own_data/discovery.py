@@ -209,8 +209,8 @@ def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
     if bare:
         raise _no_images(bare)
     if {"images", "masks"} & said.keys():
-        known = plain_folders.image_folders(root)
-        return _as_said(VocTree(root, Layout(known[0] if len(known) == 1 else IMAGES)), said)
+        folders = plain_folders.image_folders(root)
+        return _as_said(VocTree(root, Layout(folders[0] if len(folders) == 1 else IMAGES)), said)
     flat = plain_folders.beside(root)
     if flat and "mask_name" in said:
         return _as_said(VocTree(root, Layout(".", ".", lists="")), said)
@@ -281,7 +281,7 @@ def _folders(folder: epath.Path) -> list[epath.Path]:
 _LINE = 200  # bytes; lines of two paths are half as long
 
 
-def official_config(tree: VocTree) -> str:
+def _official_config(tree: VocTree) -> str:
     """Returns the official config whose lists a tree has, empty if it is no release of VOC.
 
     The ids of a list have to be all of the official ones and no others, and the first mask must
@@ -310,7 +310,7 @@ def official_config(tree: VocTree) -> str:
 
 def official_note(tree: VocTree) -> str:
     """Returns which `tfds build` builds a tree that is a release, empty if it is none."""
-    config = official_config(tree)
+    config = _official_config(tree)
     if not config:
         return ""
     return (

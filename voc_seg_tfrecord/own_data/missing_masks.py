@@ -30,7 +30,7 @@ def without_masks(
       LayoutError: if masks are JPEGs, or images would be taken as background while the folder of
         masks has files that may be their masks.
     """
-    check_names_match(tree)
+    _check_names_match(tree)
     _check_files(tree, config, itertools.chain(*splits.values()))
     kept: dict[str, Sequence[str]] = {}
     left_out: dict[str, list[str]] = {}
@@ -211,17 +211,14 @@ def with_pattern(tree: VocTree) -> VocTree:
     if not tree.images or not tree.masks or fits(tree):
         return tree
     images, masks = dict(tree.images), dict(tree.masks)
-    readings = _readings(images, masks)
+    readings, gain = _readings(images, masks)
     if len(readings) != 1:
         return tree
     (naming,) = readings
-    gain = _matches(images, masks, *naming)
     ids = {naming[1].core_of(name) for name in masks}
     if None in ids or len(ids) < len(masks) or gain < min(len(images), len(masks)):
         return tree
-    of_image, of_mask = _composed(tree, naming)
-    endings = {posixpath.splitext(name)[1] for name in masks.values()}
-    of_mask += endings.pop() if len(endings) == 1 else ""
+    of_image, of_mask = _composed(tree, naming, masks)
     layout = dataclasses.replace(tree.layout, mask_name=of_mask)
     if naming[0] != ANY:
         layout = dataclasses.replace(layout, image_name=of_image)
@@ -246,21 +243,15 @@ def pattern_note(tree: VocTree, said: Mapping[str, str]) -> str:
     )
 
 
-def check_names_match(tree: VocTree) -> None:
-    """Checks that masks belong to images by their names.
-
-    Raises:
-      LayoutError: if no mask has the id of an image, or if another pattern of names gives more
-        images a mask than the present one.
-    """
+def _check_names_match(tree: VocTree) -> None:
+    """Checks that masks belong to images by their names, and that no other pattern fits more."""
     if not tree.images or not tree.masks:
         return
     fit = fits(tree)
     if fit == min(len(tree.images), len(tree.masks)):
         return
     alone = _unmatched(tree.images, tree.masks), _unmatched(tree.masks, tree.images)
-    readings = _readings(*alone)
-    gain = _matches(*alone, *readings[0]) if readings else 0
+    readings, gain = _readings(*alone)
     if fit and gain <= fit:
         return
     layout = tree.layout
@@ -287,14 +278,8 @@ def _remedy(
         )
     ways = []
     for naming in readings[:_SHOWN]:
-        of_image, of_mask = _composed(tree, naming)
-        endings = {
-            posixpath.splitext(name)[1]
-            for stem, name in masks.items()
-            if naming[1].core_of(stem) is not None
-        }
-        pattern = f"{of_mask}{endings.pop() if len(endings) == 1 else ''}"
-        options, fields = [f"--mask_name '{pattern}'"], [f'"mask_name": "{pattern}"']
+        of_image, of_mask = _composed(tree, naming, masks)
+        options, fields = [f"--mask_name '{of_mask}'"], [f'"mask_name": "{of_mask}"']
         if naming[0] != ANY:
             options.insert(0, f"--image_name '{of_image}'")
             fields.insert(0, f'"image_name": "{of_image}"')
@@ -303,10 +288,16 @@ def _remedy(
     return f"say {which} are named: {', or '.join(ways)} gives {gain} images a mask"
 
 
-def _composed(tree: VocTree, naming: _Pattern) -> list[str]:
-    """Returns the patterns of images and masks: a naming of ids in those that the tree has."""
+def _composed(tree: VocTree, naming: _Pattern, masks: Mapping[str, str]) -> tuple[str, str]:
+    """Returns the patterns of images and masks: a naming of ids in those that the tree has.
+
+    That of masks has their ending if all masks of the naming have the same.
+    """
     present = tree.layout.image_naming, tree.layout.mask_naming
-    return [str(old).replace(ID, str(new)) for old, new in zip(present, naming, strict=True)]
+    image, mask = (str(old).replace(ID, str(new)) for old, new in zip(present, naming, strict=True))
+    of_naming = [name for stem, name in masks.items() if naming[1].core_of(stem) is not None]
+    endings = {posixpath.splitext(name)[1] for name in of_naming}
+    return image, mask + (endings.pop() if len(endings) == 1 else "")
 
 
 def _unmatched(names: Mapping[str, str], others: Collection[str]) -> dict[str, str]:
@@ -318,8 +309,8 @@ def _where(folder: str, name: str) -> str:
     return name if folder == "." else f"{folder}/{name}"
 
 
-def _readings(images: Mapping[str, str], masks: Mapping[str, str]) -> list[_Pattern]:
-    """Returns the namings of images and of masks that give most images a mask.
+def _readings(images: Mapping[str, str], masks: Mapping[str, str]) -> tuple[list[_Pattern], int]:
+    """Returns the namings of images and of masks that give most images a mask, and how many.
 
     Of several that pair the same files only the first is returned.
     """
@@ -327,7 +318,7 @@ def _readings(images: Mapping[str, str], masks: Mapping[str, str]) -> list[_Patt
     for naming in dict.fromkeys([*_around(images, masks), *_common(images, masks)]):
         found.setdefault(_pairs(images, masks, *naming), naming)
     most = max(map(len, found), default=0)
-    return [naming for pairs, naming in found.items() if most and len(pairs) == most]
+    return [naming for pairs, naming in found.items() if most and len(pairs) == most], most
 
 
 def _around(images: Mapping[str, str], masks: Mapping[str, str]) -> Iterator[_Pattern]:
@@ -366,12 +357,6 @@ def _beginning(names: Collection[str]) -> str:
 
 def _last(image_id: str) -> str:
     return image_id.rpartition("/")[2]
-
-
-def _matches(
-    images: Mapping[str, str], masks: Mapping[str, str], image: Naming, mask: Naming
-) -> int:
-    return len(_pairs(images, masks, image, mask))
 
 
 def _pairs(

@@ -23,8 +23,8 @@ from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void_nam
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.decide import decide
 from voc_seg_tfrecord.masks.question import Question, void_colors
-from voc_seg_tfrecord.masks.rule import AS_SAID, By, MaskRule, make_rule
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey, survey
+from voc_seg_tfrecord.masks.rule import AS_SAID, By, make_rule
+from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey
 from voc_seg_tfrecord.trees.tree import VocTree
 
 # Names of value 0 in lists that need no background.
@@ -49,13 +49,13 @@ def readings(file: ClassFile, background: str = "") -> list[ClassFile]:
     if _is_supervisely(file):
         colors = [entry.color for entry in file.entries]
         listed = _BLACK in colors or "background" in names
-        return [file] if listed else [with_background(file, "background"), _from_0(file)]
+        return [file] if listed else [_with_background(file, "background"), _from_0(file)]
     if _ignores_first(file):
         return [_as_labelme(file), _by_line(file)]
     listed = plain(first) in _AS_BACKGROUND or background_index(names, background) is not None
     if not file.plain or listed:
         return [file]
-    return [_from_0(file), with_background(file, "background")]
+    return [_from_0(file), _with_background(file, "background")]
 
 
 def _is_supervisely(file: ClassFile) -> bool:
@@ -103,7 +103,7 @@ def _from_0(file: ClassFile) -> ClassFile:
     return dataclasses.replace(file, numbered=note)
 
 
-def with_background(file: ClassFile, name: str) -> ClassFile:
+def _with_background(file: ClassFile, name: str) -> ClassFile:
     """Returns a file with background at value 0, before all names."""
     color = _BLACK if file.colored else None
     moved = [dataclasses.replace(entry, value=entry.value + 1) for entry in file.entries]
@@ -123,7 +123,7 @@ def by_given_names(file: ClassFile, config: VocSegConfig) -> ClassFile:
     """
     given, names = config.named_classes, file.class_names(config.void)
     if file.plain and given[1:] == names and background_index(given, config.background) == 0:
-        return with_background(file, given[0])
+        return _with_background(file, given[0])
     ways = readings(file, config.background)
     if len(ways) == 1:
         return file
@@ -152,9 +152,7 @@ def by_masks(tree: VocTree, files: Sequence[ClassFile], config: VocSegConfig) ->
     listed = min(files, key=lambda file: len(file.entries))
     if len(listed.entries) == 1:  # the one name of a list is no background
         return max(files, key=lambda file: len(file.entries))
-    where = tree.root / tree.layout.masks
-    masks = [where / name for name in tree.masks.values()]
-    found = survey(masks, all_colors=True, void=void_colors(config.void))
+    found = tree.survey(tree.masks, all_colors=True, void=void_colors(config.void))
     meant = [_meaning(found, file, config) for file in files]
     fitting = [i for i, used in enumerate(meant) if used and None not in used.values()]
     lacking = {i: {*files[i].class_names(config.void)} - {*meant[i].values()} for i in fitting}
@@ -208,32 +206,16 @@ def _read_by(
     question = Question(found, names, file, config.void)
     decision = AS_SAID if said else decide(question, by)
     rule = make_rule(names, file, decision, values=config.values, void=config.void)
-    known = {VOID: VOID, **dict(enumerate(names))}
-    return {key: known.get(index) for key, index in _indices(found, rule).items()}
-
-
-def _indices(found: Survey, rule: MaskRule) -> dict[object, int | None]:
-    """Returns the class index that a rule gives to all that masks use."""
-    colors, values = rule.colors, rule.values
-    used: dict[object, int | None] = {}
-    for value, color in found.pairs:
-        used[value, color] = values.get(value) if colors is None else colors.get(color)
-    for value in found.greys:
-        used[value] = values.get(value)
-        if rule.grey_is_color:
-            white = VOID if value == VOID else None
-            used[value] = colors.get((value,) * 3, white)
-    for color in found.colors:
-        if colors is not None:
-            used[color] = colors.get(color)
-        else:
-            used[color] = values.get(color[0]) if rule.rgb_values and len({*color}) == 1 else None
-    return used
+    used: dict[object, int | None] = {c: rule.class_of("rgb", color=c) for c in found.colors}
+    used |= {value: rule.class_of("grey", value) for value in found.greys}
+    used |= {pair: rule.class_of("palette", *pair) for pair in found.pairs}
+    name_of = {None: None, VOID: VOID, **dict(enumerate(names))}
+    return {key: name_of.get(index) for key, index in used.items()}
 
 
 def _ask(tree: VocTree, file: ClassFile, found: Survey) -> LayoutError:
     """Both readings of a file are possible, and differ."""
-    used = found.greys | {value for value, _ in found.pairs}
+    used = found.greys.keys() | {value for value, _ in found.pairs}
     used |= {c[0] if len({*c}) == 1 else VOC_NUMBERS.get(c, VOID) for c in found.colors}
     held = f"while the masks have the values {', '.join(map(str, sorted(used)))}"
     first, *others = (entry.name for entry in file.entries)

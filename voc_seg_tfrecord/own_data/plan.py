@@ -29,10 +29,10 @@ from voc_seg_tfrecord.formats.class_files import (
 from voc_seg_tfrecord.masks.decide import decide
 from voc_seg_tfrecord.masks.question import Question, void_colors
 from voc_seg_tfrecord.masks.rule import AS_SAID, Decision, MaskRule, make_rule
-from voc_seg_tfrecord.masks.survey import Survey, survey
+from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.own_data import discovery
 from voc_seg_tfrecord.own_data.class_file import find_class_file
-from voc_seg_tfrecord.own_data.discovery import official_note
+from voc_seg_tfrecord.own_data.discovery import official_note, stray_note
 from voc_seg_tfrecord.own_data.missing_masks import (
     drop_splits_without_masks,
     pattern_note,
@@ -41,7 +41,6 @@ from voc_seg_tfrecord.own_data.missing_masks import (
 )
 from voc_seg_tfrecord.own_data.plain_folders import images_note, rivals
 from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, split_ids
-from voc_seg_tfrecord.trees.place import Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN = 12
@@ -118,33 +117,40 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     Raises:
       VocSegError: if splits, class names or masks contradict, or do not tell enough.
     """
-    class_file, notes = find_class_file(tree, config)
-    _check_void_color(class_file, config)
-    notes += _void_notes(class_file, config)
-    splits, sources, split_notes = split_ids(tree, config)
-    notes += split_notes
-    notes += suggest_mask_folders(tree, itertools.chain(*splits.values()))
-    splits, left_out = without_masks(tree, config, splits)
-    notes += drop_splits_without_masks(splits, sources)
-    decision = _decide(tree, config, class_file, splits)
     said = config.layout or {}
-    told = [images_note(tree, said), pattern_note(tree, said), discovery.stray_note(tree)]
-    notes += [note for note in told if note]
-    _check_colors_of_void(class_file, config, decision)
-    if class_file and not (decision.by == "color" and class_file.colored):
-        notes += [class_file.numbered] if class_file.numbered else []
-    notes += [] if {"masks", "mask_name"} & said.keys() else rivals(tree)
-    notes += [*decision.notes, *_loops(tree)]
+    class_file, class_notes = find_class_file(tree, config)
+    _check_void_color(class_file, config)
+    class_notes += _void_notes(class_file, config)
+    splits, sources, split_notes = split_ids(tree, config)
+    mask_notes = suggest_mask_folders(tree, itertools.chain(*splits.values()))
+    splits, left_out = without_masks(tree, config, splits)
+    mask_notes += drop_splits_without_masks(splits, sources)
+    decision = _decide(tree, config, class_file, splits)
+    if decision.by == "index":
+        _check_no_void_color(class_file, config)
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
     )
-    notes += _background_elsewhere(config)
-    notes += [note for note in [official_note(tree)] if note]
+    notes = [
+        *class_notes,
+        *split_notes,
+        *mask_notes,
+        images_note(tree, said),
+        pattern_note(tree, said),
+        stray_note(tree),
+        _numbering_note(class_file, decision),
+        *([] if {"masks", "mask_name"} & said.keys() else rivals(tree)),
+        *decision.notes,
+        *_loop_notes(tree),
+        _background_note(config),
+        official_note(tree),
+    ]
     if config.split_by == "stratified":
         splits, sources, left_out = divide_stratified(
             tree, config, rule, splits[POOL], left_out.get(POOL, [])
         )
-    return Plan(tree, class_file, decision, rule, splits, sources, left_out, tuple(notes))
+    shown = tuple(filter(None, notes))
+    return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown)
 
 
 def _check_void_color(class_file: ClassFile | None, config: VocSegConfig) -> None:
@@ -166,14 +172,13 @@ def _check_void_color(class_file: ClassFile | None, config: VocSegConfig) -> Non
             )
 
 
-def _check_colors_of_void(
-    class_file: ClassFile | None, config: VocSegConfig, decision: Decision
-) -> None:
-    """Checks that colours that the user called void mean something, as they do by colour."""
-    if decision.by == "color":
-        return
-    known = {VOID_COLOR, *(entry.color for entry in (class_file.entries if class_file else ()))}
-    for color in void_colors(config.void) - known:
+def _check_no_void_color(class_file: ClassFile | None, config: VocSegConfig) -> None:
+    """Checks that the user called no colour void, because masks that are read by value have none.
+
+    Colours of a class file name its classes, however masks are read.
+    """
+    named = {VOID_COLOR, *(entry.color for entry in (class_file.entries if class_file else ()))}
+    for color in void_colors(config.void) - named:
         shown = ",".join(map(str, color))
         raise ConfigError(
             "option void",
@@ -198,44 +203,50 @@ def _void_notes(class_file: ClassFile | None, config: VocSegConfig) -> list[str]
             expected="names of classes, which mean the same in each split",
             remedy="say the name that is void",
         )
-    known = [*config.class_names, *(entry.name for entry in listed)]
+    names = [*config.class_names, *(entry.name for entry in listed)]
     for word in config.void:
-        if isinstance(word, str) and not is_void_name(word, (*VOID_NAMES, *known)):
+        if isinstance(word, str) and not is_void_name(word, (*VOID_NAMES, *names)):
             if word.casefold() in config.map_classes.casefold():
                 continue  # the new class of a rule
             raise ConfigError(
                 "option void",
-                found=repr(word) + did_you_mean(word, known),
-                expected=f"a name among {', '.join(known[:_SHOWN])}",
+                found=repr(word) + did_you_mean(word, names),
+                expected=f"a name among {', '.join(names[:_SHOWN])}",
                 remedy="correct the name, or leave it out of void",
             )
     said = [e.name for e in listed if is_void(e, config.void) and not is_void(e, DEFAULT_VOID)]
-    names = dict.fromkeys([*config.void_names, *said])
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
         "classes after it move up."
-        for name in names
+        for name in dict.fromkeys([*config.void_names, *said])
     ]
 
 
-def _background_elsewhere(config: VocSegConfig) -> list[str]:
+def _numbering_note(class_file: ClassFile | None, decision: Decision) -> str:
+    """Says how the names of a class file were numbered, unless its colours give the classes."""
+    if class_file is None or (decision.by == "color" and class_file.colored):
+        return ""
+    return class_file.numbered
+
+
+def _background_note(config: VocSegConfig) -> str:
+    """Says which class is background if it is not class 0, unless the user chose the order."""
     names = config.named_classes
     background = background_index(names, config.background)
-    if not background or config.map_classes:  # with a map the user has chosen the order
-        return []
-    return [
+    if not background or config.map_classes:
+        return ""
+    return (
         f"Class {background} is background, and class 0 is {names[0]}. With "
         "--background_first background becomes class 0, and the masks follow."
-    ]
+    )
 
 
-def _loops(tree: VocTree) -> list[str]:
-    loops = [
-        f"{folder}/{name}"
+def _loop_notes(tree: VocTree) -> list[str]:
+    return [
+        f"{folder}/{name} leads to a folder that was read already, so it is left out."
         for folder, names in ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
         for name in names.loops
     ]
-    return [f"{name} leads to a folder that was read already, so it is left out." for name in loops]
 
 
 def _decide(
@@ -250,13 +261,9 @@ def _decide(
     question = Question(Survey(), config.class_names, class_file, config.void)
     if config.masks_by == "index" and not question.two_classes:
         return AS_SAID
-    place = Place(tree.root / tree.layout.masks, tree.masks)
-
     of_splits = {tree.images.written(i) for ids in splits.values() for i in ids}
     listed = [i for i in tree.images if i in of_splits and i in tree.masks]
-    void = void_colors(config.void)
-    paths = map(place.path, listed)
-    found = survey(paths, len(listed), all_colors=question.needs_colors, void=void)
+    found = tree.survey(listed, all_colors=question.needs_colors, void=void_colors(config.void))
     return decide(dataclasses.replace(question, found=found), config.masks_by)
 
 

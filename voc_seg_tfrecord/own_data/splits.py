@@ -43,13 +43,13 @@ def split_ids(
       ConfigError: if the config names a list or a folder that does not exist.
       ListError: if a list is wrong, a split is empty, or splits share ids.
     """
-    wanted, notes = config.splits, []
-    if wanted is None:
-        wanted, notes = _default_splits(tree)
+    sources_of, notes = config.splits, []
+    if sources_of is None:
+        sources_of, notes = _default_splits(tree)
     else:
-        _check_sources(tree, wanted)
+        _check_sources(tree, sources_of)
     # A config has lists for all splits or ratios for all; see VocSegConfig.
-    ratios = {name: value for name, value in wanted.items() if not isinstance(value, str)}
+    ratios = {name: value for name, value in sources_of.items() if not isinstance(value, str)}
     if ratios and config.split_by == "stratified":
         splits, sources = {POOL: list(tree.images)}, {POOL: POOL}
     elif ratios:
@@ -59,8 +59,10 @@ def split_ids(
         share = f"of {len(tree.images)}{in_groups}, by hash"
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
     else:
-        splits = {name: _read_split(tree, name, source, notes) for name, source in wanted.items()}
-        sources = {name: _file(source) for name, source in wanted.items()}
+        splits = {
+            name: _read_split(tree, name, source, notes) for name, source in sources_of.items()
+        }
+        sources = {name: _file(source) for name, source in sources_of.items()}
         if config.splits is None:
             notes += split_folders.note_beside_lists(tree, splits)
     _check_not_empty(splits, sources, tree)
@@ -137,22 +139,22 @@ def _is_empty(path: epath.Path) -> bool:
     return not File.read(path, ListError).data.strip()
 
 
-def _check_sources(tree: VocTree, wanted: Mapping[str, str | float]) -> None:
+def _check_sources(tree: VocTree, sources_of: Mapping[str, str | float]) -> None:
     """Checks that the lists and folders that the user named exist."""
-    for split, source in wanted.items():
+    for split, source in sources_of.items():
         if not isinstance(source, str):
             continue
         if source.endswith("/"):
             what, there = "folder", any(name.startswith(source) for name in tree.images)
-            known = [f"{name}/" for name in split_folders.find(tree)]
+            choices = [f"{name}/" for name in split_folders.find(tree)]
         else:
             what, there = "list", tree.list_path(source).exists()
-            known = tree.list_names()
+            choices = tree.list_names()
         if not there:
             raise ConfigError(
                 "option splits",
                 found=f"{split}={source}, but there is no such {what} in {tree.root}",
-                expected=f"one of the {what}s {', '.join(known)}" if known else "ratios",
+                expected=f"one of the {what}s {', '.join(choices)}" if choices else "ratios",
                 remedy="name a list, a folder that ends with /, or give ratios such as "
                 "train=0.8,validation=0.2",
             )
@@ -165,7 +167,7 @@ def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Seq
     notes += [
         f"{_file(source)} names masks in {folder}, and they are read from {tree.layout.masks}. "
         f"--masks {folder} reads the others."
-        for folder in tree.masks_elsewhere(source)
+        for folder in tree.other_mask_folders(source)
         if folder
     ]
     once = list(dict.fromkeys(ids))
@@ -280,20 +282,9 @@ _UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 
 
 def standard_lists(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that lists make by default, as `split_folders.by_split` names them.
+    """Returns the splits that lists make by default, as `split_folders.by_split` does.
 
-    If there is a list `train`, the known lists that hold its ids too (`trainval`, `trainaug`)
-    make no split.
-
-    Args:
-      names: names of the lists in the tree.
-      where: the folder of the lists, for errors.
-
-    Returns:
-      List name by split name.
-
-    Raises:
-      LayoutError: if two lists would be one split.
+    If there is a list `train`, the known lists that hold its ids too make no split.
     """
     train = any(name.lower() == "train" for name in names)
     return split_folders.by_split(
@@ -352,6 +343,7 @@ def _classes(
         return without
     path = tree.root / tree.layout.masks / tree.masks[image_id]
     try:
-        return read_mask(File.read(path, MaskError), rule).present()
+        file = File.read(path, MaskError)
+        return read_mask(file, rule, counted=tree.counted(image_id)).present()
     except VocSegError:
         return ()

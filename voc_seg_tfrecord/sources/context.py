@@ -18,17 +18,16 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.raw import RawExample
-from voc_seg_tfrecord.facts import official_splits, pascal_context
-from voc_seg_tfrecord.facts.releases import Release
+from voc_seg_tfrecord.examples.make import RawExample
+from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
 from voc_seg_tfrecord.formats import mat_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import Layout, find_release
 from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Pair, Parts
-from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 PNGS = "SegmentationClassContext"
@@ -106,7 +105,7 @@ def check_names(labels: epath.Path) -> None:
     text = File.read(path, SourceError).data.decode("utf-8", "replace")
     lines = (line.partition(":") for line in text.splitlines())
     found = {number.strip(): name.strip() for number, _, name in lines}
-    for name, number in pascal_context.NUMBERS.items():
+    for name, number in CONTEXT_NUMBERS.items():
         if found.get(str(number)) != name:
             raise SourceError(
                 path,
@@ -120,8 +119,8 @@ def check_names(labels: epath.Path) -> None:
 @functools.cache
 def _values() -> np.ndarray:
     """The value of each of the original numbers, uint8 `[460]`."""
-    values = np.zeros(pascal_context.LABELS + 1, np.uint8)
-    for value, number in enumerate(pascal_context.NUMBERS.values(), 1):
+    values = np.zeros(CONTEXT_LABELS + 1, np.uint8)
+    for value, number in enumerate(CONTEXT_NUMBERS.values(), 1):
         values[number] = value
     return values
 
@@ -130,11 +129,11 @@ def _as_png(file: File) -> File:
     if not file.where.endswith(".mat"):
         return file
     numbers = mat_files.read(file, "Pascal Context")
-    if numbers.max() > pascal_context.LABELS:
+    if numbers.max() > CONTEXT_LABELS:
         raise MaskError(
             file.where,
             found=f"the label {numbers.max()}",
-            expected=f"labels from 1 to {pascal_context.LABELS}, as LabelMap of Pascal Context has",
+            expected=f"labels from 1 to {CONTEXT_LABELS}, as LabelMap of Pascal Context has",
             remedy="unpack the archive of Pascal Context again",
         )
     return File(pillow.encode_png(_values()[numbers]), file.where)

@@ -83,13 +83,13 @@ def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
     said = json.loads(storage.read_small(path)).get("config") if path.exists() else None
     if not isinstance(said, dict):
         return  # built by something else; reading it says so
-    wanted = json.loads(config.to_json())
+    fields = json.loads(config.to_json())
     for field in (*_CLASSES, *_TILES):
-        if said.get(field) != wanted.get(field):
+        if said.get(field) != fields.get(field):
             raise ConfigError(
                 folder,
                 found=f"a dataset that was built with {field} {said.get(field, 'as by default')}",
-                expected=f"{field} {wanted.get(field, 'as by default')}, as in this config",
+                expected=f"{field} {fields.get(field, 'as by default')}, as in this config",
                 remedy="choose another name for the new dataset, or delete the folder",
             )
 

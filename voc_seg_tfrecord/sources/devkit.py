@@ -17,7 +17,7 @@ from voc_seg_tfrecord.trees.layout import find_release
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
-class NotDownloaded(Exception):  # noqa: N818 - a reader turns it into an error with advice
+class NotDownloaded(Exception):  # noqa: N818 - `find_archive` turns it into an error with advice
     """No address gave an archive.
 
     Attributes:
@@ -64,18 +64,38 @@ class Fetcher(Protocol):
         ...
 
 
-def find_archive(archive: Archive, fetcher: Fetcher) -> epath.Path:
+def find_archive(
+    release: Release, archive: Archive, fetcher: Fetcher, what: str, tree: str
+) -> epath.Path:
     """Returns the path of an archive: the one in the manual folder, else a download.
 
     Its sha256 is verified in both cases, because a download may be from an earlier build.
 
+    Args:
+      release: the release, whose page the error names.
+      archive: the archive.
+      fetcher: knows the manual folder, and downloads.
+      what: what is opened, for the error.
+      tree: what may be in the manual folder in place of the archive, for the error.
+
     Raises:
-      NotDownloaded: if it is not in the manual folder and no address gives it.
-      SourceError: if it is not the release's own.
+      SourceError: if it is not in the manual folder and no address gives it, or if it is not the
+        release's own.
     """
     path = fetcher.manual_dir / archive.filename if fetcher.manual_dir is not None else None
     if path is None or not path.exists():
-        path = fetcher.download(archive)
+        try:
+            path = fetcher.download(archive)
+        except NotDownloaded as error:
+            place = manual_place(fetcher)
+            missing = f"neither {tree} nor {archive.filename} in {place}"
+            raise SourceError(
+                what,
+                found="\n    ".join([missing, *error.tried]),
+                expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}), or {tree}",
+                remedy=f"get {archive.filename} from {release.page} by other means and put it into "
+                f"{place}, or unpack it there",
+            ) from None
     fetcher.verified.append(Verified(archive.filename, check_sha256(path, archive)))
     return path
 
@@ -106,18 +126,18 @@ def open_trees(
     release: Release, config: VocSegConfig, fetcher: Fetcher
 ) -> dict[str, tuple[VocTree, str]]:
     """Returns the tree and the list of each split; see `open.release_trees`."""
-    wanted = config.split_lists
+    list_of = config.split_lists
     if not config.strict and fetcher.manual_dir is not None:
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None:
             return _part(VocTree(root), release, config)
     trees: dict[str, VocTree] = {}
     for archive in release.archives:
-        splits = [s for s in wanted if s in archive.splits or s not in VOC_SPLITS]
+        splits = [s for s in list_of if s in archive.splits or s not in VOC_SPLITS]
         if splits:
             tree = open_archive(release, archive, fetcher)
             trees = dict.fromkeys(splits, tree) | trees
-    return {split: (trees[split], name) for split, name in wanted.items()}
+    return {split: (trees[split], name) for split, name in list_of.items()}
 
 
 def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTree:
@@ -130,17 +150,8 @@ def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTre
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None and _holds(VocTree(root), release, archive):
             return VocTree(root)
-    try:
-        path = find_archive(archive, fetcher)
-    except NotDownloaded as error:
-        place = manual_place(fetcher)
-        raise SourceError(
-            f"VOC{release.year}, splits {' and '.join(archive.splits)}",
-            found="\n    ".join([f"no tree and no {archive.filename} in {place}", *error.tried]),
-            expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}) or its tree",
-            remedy=f"get {archive.filename} from {release.page} by other means "
-            f"and put it into {place}, or unpack it there",
-        ) from None
+    what = f"VOC{release.year}, splits {' and '.join(archive.splits)}"
+    path = find_archive(release, archive, fetcher, what, "its tree")
     return VocTree(_root_in(path, release, fetcher))
 
 
@@ -159,14 +170,14 @@ def _root_in(path: epath.Path, release: Release, fetcher: Fetcher) -> epath.Path
 
 def _part(tree: VocTree, release: Release, config: VocSegConfig) -> dict[str, tuple[VocTree, str]]:
     """Returns what a tree has of a release, where not all of it is needed."""
-    wanted = config.split_lists
+    list_of = config.split_lists
     if config.splits is None:
         there = set(tree.list_names())
-        known = VOC_SPLITS if release.masks else release.splits
-        wanted = {split: name for split, name in known.items() if name in there}
-    if not wanted:
+        lists = VOC_SPLITS if release.masks else release.splits
+        list_of = {split: name for split, name in lists.items() if name in there}
+    if not list_of:
         tree.read_ids("train")  # raises, naming the lists that are there
-    return {split: (tree, name) for split, name in wanted.items()}
+    return {split: (tree, name) for split, name in list_of.items()}
 
 
 def _holds(tree: VocTree, release: Release, archive: Archive) -> bool:

@@ -11,8 +11,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import Source
-from voc_seg_tfrecord.examples.raw import Item
+from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data.class_file import class_colors

@@ -15,18 +15,17 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ListError, SourceError
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.facts.releases import Archive, Release
 from voc_seg_tfrecord.formats import mat_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.sources import devkit
-from voc_seg_tfrecord.sources.devkit import Fetcher, NotDownloaded
+from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Pair, Parts
-from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "cls"
@@ -170,7 +169,7 @@ def open_trees(
 ) -> dict[str, tuple[SbdTree, str]]:
     """Returns the tree and the list of each split; see `open.release_trees`."""
     (archive,) = release.archives
-    tree = SbdTree(_folder(release, archive, fetcher))
+    tree = SbdTree(open_folder(release, archive, fetcher))
     if config.strict:
         check_lists(tree.read_ids("train"), tree.read_ids("val"), tree.root)
     return {split: (tree, name) for split, name in config.split_lists.items()}
@@ -202,20 +201,16 @@ def check_lists(train: Collection[str], val: Collection[str], where: object) -> 
         )
 
 
-def _folder(release: Release, archive: Archive, fetcher: Fetcher) -> epath.Path:
+def open_folder(
+    release: Release,
+    archive: Archive,
+    fetcher: Fetcher,
+    what: str = "SBD",
+    tree: str = "its folder dataset with cls, inst and img",
+) -> epath.Path:
+    """Returns SBD's folder `dataset`: in the manual folder, or unpacked; see `find_archive`."""
     found = find_sbd(fetcher.manual_dir) if fetcher.manual_dir is not None else None
-    if found is not None:
-        return found
-    try:
-        path = devkit.find_archive(archive, fetcher)
-    except NotDownloaded as error:
-        place = devkit.manual_place(fetcher)
-        raise SourceError(
-            "SBD",
-            found="; ".join([f"no SBD and no {archive.filename} in {place}", *error.tried]),
-            expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}), or its folder "
-            "dataset with cls, inst and img",
-            remedy=f"get {archive.filename} from {release.page} by other means and put it into "
-            f"{place}, or unpack it there",
-        ) from None
-    return find_unpacked(path, fetcher.extract(path))
+    if found is None:
+        path = devkit.find_archive(release, archive, fetcher, what, tree)
+        found = find_unpacked(path, fetcher.extract(path))
+    return found

@@ -11,21 +11,19 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import SourceError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.facts.releases import Archive, Release
+from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.sources import devkit, sbd
-from voc_seg_tfrecord.sources.devkit import Fetcher, NotDownloaded
+from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import VOC, find_release
 from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Pair, Parts
-from voc_seg_tfrecord.trees.place import Place
+from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "SegmentationClassAug"
@@ -127,7 +125,7 @@ class TrainaugTree(VocTree):
         The lists decide, because people have put SBD's masks into SegmentationClass. Only for
         an id that is in no list does the folder decide.
         """
-        official, trainaug = _known()
+        official, trainaug = _ids_with_masks()
         return image_id in official or (image_id in self.masks and image_id not in trainaug)
 
     def _masks(self, image_id: str, of_voc: bool) -> tuple[epath.Path, Mapping[str, str]]:
@@ -169,7 +167,7 @@ def has_png_masks(root: epath.Path) -> bool:
 
 
 @functools.cache
-def _known() -> tuple[frozenset[str], frozenset[str]]:
+def _ids_with_masks() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(lists.list_ids("voc2012_trainval")), frozenset(lists.list_ids("trainaug"))
 
 
@@ -189,25 +187,6 @@ def _tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
             return TrainaugTree(root)
     of_voc, of_sbd = release.archives
     voc = devkit.open_archive(release, of_voc, fetcher)
-    return TrainaugTree(voc.root, _sbd_folder(of_sbd, fetcher))
-
-
-def _sbd_folder(archive: Archive, fetcher: Fetcher) -> epath.Path:
-    if fetcher.manual_dir is not None:
-        folder = sbd.find_sbd(fetcher.manual_dir)
-        if folder is not None:
-            return folder
-    try:
-        path = devkit.find_archive(archive, fetcher)
-    except NotDownloaded as error:
-        place = devkit.manual_place(fetcher)
-        missing = f"no SegmentationClassAug, no SBD and no {archive.filename} in {place}"
-        raise SourceError(
-            "SBD, for the masks that VOC2012 does not have",
-            found="; ".join([missing, *error.tried]),
-            expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}), its folder "
-            "dataset with cls, inst and img, or a VOC2012 tree with SegmentationClassAug and the "
-            "list trainaug.txt",
-            remedy=f"put one of them into {place}",
-        ) from None
-    return sbd.find_unpacked(path, fetcher.extract(path))
+    what = "SBD, for the masks that VOC2012 does not have"
+    tree = f"its folder dataset with cls, inst and img, or {MASKS} and trainaug.txt in VOC2012"
+    return TrainaugTree(voc.root, sbd.open_folder(release, of_sbd, fetcher, what, tree))

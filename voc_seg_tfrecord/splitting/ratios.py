@@ -22,8 +22,8 @@ def split_of(name: str) -> str:
 
     `val` and `valid` become `validation`, and known names are taken in any case.
     """
-    known = name.lower() if name.lower() in LIST_NAMES else name
-    return {"val": "validation", "valid": "validation"}.get(known, known)
+    name = name.lower() if name.lower() in LIST_NAMES else name
+    return {"val": "validation", "valid": "validation"}.get(name, name)
 
 
 def check_ratios(ratios: Mapping[str, float], where: object) -> None:

@@ -174,18 +174,18 @@ def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str,
     try:
         if is_bucket(folder):
             for path in folder.iterdir():
-                known = posixpath.splitext(path.name)[1].lower() in endings
+                is_file = posixpath.splitext(path.name)[1].lower() in endings
                 # Only what has no known ending is asked whether it is a folder: in a bucket
                 # that is a request each.
-                if not path.name.startswith(".") and (known or path.is_dir()):
-                    yield path.name, not known
+                if not path.name.startswith(".") and (is_file or path.is_dir()):
+                    yield path.name, not is_file
             return
         with os.scandir(folder) as found:
             for entry in found:
-                known = posixpath.splitext(entry.name)[1].lower() in endings
+                is_file = posixpath.splitext(entry.name)[1].lower() in endings
                 # Links with a known ending are not followed here: git-annex has one per file.
-                is_folder = entry.is_dir(follow_symlinks=not known)
-                if not entry.name.startswith(".") and (known or is_folder):
+                is_folder = entry.is_dir(follow_symlinks=not is_file)
+                if not entry.name.startswith(".") and (is_file or is_folder):
                     yield entry.name, is_folder
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):

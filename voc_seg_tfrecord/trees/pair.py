@@ -1,16 +1,21 @@
-"""One id's files in a tree."""
+"""One id's files in a tree: where each lies, and what is wrong if it does not lie there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 import os
+import posixpath
 from typing import Any, Self
+import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import AnnotationError, ImageError, MaskError
-from voc_seg_tfrecord.examples.raw import RawExample
+from voc_seg_tfrecord.base.errors import AnnotationError, ImageError, LayoutError, MaskError
+from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks.stored import Counted
+from voc_seg_tfrecord.trees.listing import Names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Pair:
       mask: the mask's path, None where an image without one is background, or has none.
       instances: the instance mask's path, where asked for.
       annotation: the XML's path, where asked for.
+      counted: what a survey has found in the mask file; see `masks.read_mask`.
     """
 
     id: str
@@ -52,6 +58,7 @@ class Pair:
     mask: epath.PathLike | None = None
     instances: epath.PathLike | None = None
     annotation: epath.PathLike | None = None
+    counted: Counted | None = None
 
     def read(self) -> RawExample:
         """Reads each file once.
@@ -65,6 +72,7 @@ class Pair:
             mask=self.mask and File.read(self.mask, MaskError),
             instances=self.instances and File.read(self.instances, MaskError),
             annotation=self.annotation and File.read(self.annotation, AnnotationError),
+            counted=self.counted,
         )
 
     def size(self) -> int:
@@ -83,3 +91,89 @@ class Pair:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the pair that `to_json` made plain data of."""
         return cls(**data)
+
+
+_FILE_OF = {
+    "image": "an image",
+    "mask": "a mask",
+    "instances": "an instance mask",
+    "annotation": "an XML file",
+}
+
+# How to build without a feature that needs more files than image and mask.
+_LEAVE_OUT = {
+    "instances": ", or leave instance masks out: no --instance_masks, or "
+    '"instance_mask": false in the config',
+    "annotation": ', or leave boxes out: no --objects, or "objects": false in the config',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where one part of examples lies.
+
+    Attributes:
+      folder: the folder.
+      names: the names of the files below it, by id.
+      needed: whether a file that is missing is an error.
+    """
+
+    folder: epath.Path
+    names: Mapping[str, str]
+    needed: bool = True
+
+    def twins(self, image_id: str) -> Sequence[str]:
+        """Returns the names of an id's files if it has several, of which none can be preferred."""
+        if not isinstance(self.names, Names) or not self.names.twins:
+            return ()
+        return self.names.twins.get(self.names.written(image_id) or "", ())
+
+    @functools.cached_property
+    def _prefix(self) -> str:
+        """What stands in front of each name: a path object per file takes more than reading it."""
+        return posixpath.join(os.fspath(self.folder), "")
+
+    def path(self, image_id: str) -> str | None:
+        """Returns the path of an id's file, None if there is none."""
+        name = self.names.get(image_id)
+        return None if name is None else self._prefix + name
+
+
+def missing(root: epath.Path, part: str, place: Place, image_id: str) -> LayoutError:
+    """Returns the error that a part of an id, such as `mask`, has no file in a tree."""
+    other = place.names.alike(image_id) if isinstance(place.names, Names) else ""
+    return LayoutError(
+        place.folder / image_id,
+        found="no such file" + (f", but {_difference(image_id, other)}" if other else ""),
+        expected=f"{_FILE_OF[part]} for each id",
+        remedy="write the ids exactly as the files are named, or rename the files"
+        if other
+        else f"put the file there, or remove the id from the list{_LEAVE_OUT.get(part, '')}",
+        kind=f"missing in {str(place.folder).removeprefix(f'{root}/')}",
+    )
+
+
+def several(part: str, place: Place, image_id: str) -> LayoutError:
+    """Returns the error that a part of an id has more than one file."""
+    names = place.twins(image_id)
+    return LayoutError(
+        place.folder / names[0],
+        found=f"{len(names)} files for one id: {' and '.join(names)}",
+        expected=f"{_FILE_OF[part]} for each id, and no second one",
+        remedy="keep one of the files in the folder, and rename the others or take them out",
+        kind="several files for one id",
+    )
+
+
+def _difference(image_id: str, other: str) -> str:
+    """Says in words how two ids differ that look alike."""
+    forms = [
+        next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)), "mixed")
+        for text in (image_id, other)
+    ]
+    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", other):
+        return f"{other!r} is there, which differs in upper and lower case"
+    return (
+        f"one whose name looks the same is there. The id has the Unicode form {forms[0]}, and "
+        f"the name of the file has {forms[1]}"
+    )

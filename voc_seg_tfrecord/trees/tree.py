@@ -14,6 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError, did_you_mean
 from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
     IMAGE_SUFFIXES,
@@ -22,6 +23,8 @@ from voc_seg_tfrecord.formats.id_lists import (
     listed_masks,
     parse_ids,
 )
+from voc_seg_tfrecord.masks.stored import Counted
+from voc_seg_tfrecord.masks.survey import Look, Survey, survey
 from voc_seg_tfrecord.trees.layout import (
     ANY,
     IMAGES,
@@ -33,8 +36,7 @@ from voc_seg_tfrecord.trees.layout import (
     Naming,
 )
 from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts
-from voc_seg_tfrecord.trees.place import Place, missing, several
+from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts, Place, missing, several
 
 
 class Pairs(Sequence[Pair]):
@@ -71,7 +73,7 @@ class Pairs(Sequence[Pair]):
         return self.tree.make_pair(image_id, places, self._parts)
 
 
-class KnownNames(Mapping[str, str]):
+class IdsByName(Mapping[str, str]):
     """By each name that a list may have for an image, the image's id.
 
     These are ids, and names of files without their ending, which have more than the id where
@@ -128,6 +130,7 @@ class VocTree:
         self.layout = layout
         self._places: dict[Parts, dict[str, Place]] = {}
         self._repeated: dict[str, ListError] | None = None  # none: they raise
+        self._looks: dict[str, Look] = {}
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
@@ -167,9 +170,9 @@ class VocTree:
         data = File.read(self.list_path(name), ListError).data
         if file in class_files.COMMON:
             text = data.decode("utf-8-sig", "replace")
-            if not class_files.images_in(text, self._known):
+            if not class_files.images_in(text, self._ids_by_name):
                 return False
-        return any_id(data, self.list_path(name), self._known)
+        return any_id(data, self.list_path(name), self._ids_by_name)
 
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of the list `name`, in its order.
@@ -210,9 +213,9 @@ class VocTree:
         # Where names are ids, a list of plain ids is read before any folder has been listed.
         plain = self.layout.image_naming == ANY and "images" not in vars(self)
         data = File.read(path, ListError).data
-        return parse_ids(data, path, self._known, plain=plain, repeats=repeats)
+        return parse_ids(data, path, self._ids_by_name, plain=plain, repeats=repeats)
 
-    def masks_elsewhere(self, name: str) -> list[str]:
+    def other_mask_folders(self, name: str) -> list[str]:
         """Returns the folders that a list names for masks, without those that masks are read from.
 
         Lists may have lines of two paths, an image's and a mask's. They may begin at another
@@ -227,9 +230,9 @@ class VocTree:
         return sorted(f for f in map(posixpath.basename, said) if f not in read)
 
     @property
-    def _known(self) -> KnownNames:
+    def _ids_by_name(self) -> IdsByName:
         """The names that lists may have for images."""
-        return KnownNames(lambda: self.images, self.layout.image_naming)
+        return IdsByName(lambda: self.images, self.layout.image_naming)
 
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
         """Finds the files of ids; no file is opened.
@@ -297,7 +300,20 @@ class VocTree:
         """Returns the pair of an id whose needed files are all there."""
         del parts  # for trees whose pairs say more than where their files are
         paths = {name: place.path(image_id) for name, place in places.items()}
-        return Pair(image_id, places["image"].names[image_id], **paths)
+        name = places["image"].names[image_id]
+        return Pair(image_id, name, **paths, counted=self.counted(image_id))
+
+    def survey(
+        self, ids: Collection[str], *, all_colors: bool = False, void: Collection[Color] = ()
+    ) -> Survey:
+        """Looks at the masks of ids; see `masks.survey`. No mask is looked at twice."""
+        place = Place(self.root / self.layout.masks, self.masks)
+        return survey(ids, place.path, self._looks, all_colors=all_colors, void=void)
+
+    def counted(self, image_id: str) -> Counted | None:
+        """Returns what a survey has found in an id's mask, for `masks.read_mask`."""
+        look = self._looks.get(image_id)
+        return look.counted if look else None
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie."""
@@ -307,7 +323,7 @@ class VocTree:
     def with_layout(self, layout: Layout) -> Self:
         """Returns the tree with other folders; of the same ones nothing is listed again."""
         other = copy.copy(self)
-        other._places = {}
+        other._places, other._looks = {}, {}
         same = dataclasses.replace(layout, lists=self.layout.lists) == self.layout
         for name, value in vars(self).items():
             cached = isinstance(getattr(type(self), name, None), functools.cached_property)
