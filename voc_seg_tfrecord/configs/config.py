@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import json
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import tensorflow_datasets as tfds
 
@@ -19,6 +19,7 @@ from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, is_void_name
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks import class_map
 from voc_seg_tfrecord.masks.class_map import ClassMap
+from voc_seg_tfrecord.masks.question import Void
 from voc_seg_tfrecord.masks.rule import By, MaskRule
 from voc_seg_tfrecord.splitting.ratios import Grouping, by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
@@ -104,8 +105,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     layout: Mapping[str, str] | None = None
     masks_by: By | None = None
     # JSON has only text as keys.
-    values: Mapping[int | str, int] | None = None
-    void: Sequence[int | str | Sequence[int]] = DEFAULT_VOID
+    values: Mapping[Any, int] | None = None
+    void: Void = DEFAULT_VOID
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
     exif: Exif = "auto"
@@ -151,7 +152,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.class_names = official.class_names
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
-        self.void = tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
+        self.void = cast(
+            Void, tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
+        )
         if self.values is not None:
             self.values = {int(value): index for value, index in self.values.items()}
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
@@ -206,6 +209,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if self.splits is None and self.official is not None:
             return dict(self.official.splits)
         return dict(cast(Mapping[str, str], self.splits))
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """The share of each split; empty if lists or folders make the splits."""
+        return {n: r for n, r in (self.splits or {}).items() if not isinstance(r, str)}
 
     @property
     def mask_sources(self) -> Mapping[str, str]:

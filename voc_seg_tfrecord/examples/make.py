@@ -64,12 +64,12 @@ class Item(Protocol):
     An item that lies in files has `size()`, which returns about how many bytes it has there, and
     `to_json()`, which returns plain data, so that it gets to any worker. What makes an item of the
     data again is its class method `from_json`.
-
-    Attributes:
-      id: the example's key, unique in its split.
     """
 
-    id: str
+    @property
+    def id(self) -> str:
+        """The example's key, unique in its split."""
+        ...
 
     def read(self) -> RawExample:
         """Reads all of it, once."""

@@ -155,7 +155,7 @@ def parse(serialized: bytes, where: object) -> Record:
     return {name: _values(feature) for name, feature in example.features.feature.items()}
 
 
-def _values(feature: object) -> list[Value]:
+def _values(feature: Any) -> list[Value]:
     kind = feature.WhichOneof("kind")
     return list(getattr(feature, kind).value) if kind else []
 

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import posixpath
 import re
+from typing import Any
 
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
@@ -32,7 +33,7 @@ def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
     splits: dict[str, list[RecordItem]] = {}
     for record, key in zip(scan.records, ids, strict=True):
         own = f"{names[record.file]}-{record.number:06}"
-        named = {"id": key} if unique else {"id": own, "filename": own}
+        named: dict[str, Any] = {"id": key} if unique else {"id": own, "filename": own}
         item = dataclasses.replace(record, **named)
         splits.setdefault(_split_of(posixpath.basename(record.file)), []).append(item)
     return splits

@@ -122,7 +122,7 @@ def detect(
 
 def _completed(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
     """Returns the layout with what this record holds beside the features that are needed."""
-    more = {}
+    more: dict[str, Any] = {}
     if layout.filename not in record:
         more["filename"] = next((key for key in NAMES if key in record), "")
     unsized = not (layout.height or layout.shape or layout.size)
@@ -225,7 +225,7 @@ def _size(record: Record, layout: RecordLayout, where: object) -> tuple[int, ...
     if layout.size:
         return layout.size
     if layout.shape:
-        size = tuple(record.get(layout.shape, []))
+        size: tuple[Any, ...] = tuple(record.get(layout.shape, []))
         keys = layout.shape
     elif layout.height and layout.width:
         keys = f"{layout.height}, {layout.width}"

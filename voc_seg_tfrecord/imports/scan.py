@@ -16,7 +16,7 @@ from voc_seg_tfrecord.formats import id_lists, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import show_name
 from voc_seg_tfrecord.imports import layouts
-from voc_seg_tfrecord.imports.files import find_files, parse, read_records, unpacked
+from voc_seg_tfrecord.imports.files import Record, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.imports.layouts import RecordLayout
 from voc_seg_tfrecord.masks import stored
 
@@ -75,8 +75,9 @@ class RecordItem:
         if self.layout.mask:
             found = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
             where = f"{self.where}, mask"
-            in_a_file = isinstance(found, bytes)
-            mask = File(found, where) if in_a_file else stored.from_array(found, where)
+            mask = (
+                File(found, where) if isinstance(found, bytes) else stored.from_array(found, where)
+            )
         if self.layout.label:
             label = layouts.read_integer(record, self.layout.label, self.where)
         return RawExample(File(image, self.where), self.filename, mask, label=label)
@@ -191,7 +192,7 @@ def _known_layouts() -> str:
     return "".join(f"\n    {name}: {keys}" for name, keys in needed.items())
 
 
-def _check(record: Mapping[str, Any], scan: Scan, where: str) -> str:
+def _check(record: Record, scan: Scan, where: str) -> str:
     """Checks one record and gathers its mask's values; returns its image's name."""
     layout = scan.layout
     name = layouts.read_text(record, layout.filename, where)

@@ -142,7 +142,7 @@ def check_tree(
         return report
     if found.splits and found.meaning:
         report.plan = plan
-    report.findings += _notes(found)
+    report.findings += _notes(plan, found)
     pairs = _pairs(plan, config, report)
     # A build only tries whether images can be read.
     spec = dataclasses.replace(
@@ -159,8 +159,8 @@ def check_tree(
     return report
 
 
-def _notes(found: Fallback) -> Iterable[Finding]:
-    plan, notes = found.plan, list(found.plan.notes)
+def _notes(plan: Plan, found: Fallback) -> Iterable[Finding]:
+    notes = list(plan.notes)
     if not found.splits:
         notes.append("The splits are not decided, so all images were read, whatever the lists say.")
     if not found.meaning:

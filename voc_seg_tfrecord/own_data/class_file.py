@@ -219,7 +219,7 @@ def _difference(one: ClassFile, other: ClassFile, config: VocSegConfig) -> str:
 
 
 def _text(entry: Entry) -> str:
-    return ",".join(map(str, entry.color))
+    return ",".join(map(str, entry.color or ()))
 
 
 def _chosen(
@@ -267,15 +267,16 @@ def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int
     first: dict[int, Color] = {}
     same: dict[int, Color] = {}
     for entry in class_file.entries:
+        color = entry.color or (0, 0, 0)  # each has one
         if is_void(entry, config.void):
-            first.setdefault(VOID, entry.color)
+            first.setdefault(VOID, color)
             continue
         old = new = numbered[entry.name]
         if config.class_map:
             new = config.class_map.index(old)
         if new == VOID or old >= len(config.class_names):
             continue
-        first.setdefault(new, entry.color)
+        first.setdefault(new, color)
         if config.built_class_names[new] == config.class_names[old]:
-            same[new] = entry.color
+            same[new] = color
     return first | same

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, background_index
@@ -138,9 +139,9 @@ def _with_meaning(tree: VocTree, config: VocSegConfig, moved: VocSegConfig) -> V
     return dataclasses.replace(moved, values=values)
 
 
-def _meaning(rule: MaskRule, names: Sequence[str]) -> dict:
+def _meaning(rule: MaskRule, names: Sequence[str]) -> dict[int | Color, str | None]:
     """Returns the class name of each value and colour; None is void."""
-    index_of = {**rule.values, **(rule.colors or {})}
+    index_of: dict[Any, int] = {**rule.values, **(rule.colors or {})}
     return {key: None if index == VOID else names[index] for key, index in index_of.items()}
 
 

@@ -154,15 +154,18 @@ def by_masks(tree: VocTree, files: Sequence[ClassFile], config: VocSegConfig) ->
         return max(files, key=lambda file: len(file.entries))
     found = tree.survey(tree.masks, all_colors=True, void=void_colors(config.void))
     meant = [_meaning(found, file, config) for file in files]
-    fitting = [i for i, used in enumerate(meant) if used and None not in used.values()]
-    lacking = {i: {*files[i].class_names(config.void)} - {*meant[i].values()} for i in fitting}
+    fitting = {i: used for i, used in enumerate(meant) if used and None not in used.values()}
+    lacking = {
+        i: {*files[i].class_names(config.void)} - {*used.values()} for i, used in fitting.items()
+    }
     full = [i for i in fitting if not lacking[i]]
     if len(full) == 1 or not fitting:
         return files[full[0] if full else 0]
-    if None not in meant and all(meant[i] == meant[fitting[0]] for i in fitting):
+    first, *others = fitting.values()
+    if None not in meant and all(used == first for used in others):
         return files[min(fitting, key=lambda i: len(lacking[i]))]
     usual = _usual(files, listed)
-    if usual in fitting:
+    if usual is not None and usual in fitting:
         return files[usual]
     raise _ask(tree, listed, found)
 
@@ -209,7 +212,8 @@ def _read_by(
     used: dict[object, int | None] = {c: rule.class_of("rgb", color=c) for c in found.colors}
     used |= {value: rule.class_of("grey", value) for value in found.greys}
     used |= {pair: rule.class_of("palette", *pair) for pair in found.pairs}
-    name_of = {None: None, VOID: VOID, **dict(enumerate(names))}
+    name_of: dict[int | None, str | int | None] = {None: None, VOID: VOID}
+    name_of |= enumerate(names)
     return {key: name_of.get(index) for key, index in used.items()}
 
 

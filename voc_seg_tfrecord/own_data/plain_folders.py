@@ -107,8 +107,8 @@ def _candidates(root: epath.Path, said: Mapping[str, str]) -> Iterator[VocTree]:
     kinds = {family: holds("".join(family)) for family in sorted(families)}
     pictures = [f for f, kind in kinds.items() if kind == "images" or not any(f)]
     labels = [family for family, kind in kinds.items() if kind == "masks"]
-    for image, mask in itertools.product(pictures, labels):
-        patterns = [f"{before}{SPLIT}{after}/{ID}" for before, after in (image, mask)]
+    for around in itertools.product(pictures, labels):
+        patterns = [f"{before}{SPLIT}{after}/{ID}" for before, after in around]
         layouts.append(Layout(".", ".", image_name=patterns[0], mask_name=patterns[1]))
     if not {"images", "masks"} & said.keys():
         yield from (VocTree(root, _with_patterns(layout, said)) for layout in layouts)

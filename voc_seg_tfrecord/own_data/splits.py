@@ -43,26 +43,26 @@ def split_ids(
       ConfigError: if the config names a list or a folder that does not exist.
       ListError: if a list is wrong, a split is empty, or splits share ids.
     """
-    sources_of, notes = config.splits, []
+    sources_of, notes = config.splits, list[str]()
     if sources_of is None:
         sources_of, notes = _default_splits(tree)
     else:
         _check_sources(tree, sources_of)
     # A config has lists for all splits or ratios for all; see VocSegConfig.
     ratios = {name: value for name, value in sources_of.items() if not isinstance(value, str)}
+    lists = {name: value for name, value in sources_of.items() if isinstance(value, str)}
+    splits: dict[str, Sequence[str]]
     if ratios and config.split_by == "stratified":
         splits, sources = {POOL: list(tree.images)}, {POOL: POOL}
     elif ratios:
         groups = config.grouping.groups(tree.images) if config.grouping else None
-        splits = assign(tree.images, ratios, config.seed, groups)
+        splits = dict(assign(tree.images, ratios, config.seed, groups))
         in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
         share = f"of {len(tree.images)}{in_groups}, by hash"
         sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
     else:
-        splits = {
-            name: _read_split(tree, name, source, notes) for name, source in sources_of.items()
-        }
-        sources = {name: _file(source) for name, source in sources_of.items()}
+        splits = {name: _read_split(tree, name, source, notes) for name, source in lists.items()}
+        sources = {name: _file(source) for name, source in lists.items()}
         if config.splits is None:
             notes += split_folders.note_beside_lists(tree, splits)
     _check_not_empty(splits, sources, tree)
@@ -71,7 +71,7 @@ def split_ids(
     return splits, sources, notes
 
 
-def _default_splits(tree: VocTree) -> tuple[dict[str, str | float], list[str]]:
+def _default_splits(tree: VocTree) -> tuple[Mapping[str, str | float], list[str]]:
     """Returns the splits of a tree that nobody has said anything about, and notes.
 
     They are the lists, else the folders that name splits, else `train` with all images, as
@@ -226,7 +226,7 @@ def _check_not_empty(
 
 
 def _check_disjoint(
-    splits: dict[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
+    splits: Mapping[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
 ) -> None:
     ids = {name: set(found) for name, found in splits.items()}
     shared = {
@@ -294,7 +294,7 @@ def standard_lists(names: Sequence[str], where: object) -> dict[str, str]:
 
 def divide_stratified(
     tree: VocTree, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
-) -> tuple[dict[str, list[str]], dict[str, str], dict[str, list[str]]]:
+) -> tuple[dict[str, Sequence[str]], dict[str, str], dict[str, list[str]]]:
     """Divides the pool of a tree by the classes in the masks.
 
     Args:
@@ -310,7 +310,7 @@ def divide_stratified(
     Raises:
       ConfigError: if there are fewer images, or groups, than splits.
     """
-    ratios, grouping = config.splits, config.grouping
+    ratios, grouping = config.ratios, config.grouping
     groups = grouping.groups([*ids, *out]) if grouping else None
     units = len({groups[i] for i in ids}) if groups else len(ids)
     if units < len(ratios):
@@ -321,8 +321,10 @@ def divide_stratified(
             remedy="change the ratios, or group_by if it is given",
         )
     read = functools.partial(_classes, tree, config.example_spec(rule).rule, _fill(config))
-    classes = dict(ordered_map(read, ids)) if len(ratios) > 1 else dict.fromkeys(ids, ())
-    splits = stratify(classes, ratios, config.seed, groups)
+    classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())
+    if len(ratios) > 1:
+        classes = dict(ordered_map(read, ids))
+    splits: dict[str, Sequence[str]] = dict(stratify(classes, ratios, config.seed, groups))
     in_groups = f" in {units} groups" if groups else ""
     sources = {n: f"{r:g} of {len(ids)}{in_groups}, stratified" for n, r in ratios.items()}
     left_out = assign(out, ratios, config.seed, groups)

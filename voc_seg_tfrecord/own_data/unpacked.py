@@ -10,6 +10,7 @@ import bz2
 from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
+import functools
 import gzip
 import itertools
 import lzma
@@ -99,7 +100,7 @@ class _Member:
     name: str
     size: int
     kind: str  # file, folder, or what else it is
-    opened: Callable[[], BinaryIO]
+    opened: Callable[[], Any]
 
 
 def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
@@ -113,8 +114,8 @@ def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
             file.seek(0)
             opener = next((o for magic, o in _COMPRESSED if start.startswith(magic)), None)
             stream = stack.enter_context(opener(file)) if opener else file
-            stream = _Within(stream, most if opener else packed)
-            members = _in_tar(stack.enter_context(tarfile.open(fileobj=stream, mode="r:")))
+            tar = _Within(stream, most if opener else packed)
+            members = _in_tar(stack.enter_context(tarfile.open(fileobj=tar, mode="r:")))
         files = _checked(members, where)
         free = shutil.disk_usage(folder).free
         total = sum(member.size for member in files.values())
@@ -143,7 +144,7 @@ def _in_zip(archive: zipfile.ZipFile) -> list[_Member]:
         return "file" if stat.S_IFMT(mode) in (0, stat.S_IFREG) else "link or device"
 
     return [
-        _Member(info.filename, info.file_size, kind(info), lambda info=info: archive.open(info))
+        _Member(info.filename, info.file_size, kind(info), functools.partial(archive.open, info))
         for info in archive.infolist()
     ]
 
@@ -153,7 +154,7 @@ def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
         return "folder" if info.isdir() else "file" if info.isreg() else "link or device"
 
     members = [
-        _Member(info.name, info.size, kind(info), lambda info=info: archive.extractfile(info))
+        _Member(info.name, info.size, kind(info), functools.partial(archive.extractfile, info))
         for info in itertools.islice(archive, storage.MEMBERS + 1)
     ]
     if len(members) > storage.MEMBERS:

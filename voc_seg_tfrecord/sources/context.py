@@ -146,8 +146,8 @@ def open_trees(
     tree = _tree(release, fetcher)
     check_names(tree.labels)
     if config.strict:
-        lists = [tree.read_ids(name) for name in release.splits.values()]
-        check_lists(release.name, *lists, tree.list_path("train").parent)
+        train, val = map(tree.read_ids, release.splits.values())
+        check_lists(release.name, train, val, tree.list_path("train").parent)
     return {split: (tree, name) for split, name in config.split_lists.items()}
 
 

@@ -98,7 +98,7 @@ def _description(config: VocSegConfig, of_releases: str) -> str:
     release = config.official
     if release is not None and config.class_map is None:
         return of_releases
-    if release is not None:
+    if release is not None and config.class_map is not None:
         text = config.description or release.description
         return f"{text} {_classes(config)} Classes mapped: {config.class_map.describe()}."
     if config.description:

@@ -6,6 +6,7 @@ TFDS's own downloader waits forever for a server that stalls, and accepts a file
 import hashlib
 import pathlib
 import threading
+from typing import Any
 import uuid
 
 from etils import epath
@@ -186,7 +187,7 @@ class Transfer:
         except Exception as error:  # it goes to the caller's thread
             self._error = error
 
-    def _check(self, response) -> None:
+    def _check(self, response: Any) -> None:
         if response.status_code != 200:
             raise TransferError(f"HTTP {response.status_code}")
         length = response.headers.get("Content-Length", "")
@@ -194,7 +195,7 @@ class Transfer:
             kind = response.headers.get("Content-Type", "unknown type")
             raise TransferError(f"{length} bytes ({kind}) instead of the archive's {self._size}")
 
-    def _copy(self, response, file) -> None:
+    def _copy(self, response: Any, file: Any) -> None:
         name = self._url.rpartition("/")[2]
         with tqdm(total=self._size, desc=name, unit="B", unit_scale=True, leave=False) as bar:
             for chunk in response.iter_content(_CHUNK):

@@ -6,6 +6,7 @@ A release is opened by the reader that its row in `facts/releases.py` names.
 from collections.abc import Sequence
 import dataclasses
 import importlib
+from typing import cast
 
 from etils import epath
 
@@ -13,6 +14,7 @@ from voc_seg_tfrecord.base.errors import LayoutError, SplitError
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data.class_file import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, absent_images, make_plan, open_tree
@@ -89,7 +91,7 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
         folders += tree.image_folders(ids)
-    values = config.official.values
+    values = cast(Release, config.official).values
     rule = MaskRule(values) if values else index_rule(len(config.class_names))
     archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
     spec = config.example_spec(rule)
@@ -123,6 +125,6 @@ def release_trees(config: VocSegConfig, fetcher: Fetcher) -> dict[str, tuple[Voc
       SourceError: if the release is neither at hand nor can be downloaded.
       LayoutError: if its tree has no list.
     """
-    release = config.official
+    release = cast(Release, config.official)
     reader = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
     return reader.open_trees(release, config, fetcher)

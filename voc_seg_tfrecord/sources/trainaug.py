@@ -96,7 +96,7 @@ class TrainaugTree(VocTree):
         of_voc = self._is_of_voc(image_id)
         places = super().places(image_id, parts)
         places["mask"] = Place(*self._masks(image_id, of_voc), needed=not parts.background)
-        if image_id in self._sbd_images and image_id not in self.images:
+        if self.sbd_root and image_id in self._sbd_images and image_id not in self.images:
             places["image"] = Place(self.sbd_root / sbd.IMAGES, self._sbd_images)
         if parts.instances and not of_voc:
             # Only SBD's own folder has instance masks of these images.
