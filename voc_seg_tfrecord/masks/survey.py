@@ -117,8 +117,8 @@ class Survey:
 _MOST_COLORS = 1 << 16
 """How many colours of a mask are counted, the most frequent ones; one with more is a photo."""
 
-_MOST_KEPT = 256
-"""How many values or colours a look has that is kept; those of photos take too much memory."""
+_MOST_USED, _MOST_LOOKS = 256, 200_000
+"""How many values or colours a look has that is kept, and how many are: 620 bytes each, mostly."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def survey(
         unit=" masks",
         leave=False,
     ):
-        if len(look.colors) + len(look.values) <= _MOST_KEPT:
+        if len(look.colors) + len(look.values) <= _MOST_USED and len(looks) < _MOST_LOOKS:
             looks[mask_id] = look
         found.examined += 1
         _add(found, str(path_of(mask_id)), look, with_meaning, as_voc=look.voc and not all_colors)
