@@ -7,9 +7,11 @@ from support import exports
 from support.building import examples
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
-from voc_seg_tfrecord.build_from.tree import build_plan, builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.run import build_source
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.formats import file as files
 from voc_seg_tfrecord.formats import png_pixels
+from voc_seg_tfrecord.sources.open import own_source
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
@@ -116,10 +118,10 @@ def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
     config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
     mask = tmp_path / "SegmentationClass" / "a.png"
     Image.fromarray((1 - GREY).astype(np.uint8)).save(mask)
-    builder = build_plan(plan, config, data_dir=tmp_path / "data")
+    builder = build_source(own_source(plan, config), config, data_dir=tmp_path / "data")
     built = examples(builder, "train")
     assert (built["a.jpg"]["segmentation_mask"][..., 0] == 1 - GREY).all()
     assert (built["b.jpg"]["segmentation_mask"][..., 0] == GREY).all()
     Image.fromarray((GREY * 7).astype(np.uint8)).save(mask)
     with pytest.raises(VocSegError, match=r"a\.png: value 7 on 96 pixels"):
-        build_plan(plan, config, data_dir=tmp_path / "data", overwrite=True)
+        build_source(own_source(plan, config), config, data_dir=tmp_path / "data", overwrite=True)
