@@ -85,8 +85,8 @@ def config_names(folder: epath.Path) -> list[str]:
 def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
     if name and (folder := epath.Path(name).expanduser()) and (folder / INFO).exists():
         yield folder
-    elif name and (found := _versions(folder)):
-        yield found[-1]
+    elif name and (versions := _versions(folder)):
+        yield versions[-1]
     if _is_there(name, data_dir) and (found := _find(name, data_dir)):
         yield found
     if _SHORT.fullmatch(name) and (found := _find(f"{DATASET}/{name}", data_dir)):

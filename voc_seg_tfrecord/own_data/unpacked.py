@@ -161,7 +161,8 @@ def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
         return members  # which is refused
     # `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
     # there are two blocks of zeros, of which it has read the first.
-    if archive.fileobj.last + archive.fileobj.read(tarfile.BLOCKSIZE) != bytes(_END):
+    file: Any = archive.fileobj
+    if file.last + file.read(tarfile.BLOCKSIZE) != bytes(_END):
         raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
     return members
 
