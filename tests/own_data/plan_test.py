@@ -6,10 +6,10 @@ import pytest
 from support import exports
 from support.building import examples
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
-from voc_seg_tfrecord.formats import file as files
 from voc_seg_tfrecord.formats import png_pixels
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -104,7 +104,7 @@ HALVES = {"splits": {"train": 0.5, "test": 0.5}, "split_by": "stratified"}
 def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeypatch, said):
     flat(tmp_path, {"a": GREY, "b": GREY})
     exports.put(tmp_path, "classes.txt", "crop\nweed\n")  # which has two readings
-    read = noted(monkeypatch, files, "_read")
+    read = noted(monkeypatch, storage, "read_bytes")
     inflated = noted(monkeypatch, png_pixels, "inflate")
     builder_from_tree(tmp_path, name="mine", data_dir=tmp_path / "data", verbose=False, **said)
     masks = [str(tmp_path / "SegmentationClass" / f"{name}.png") for name in "ab"]
