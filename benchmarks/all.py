@@ -1,7 +1,7 @@
 """Runs every benchmark and prints one table of how this package compares.
 
     python benchmarks/all.py [--quick] [--folder FOLDER] [--peers-python PYTHON ...]
-        [--only build read ...] [--page docs/speed.md]
+        [--only build read ...] [--page docs/background/speed.md]
 
 With --quick each benchmark runs at a small size, all in about five minutes on two cores. The
 table has this package on the left, and how many times as fast it is as what stands beside it.

@@ -1,6 +1,6 @@
 """The walls of the house: who may import whom, and how many doors there may be.
 
-See docs/architecture.md.
+See docs/background/architecture.md.
 """
 
 import ast
@@ -51,7 +51,7 @@ def test_every_room_says_what_it_is_and_imports_nothing():
 
 
 def test_the_page_on_the_architecture_shows_the_same_order():
-    page = (REPOSITORY / "docs" / "architecture.md").read_text()
+    page = (REPOSITORY / "docs" / "background" / "architecture.md").read_text()
     (line,) = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
     assert re.split(r"[ <\n]+", line.strip()) == ORDER
 

@@ -1,4 +1,4 @@
-"""TFDS's own functions for looking at a dataset, as docs/looking.md says to call them."""
+"""TFDS's own functions for looking at a dataset, as docs/guides/looking.md says to call them."""
 
 import matplotlib as mpl
 import numpy as np

@@ -1,4 +1,4 @@
-"""`tfds.data_source` on this package's records, as docs/pytorch.md shows it."""
+"""`tfds.data_source` on this package's records, as docs/guides/pytorch.md shows it."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -46,7 +46,7 @@ WRONG = {
 
 
 def documented():
-    page = (REPOSITORY / "docs" / "command-line.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
     table = page[page.index("| command | keys") :].partition("\n\n")[0]
     rows = re.findall(r"^\| `([^`]+)` \| (`.*) \|$", table, re.M)
     return {command: re.findall(r"`(\w+)`", keys) for command, keys in rows}

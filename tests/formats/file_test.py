@@ -265,7 +265,7 @@ def test_a_dataset_with_a_huge_small_file_is_refused(sparse, name):
 
 
 def test_the_page_on_reliability_shows_the_limits():
-    page = (REPOSITORY / "docs" / "reliability.md").read_text()
+    page = (REPOSITORY / "docs" / "background" / "reliability.md").read_text()
     rows = [
         ("image, mask, record", storage.LIMITS[MaskError]),
         ("id list", storage.LIMITS[ListError]),

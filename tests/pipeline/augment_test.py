@@ -78,10 +78,10 @@ def test_a_layer_that_invents_mask_values_is_an_error():
 
 
 def recipe(module):
-    """Returns the fence of docs/pytorch.md that imports a module."""
+    """Returns the fence of docs/guides/pytorch.md that imports a module."""
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
-    found = pages.fences(REPOSITORY / "docs" / "pytorch.md")
+    found = pages.fences(REPOSITORY / "docs" / "guides" / "pytorch.md")
     (fence,) = [f for f in found if f"import {module}" in f.text or f"from {module}" in f.text]
     return fence.text
 

@@ -2,7 +2,7 @@
 
 No file is read before its size is looked at, and none is opened that may never end: a named pipe, a
 device or a socket. `LIMITS` and the numbers beside it say how large files may be; they stand on
-docs/reliability.md too.
+docs/background/reliability.md too.
 
 SHA256SUMS lists every file of a dataset with its sha256, so that a copy can be verified whatever
 made it: by `verify`, or by `sha256sum -c SHA256SUMS` in the dataset's folder. The small files are
