@@ -81,12 +81,11 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _spelling(action: argparse.Action) -> str:
-    if not action.option_strings:
-        return f"`{action.metavar}`"
-    value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
-    if action.choices and not action.metavar:
+    value = str(action.metavar or action.dest.upper())
+    if action.nargs == 0 or (action.choices and not action.metavar and action.option_strings):
         value = ""
-    names = ", ".join(f"`{name}{value}`" for name in action.option_strings)
+    spelled = [f"{name} {value}".strip() for name in action.option_strings] or [value]
+    names = ", ".join(f"`{name}`" for name in spelled)
     chosen = ", ".join(f"`{choice}`" for choice in action.choices or ())
     return f"{names}: {chosen}" if chosen else names
 
@@ -152,11 +151,17 @@ TABLES = {"config": config_fields, "options": options, "errors": errors}
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fills the tables of a page, and takes links out of docs/ away; MkDocs calls it."""
+    markdown = re.sub(
+        r"^On GitHub (?:.+\n)+", "", markdown, flags=re.M
+    )  # says what is missing there
     markdown = re.sub(r"<!-- table: (\w+) -->", lambda mark: TABLES[mark[1]](), markdown)
     folder = (DOCS / page.file.src_uri).parent
 
     def unlink(link: re.Match[str]) -> str:
         target = (folder / link[2].partition("#")[0]).resolve()
-        return link[0] if target.is_relative_to(DOCS) else link[1]
+        kept = target.is_relative_to(DOCS) and (
+            target.suffix != ".py" or "tutorials" in target.parts
+        )
+        return link[0] if kept else link[1]
 
     return re.sub(r"\[([^]]+)\]\((?!https?:|#)([^)\s]+)\)", unlink, markdown)

@@ -57,7 +57,13 @@ def test_the_page_on_features_has_every_feature(config):
 def test_the_tables_of_options_have_every_command_and_option():
     text = site["options"]()
     assert re.findall(r"^## (\w+)$", text, re.M) == [name.rstrip("_") for name in cli.COMMANDS]
-    for option in ("ROOT", "--class_names CLASS_NAMES", "--tile_overlap PIXELS", "--csv"):
+    for option in (
+        "NAME`: `cracks",
+        "ROOT",
+        "--class_names CLASS_NAMES",
+        "--tile_overlap PIXELS",
+        "--csv",
+    ):
         assert f"`{option}`" in text
 
 
