@@ -4,7 +4,7 @@
 
 FOLDER and the options are those of `check`. Of each kind of mistake, every mask is planted
 once: an eighth of the set at a time, so that seven eighths are right. Prints one row of the table
-of docs/label-errors.md. Nothing is written.
+of docs/guides/label-errors.md. Nothing is written.
 """
 
 import argparse
