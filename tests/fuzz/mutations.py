@@ -3,11 +3,10 @@
 import random
 
 
-def damaged(rng: random.Random, data: bytes, start: int = 0) -> bytes:
-    """Returns bytes with one to three random changes from `start` on."""
+def damaged(rng: random.Random, data: bytes) -> bytes:
+    """Returns bytes with one to three random changes."""
     for _ in range(rng.choice((1, 1, 2, 3))):
-        if data[start:]:
-            data = data[:start] + rng.choice(_WAYS)(rng, data[start:])
+        data = rng.choice(_WAYS)(rng, data) if data else data
     return data
 
 
@@ -41,10 +40,4 @@ def _repeat(rng: random.Random, data: bytes) -> bytes:
     return data[:start] + data[start : start + rng.randrange(1, 40)] + data[start:]
 
 
-def _zero(rng: random.Random, data: bytes) -> bytes:
-    start = rng.randrange(len(data))
-    length = len(data[start : start + rng.choice((1, 4, 20, 512, 4096))])
-    return data[:start] + bytes(length) + data[start + length :]
-
-
-_WAYS = (_flip, _byte, _cut, _remove, _insert, _repeat, _zero)
+_WAYS = (_flip, _byte, _cut, _remove, _insert, _repeat)

@@ -11,7 +11,6 @@ KINDS = [
     "masks",
     "streams",
     "jpeg",
-    "photos",
     "png",
     "other",
     "hand",

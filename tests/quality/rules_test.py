@@ -56,6 +56,18 @@ def test_a_class_that_is_often_tiny_has_no_specks(usual):
     assert found([*usual, *dotted]) == []
 
 
+def test_a_class_of_few_masks_is_compared_with_the_regions_of_all_classes(usual):
+    mask = square(50)
+    mask[100, 120:122] = 3
+    assert [finding.kind for finding in found([*usual, seen(99, mask)])] == ["speck"]
+
+
+def test_a_single_pixel_of_void_is_no_hole(usual):
+    mask = square(50)
+    mask[30, 31] = 255
+    assert found([*usual, seen(99, mask)]) == []
+
+
 def test_a_single_pixel_inside_a_class_is_a_hole_and_no_speck(usual):
     mask = square(50)
     mask[30, 31] = 0

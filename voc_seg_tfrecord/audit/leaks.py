@@ -1,15 +1,16 @@
 """Finds what two datasets, splits or id lists share, by id and by the bytes of the images."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
 import hashlib
 import re
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.base.errors import ImageError, ListError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
@@ -18,6 +19,7 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
+from voc_seg_tfrecord.quality import alike
 
 TRAIN, EVALUATION = "train", "evaluation"
 
@@ -34,11 +36,16 @@ class Side:
       name: for the report.
       role: `TRAIN`, `EVALUATION`, or empty if the name does not say.
       images: sha256 of the image file's bytes by id; empty if only the id is known.
+      looks: each image squeezed, uint8 `[16, 18]`, by id, where they are compared; see
+        `quality.alike`.
     """
 
     name: str
     role: str
     images: Mapping[str, str]
+    looks: Mapping[str, np.ndarray] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __repr__(self) -> str:
         return wording.brief_line(
@@ -56,6 +63,7 @@ class Shared:
       ids: ids that both sides have, in VOC2012's form, ascending.
       images: pairs of ids, one of each side, whose image files have the same bytes.
       unlike: those of `ids` whose image files differ between the sides.
+      alike: pairs of ids, one of each side, whose images look alike, though their files differ.
       examples: how many examples of the second side are in the first. They are compared by
         the images' bytes. The id decides if the bytes of one side are not known, or if it is
         an id of VOC, which names one photo however it was encoded.
@@ -67,6 +75,7 @@ class Shared:
     images: tuple[tuple[str, str], ...]
     unlike: tuple[str, ...]
     examples: int
+    alike: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         return wording.brief_line(
@@ -81,6 +90,7 @@ class Shared:
             ("ids in common", len(self.ids), wording.several(self.ids)),
             ("images in common", len(self.images), wording.several(b for _, b in self.images)),
             ("same id, other bytes", len(self.unlike), wording.several(self.unlike)),
+            ("images that look alike", len(self.alike), wording.several(b for _, b in self.alike)),
         ]
         return wording.brief_table(repr(self), ("", "count", "such as"), rows)
 
@@ -97,8 +107,6 @@ def canonical(image_id: str) -> str:
 
 def role_of(name: str) -> str:
     """Returns what a split or list of this name is used for; empty if the name does not say."""
-    if name in lists.named_lists():
-        return lists.named_lists()[name].role
     lowered = name.lower()
     if lowered.startswith("train"):
         return TRAIN
@@ -107,7 +115,7 @@ def role_of(name: str) -> str:
 
 def named_list(name: str) -> Side:
     """Returns one of the lists that come with the package."""
-    return Side(name, role_of(name), dict.fromkeys(lists.list_ids(name), ""))
+    return Side(name, lists.named_lists()[name].role, dict.fromkeys(lists.list_ids(name), ""))
 
 
 def list_file(path: PathLike, name: str = "", role: str = "") -> Side:
@@ -129,13 +137,20 @@ def dataset(
     """Returns one side per split of a built dataset; reads all their records once."""
     check_features(builder, (IMAGE, FILENAME))
 
-    def hashed(record: Record) -> tuple[str, str]:
-        return record.id, hashlib.sha256(record.bytes(IMAGE)).hexdigest()
+    def seen(record: Record) -> tuple[str, str, np.ndarray | None]:
+        image = File(record.bytes(IMAGE), record.id)
+        sha256 = hashlib.sha256(image.data).hexdigest()
+        try:
+            return record.id, sha256, alike.look_of(image)
+        except ImageError:  # `verify` says what is wrong with it
+            return record.id, sha256, None
 
     sides = []
     for split in splits:
-        images = dict(records.scan(builder, split, hashed, progress=progress))
-        sides.append(Side(f"{builder.info.full_name}@{split}", role_of(split), images))
+        found = list(records.scan(builder, split, seen, progress=progress))
+        images = {image_id: sha256 for image_id, sha256, _ in found}
+        looks = {image_id: look for image_id, _, look in found if look is not None}
+        sides.append(Side(f"{builder.info.full_name}@{split}", role_of(split), images, looks))
     return sides
 
 
@@ -152,7 +167,27 @@ def shared(first: Side, second: Side) -> Shared:
     renamed = {i for i in unlike if (i in first.images) != (i in second.images)}
     chance = renamed | {i for i in unlike if not _VOC_ID.fullmatch(i)}
     same = (set(ids) - chance) | {canonical(i) for _, i in images}
-    return Shared(first, second, tuple(ids), tuple(images), tuple(unlike), len(same))
+    return Shared(
+        first,
+        second,
+        tuple(ids),
+        tuple(images),
+        tuple(unlike),
+        len(same),
+        tuple(_look_alikes(first, second)),
+    )
+
+
+def _look_alikes(first: Side, second: Side) -> Iterator[tuple[str, str]]:
+    """Yields ids of images that look alike, one of each side, whose files differ."""
+    ours, theirs = list(first.looks), list(second.looks)
+    if ours and theirs:
+        looks = np.array([*first.looks.values(), *second.looks.values()])
+        for one, other in alike.find(looks):
+            if one < len(ours) <= other:
+                ids = ours[one], theirs[other - len(ours)]
+                if first.images[ids[0]] != second.images[ids[1]]:
+                    yield ids
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:

@@ -51,16 +51,6 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
     )
 
 
-def add_ids(parser: argparse.ArgumentParser) -> None:
-    """Adds `--ids` to a command that takes DATASET@SPLIT."""
-    parser.add_argument(
-        "--ids",
-        metavar="FILE",
-        help="take only the examples whose ids are in this text file, one per line; "
-        "DATASET@LIST does the same with a list of papers, such as 2012@seg11valid",
-    )
-
-
 def add_json(parser: argparse._ActionsContainer) -> None:
     """Adds `--json`, for commands that report."""
     parser.add_argument(
@@ -68,6 +58,16 @@ def add_json(parser: argparse._ActionsContainer) -> None:
         action="store_true",
         help="print the report as one JSON document; messages, progress and errors go to standard "
         "error",
+    )
+
+
+def add_no_fit(parser: argparse.ArgumentParser) -> None:
+    """Adds `--no_fit`, for commands that look for labels that may be wrong."""
+    parser.add_argument(
+        "--no_fit",
+        action="store_true",
+        help="do not look for masks that do not fit their images; this takes about 5 ms of "
+        "computing per image, which can be half of the time",
     )
 
 

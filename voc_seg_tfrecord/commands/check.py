@@ -43,11 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
     )
-    parser.add_argument(
-        "--no_fit",
-        action="store_true",
-        help="do not look for masks that do not fit their images",
-    )
+    arguments.add_no_fit(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -135,13 +135,14 @@ def _as_dict(shared) -> dict[str, Any]:
         "ids": list(shared.ids),
         "images": [list(pair) for pair in shared.images],
         "unlike": list(shared.unlike),
+        "alike": [list(pair) for pair in shared.alike],
     }
 
 
 def _print(shared) -> None:
     first, second = shared.first, shared.second
     print(f"{first.name} ({len(first.images)}) and {second.name} ({len(second.images)}):")
-    if not shared.ids and not shared.images:
+    if not shared.ids and not shared.images and not shared.alike:
         print("  nothing in common")
         return
     if shared.ids:
@@ -152,5 +153,8 @@ def _print(shared) -> None:
     if shared.unlike:
         unlike = several(shared.unlike, _SHOWN)
         print(f"  {len(shared.unlike)} of these ids with other bytes: {unlike}")
+    if shared.alike:
+        pairs = [f"{a} ~ {b}" for a, b in shared.alike]
+        print(f"  {len(shared.alike)} images look alike: {several(pairs, _SHOWN)}")
     verdict = "  <- LEAK" if shared.is_leak else ""
     print(f"  {shared.examples} examples of the second are in the first{verdict}")

@@ -11,7 +11,6 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_splits
-from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
 
 SUMMARY = "write a page that shows a dataset: charts, examples, findings"
@@ -21,7 +20,6 @@ EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
-    arguments.add_ids(parser)
     parser.add_argument("--out", metavar="FILE", help="the page to write, such as report.html")
     parser.add_argument(
         "--card",
@@ -35,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="number of examples in each split's gallery; default: 24, and at most 240 in all",
     )
+    arguments.add_no_fit(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed for the choice of examples (0)")
 
 
@@ -47,13 +46,13 @@ def run(args: argparse.Namespace) -> int:
             expected="what to write",
             remedy="add --out report.html for the page, or --card FOLDER for the dataset's card",
         )
-    builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
+    builder, splits = open_splits(args.dataset, args.data_dir)
     if args.card and splits:
         raise ConfigError(
             f"--card {args.card}",
-            found=f"{args.dataset}{' with --ids' if args.ids else ', which names splits'}",
+            found=f"{args.dataset}, which names splits",
             expected="a complete dataset, whose card tells of all splits",
-            remedy=f"name the dataset alone: {split_name(args.dataset)[0]}",
+            remedy=f"name the dataset alone: {args.dataset.rpartition('@')[0]}",
         )
     if args.card:
         from voc_seg_tfrecord.exports import publish
@@ -63,7 +62,15 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         from voc_seg_tfrecord import report
 
-        report.write(builder, args.out, splits=splits, num=args.num, seed=args.seed, progress=True)
+        report.write(
+            builder,
+            args.out,
+            splits=splits,
+            num=args.num,
+            seed=args.seed,
+            fits=not args.no_fit,
+            progress=True,
+        )
         size = epath.Path(args.out).expanduser().stat().length
         print(f"{builder.info.full_name}: {args.out}, {size / 1e6:.1f} MB")
     return 0

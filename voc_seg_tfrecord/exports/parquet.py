@@ -14,7 +14,6 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import IMAGE
-from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
 from voc_seg_tfrecord.exports.records import Split
@@ -65,17 +64,8 @@ def check_split(split: str, where: str) -> None:
         )
 
 
-def write_colored(split: Split) -> int:
-    """Writes a split, with masks as palette PNGs in the dataset's colours; see `write`."""
-    return write(split, dataset.palette(split.builder).tobytes())
-
-
-def write(split: Split, palette: bytes | None = None) -> int:
+def write(split: Split) -> int:
     """Writes a split. Each file has as many examples, in their order.
-
-    Args:
-      split: the split.
-      palette: RGB bytes of 256 entries, if masks become palette PNGs.
 
     Returns:
       How many images lost metadata by which readers would have turned them.
@@ -83,7 +73,7 @@ def write(split: Split, palette: bytes | None = None) -> int:
     info = split.builder.info
     examples = info.splits[split.name].num_examples
     shards = shards_for(info.splits[split.name].num_bytes, examples, split.num_shards)
-    described = columns.columns(info.features, info.full_name, palette)
+    described = columns.columns(info.features, info.full_name)
     folder = split.folder / FOLDER
     folder.mkdir(exist_ok=True)
     records = split.records()

@@ -121,8 +121,9 @@ def _as_regions(table: np.ndarray) -> tuple[Region, ...]:
 
 def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
     above, below, left, right = mask[:-2, 1:-1], mask[2:, 1:-1], mask[1:-1, :-2], mask[1:-1, 2:]
-    single = (above == below) & (left == right) & (above == left) & (above != mask[1:-1, 1:-1])
-    found = np.argwhere(single & (above != VOID))[:_MOST]
+    inner = mask[1:-1, 1:-1]
+    single = (above == below) & (left == right) & (above == left) & (above != inner)
+    found = np.argwhere(single & (above != VOID) & (inner != VOID))[:_MOST]
     return tuple((x + 1, y + 1) for y, x in found.tolist())
 
 

@@ -90,7 +90,9 @@ def edges_of(rgb: np.ndarray) -> np.ndarray:
     right[:, 1:-1] = values[:, 2:] - values[:, :-2]
     down[1:-1] = values[2:] - values[:-2]
     squared = right.astype(np.int32) ** 2 + down.astype(np.int32) ** 2
-    steps = (2 * np.sqrt(squared.max(2).astype(np.float32))).astype(np.int64)
+    # As `squared.max(2)` does, in a tenth of the time.
+    largest = np.maximum(np.maximum(squared[..., 0], squared[..., 1]), squared[..., 2])
+    steps = (2 * np.sqrt(largest.astype(np.float32))).astype(np.int64)
     counts = np.bincount(steps.ravel())
     ranks = ((counts.cumsum() - counts / 2) / steps.size).astype(np.float32)
     return _widened(ranks[steps] ** 2)
@@ -153,12 +155,10 @@ def _best_shift(edges: np.ndarray, border: np.ndarray) -> tuple[float, tuple[int
     height, width = border.shape
     far = int(_FAR * height), int(_FAR * width)
     size = _fast(height + far[0]), _fast(width + far[1])
-    moved = np.conj(_transform(border, size))
-    rows = np.arange(-far[0], far[0] + 1)[:, None]
-    columns = np.arange(-far[1], far[1] + 1)
-    ranks = np.fft.irfft2(_transform(edges, size) * moved, size)[rows, columns]
-    # How many pixels of the border are in the image after each shift.
-    count = np.fft.irfft2(_frame(height, width, size) * moved, size)[rows, columns]
+    rows, columns = (np.arange(-most, most + 1) for most in far)
+    ranks = np.fft.irfft2(_transform(edges, size) * np.conj(_transform(border, size)), size)
+    ranks = ranks[np.ix_(rows, columns)]
+    count = _inside(border, rows, columns)
     inside = count >= _INSIDE * np.count_nonzero(border)
     fits = np.where(inside, ranks / np.maximum(count, 1), 0)
     fits[~inside] = fits[inside].mean()
@@ -193,9 +193,15 @@ def _transform(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.fft.rfft2(padded)
 
 
-@functools.lru_cache(64)
-def _frame(height: int, width: int, size: tuple[int, int]) -> np.ndarray:
-    return _transform(np.ones((height, width)), size)
+def _inside(border: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Returns how many pixels of the border are in the image after each shift."""
+    sums = np.pad(border.astype(np.int32).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    (top, bottom), (left, right) = (
+        (np.maximum(0, -shift), side - np.maximum(0, shift))
+        for shift, side in ((rows, border.shape[0]), (columns, border.shape[1]))
+    )
+    outer = sums[np.ix_(bottom, right)] - sums[np.ix_(top, right)]
+    return outer - sums[np.ix_(bottom, left)] + sums[np.ix_(top, left)]
 
 
 def _mean_around(values: np.ndarray) -> np.ndarray:

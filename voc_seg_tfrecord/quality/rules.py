@@ -154,10 +154,12 @@ def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding
     for one in masks:
         for region in one.smallest:
             smallest[region.label].append(region.pixels)
+    # What classes in few masks are compared with.
+    everywhere = [min(r.pixels for r in one.smallest) for one in masks if one.smallest]
     for one in masks:
         single = {(*place, 1, 1) for place in one.holes}  # these have a finding of their own
         regions = (r for r in one.specks if r.box not in single)
-        found = [r for r in regions if _is_speck(r, smallest[r.label])]
+        found = [r for r in regions if _is_speck(r, smallest[r.label], everywhere)]
         if found:
             labels = dict.fromkeys(names[r.label] for r in found)
             first = found[0]
@@ -173,8 +175,12 @@ def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding
             )
 
 
-def _is_speck(region: Region, smallest: Sequence[int]) -> bool:
-    """Says whether a region is far smaller than the smallest of the class in other masks."""
+def _is_speck(region: Region, of_class: Sequence[int], of_all: Sequence[int]) -> bool:
+    """Says whether a region is far smaller than the smallest of the class in other masks.
+
+    A class of few masks is compared with the smallest regions of all classes.
+    """
+    smallest = of_class if len(of_class) > _ENOUGH else of_all
     similar = sum(pixels <= 4 * region.pixels for pixels in smallest) - 1
     return len(smallest) > _ENOUGH and similar <= 0.05 * len(smallest)
 

@@ -36,6 +36,7 @@ def write(
     splits: Sequence[str] | None = None,
     num: int | None = None,
     seed: int = 0,
+    fits: bool = True,
     progress: bool = False,
 ) -> None:
     """Writes the report page of a built dataset: one HTML file that needs no network.
@@ -49,6 +50,7 @@ def write(
       splits: names of splits (all).
       num: examples in each split's gallery; by default 24, and at most 240 in all galleries.
       seed: of the choice of examples.
+      fits: whether to look for masks that do not fit their images.
       progress: whether to show one progress bar per split on standard error.
 
     Raises:
@@ -62,7 +64,7 @@ def write(
         builder = dataset.open_built(builder, data_dir)
     chosen = dataset.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
-        text = render(builder, chosen, num=num, seed=seed, progress=progress)
+        text = render(builder, chosen, num=num, seed=seed, fits=fits, progress=progress)
     # Half a surrogate pair, as in file names that are no UTF-8, cannot be written.
     staging.write_file(path, text.encode("utf-8", "replace"), "--out")
 
@@ -73,10 +75,11 @@ def render(
     *,
     num: int | None,
     seed: int,
+    fits: bool = True,
     progress: bool = False,
 ) -> str:
     """Returns the page as HTML; see `write`."""
-    facts = gather.gather(builder, splits, progress=progress)
+    facts = gather.gather(builder, splits, fits=fits, progress=progress)
     names = tuple(clean(name) for name in dataset.class_names(builder))
     masked = MASK in builder.info.features
     unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"

@@ -78,13 +78,18 @@ class SplitFacts:
 
 
 def gather(
-    builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
+    builder: tfds.core.DatasetBuilder,
+    splits: Iterable[str],
+    *,
+    fits: bool = True,
+    progress: bool = False,
 ) -> dict[str, SplitFacts]:
     """Reads the splits of a built dataset.
 
     Args:
       builder: of a built dataset.
       splits: their names.
+      fits: whether to look for masks that do not fit their images.
       progress: whether to show one progress bar per split on standard error.
 
     Raises:
@@ -96,7 +101,7 @@ def gather(
     background = dataset.background(builder) if MASK in builder.info.features else None
     facts = {}
     for split in splits:
-        read = functools.partial(_read, names, background, split)
+        read = functools.partial(_read, names, background, split, fits)
         facts[split] = _add_up(names, records.scan(builder, split, read, progress=progress))
     return facts
 
@@ -115,13 +120,15 @@ class _Read:
     problems: tuple[str, ...]
 
 
-def _read(names: tuple[str, ...], background: int | None, split: str, record: Record) -> _Read:
+def _read(
+    names: tuple[str, ...], background: int | None, split: str, fits: bool, record: Record
+) -> _Read:
     arrays, problems = decode_masks(record)
     problems += inner_problems(record, arrays, names, background)
     image = File(record.bytes(IMAGE), IMAGE)
     evidence = None
     try:
-        evidence = examine(image, arrays.get(MASK), image_id=record.id, split=split, fits=True)
+        evidence = examine(image, arrays.get(MASK), image_id=record.id, split=split, fits=fits)
     except ImageError as error:
         problems.append(str(error))
     counts, objects, points = _counted(record, arrays, background)
