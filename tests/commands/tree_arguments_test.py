@@ -124,6 +124,13 @@ def test_void_takes_values_names_and_colours():
     assert tree_arguments.fields(args)["void"] == [255, "ignore", (224, 224, 192), -1]
 
 
+def test_an_error_about_an_option_is_no_longer_than_a_few_lines(tmp_path, capsys):
+    exports.cvat(tmp_path / "export")
+    words = ["build", str(tmp_path / "export"), "--name", "x", "--class_names", "a,b", "--dry_run"]
+    assert cli.main([*words, f"--void={'9' * 5000}"]) == 2
+    assert len(capsys.readouterr().err) < 1000
+
+
 @pytest.mark.parametrize("word", ["9" * 5000, "²", "1,²,3", "--5", "-"])
 def test_what_only_looks_like_a_number_is_a_name_for_void(word):
     parser = argparse.ArgumentParser()

@@ -37,6 +37,7 @@ _CHOICES = {
 }
 
 _SHOWN_NAMES = 8
+_SHOWN_LETTERS = 300
 
 
 def check(config: Any) -> None:
@@ -219,9 +220,11 @@ def error(option: str, found: object, expected: str, choices: Iterable[str] = ()
     Commands, JSON and Python all have the option, and not all of them a config's name. Of `choices`
     the closest match is suggested.
     """
+    shown = repr(found)
+    shown = shown if len(shown) <= _SHOWN_LETTERS else f"{shown[:_SHOWN_LETTERS]}..."
     return ConfigError(
         f"option {option}",
-        found=repr(found) + did_you_mean(str(found), choices),
+        found=shown + did_you_mean(str(found), choices),
         expected=expected,
         remedy=f"change {option}",
     )

@@ -210,7 +210,7 @@ def _void_notes(class_file: ClassFile | None, config: VocSegConfig) -> list[str]
                 continue  # the new class of a rule
             raise ConfigError(
                 "option void",
-                found=repr(word) + did_you_mean(word, names),
+                found=f"{word[:200]!r}{did_you_mean(word, names)}",
                 expected=f"a name among {', '.join(names[:_SHOWN])}",
                 remedy="correct the name, or leave it out of void",
             )
