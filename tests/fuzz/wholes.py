@@ -303,7 +303,7 @@ def _damage(rng: random.Random, folder: pathlib.Path) -> None:
 
 
 def _counted(folder: pathlib.Path) -> Mapping[str, object]:
-    found = counts.count(open_built(str(folder)))
+    found = counts.compute(open_built(str(folder)))
     return {split: str(vars(one)) for split, one in found.items()}
 
 
