@@ -5,13 +5,15 @@
 
 Each build is a process of its own, the contenders take turns, and the figures are medians.
 Trees and outputs are put into FOLDER. A tree that is there already is used again. Seconds and
-CPU seconds are those of the build alone, without the start of Python and TensorFlow. The
-column "added MiB" is the peak of the process's memory minus what it had before the build. This
-package is compared with the floor, which is what TFDS itself takes, and the others with it.
+CPU seconds are those of the build alone, workers included, without the start of Python and
+TensorFlow. The column "added MiB" is the peak of the process's memory minus what it had before the
+build, and "worker MiB" the peak of the largest worker's memory as a whole. This package is compared
+with the floor, which is what TFDS itself takes, and the others with it.
 """
 
 import argparse
 from collections.abc import Sequence
+import contextlib
 import importlib
 import json
 import os
@@ -20,6 +22,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 import machine
@@ -30,13 +33,15 @@ FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 CONTENDERS = {
     "floor": "TFDS writing from memory, the floor",
     "ours": "`build`",
+    "ours_2": "`build --workers 2`",
     "trusted": "`build --trust_images`",
+    "trusted_2": "`build --trust_images --workers 2`",
     "tutorial": "tutorials' script",
     "plain_tfds": "plain TFDS builder",
     "deeplab": "DeepLab's way",
     "copy": "copying the files",
 }
-OURS, FLOOR = ("ours", "trusted"), "floor"
+OURS, FLOOR = ("ours", "ours_2", "trusted", "trusted_2"), "floor"
 BIG_LIMIT = {"tutorial"}
 """Not run on trees with copies unless named, because decoded pixels take 9 times the room."""
 
@@ -50,22 +55,40 @@ def measure(name: str, root: pathlib.Path, out: pathlib.Path) -> dict[str, float
       out: an empty folder.
 
     Returns:
-      `wall` and `cpu` in seconds, `memory` and `bytes` in bytes.
+      `wall` and `cpu` in seconds, `memory`, `worker` and `bytes` in bytes.
     """
     importlib.import_module("tensorflow")  # TFDS would import it in the middle of a build
-    module = importlib.import_module(f"baselines.{name}")
+    module = importlib.import_module(f"baselines.{name.removesuffix('_2')}")
+    options = {"workers": 2 if name.endswith("_2") else 1} if name in OURS else {}
     source = module.prepare(root) if hasattr(module, "prepare") else root
     before = _status("VmRSS")
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets the peak back to now
-    wall, cpu = time.perf_counter(), time.process_time()
-    module.build(source, out)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    ended, peaks = threading.Event(), [0]
+    watcher = threading.Thread(target=_watch_workers, args=(ended, peaks))
+    watcher.start()
+    wall, cpu = time.perf_counter(), sum(os.times()[:4])
+    module.build(source, out, **options)
+    wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
+    ended.set()
+    watcher.join()
     written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    return {"wall": wall, "cpu": cpu, "memory": _status("VmHWM") - before, "bytes": written}
+    memory = _status("VmHWM") - before
+    return {"wall": wall, "cpu": cpu, "memory": memory, "worker": max(peaks), "bytes": written}
 
 
-def _status(field: str) -> int:
-    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+def _watch_workers(ended: threading.Event, peaks: list[int]) -> None:
+    """Notes the peak memory of the processes that this one starts, ten times a second.
+
+    `getrusage` would count what this process had when it started them.
+    """
+    while not ended.wait(0.1):
+        for children in pathlib.Path("/proc/self/task").glob("*/children"):
+            with contextlib.suppress(OSError, KeyError):  # it has just ended
+                peaks += [_status("VmHWM", child) for child in children.read_text().split()]
+
+
+def _status(field: str, process: str = "self") -> int:
+    for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     raise KeyError(field)
@@ -118,6 +141,7 @@ def rows(
             "s": f"{median['wall']:.2f}",
             "CPU s": f"{median['cpu']:.2f}",
             "added MiB": f"{median['memory'] / 2**20:.0f}",
+            "worker MiB": f"{median['worker'] / 2**20:.0f}" if median["worker"] else "",
             "written MB": f"{median['bytes'] / 1e6:.0f}",
         }
         against = FLOOR if name in OURS else "" if name == FLOOR else OURS[0]

@@ -53,6 +53,7 @@ def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
 
 
 COMMANDS = [
+    "check {source} --class_names voc",
     "verify {folder}",
     "verify {folder} --source {source}",
     "stats {folder}",

@@ -5,6 +5,6 @@ import pathlib
 from baselines import ours
 
 
-def build(root: pathlib.Path, out: pathlib.Path) -> None:
-    """Builds the tree at `root` below `out`."""
-    ours.build(root, out, trust_images=True)
+def build(root: pathlib.Path, out: pathlib.Path, workers: int = 1) -> None:
+    """Builds the tree at `root` below `out`, with so many processes."""
+    ours.build(root, out, workers, trust_images=True)

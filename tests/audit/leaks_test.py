@@ -89,6 +89,7 @@ def test_six_digits_are_voc2007_only_if_the_bytes_do_not_say_otherwise():
         ("validation", "evaluation"),
         ("test", "evaluation"),
         ("seg11valid", "evaluation"),
+        ("semi_92", "train"),
         ("default", ""),
     ],
 )

@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord import Builder, VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError
 from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import check_features, class_names, open_built
+from voc_seg_tfrecord.built.dataset import check_features, check_splits, class_names, open_built
 from voc_seg_tfrecord.formats.file import File
 
 
@@ -30,6 +30,47 @@ def ids(builder, split="train"):
 def test_records_come_in_their_order_in_any_file_format(sample, tmp_path):
     other = build(tmp_path, "sample", file_format="array_record")
     assert ids(sample) == ids(other) == ["2007_000001", "2008_000002", "2009_000003"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "listed", "found"),
+    [
+        (["train"], ["2009_000003", "2007_000001"], ["2007_000001", "2009_000003"]),
+        ([], ["2008_000002"], ["2008_000002"]),
+    ],
+)
+def test_a_list_of_ids_selects_from_splits(sample, tmp_path, wanted, listed, found):
+    (tmp_path / "some.txt").write_text("".join(f"{i}\n" for i in listed))
+    (part,) = check_splits(sample, wanted, tmp_path / "some.txt")
+    assert part == "some.txt"
+    assert ids(sample, part) == found
+
+
+def test_the_name_of_a_list_stands_for_its_ids_and_all_must_be_there(sample):
+    (part,) = check_splits(sample, ["seg11valid"])
+    assert len(part.ids) == 736
+    assert part.splits == ("test", "train", "validation")
+    with pytest.raises(ConfigError, match="736 of the 736 ids of the list are not in it"):
+        ids(sample, part)
+
+
+def test_an_id_that_is_in_two_splits_is_no_choice_of_ours(sample):
+    part = records.Part("twice", ["train", "train[:1]"], ["2007_000001"])
+    with pytest.raises(ConfigError, match=r"2007_000001 in train and in train\[:1\]"):
+        ids(sample, part)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "file", "message"),
+    [
+        (["seg11valid", "train"], None, "the list seg11valid beside other names"),
+        (["seg11valid"], "ids.txt", "the list seg11valid beside --ids"),
+        (["seg11vald"], None, "seg11valid"),
+    ],
+)
+def test_a_list_stands_alone(sample, wanted, file, message):
+    with pytest.raises(ConfigError, match=message):
+        check_splits(sample, wanted, file)
 
 
 def test_a_shard_that_is_missing_is_named(copy):

@@ -21,3 +21,12 @@ def test_several_splits_are_followed_by_their_sum(sample, capsys):
     assert "\ntrain: 3 images\n" in out
     assert "\ntrain+test: 4 images\n" in out
     assert "most common sizes, width x height: " in out
+
+
+def test_a_list_of_ids_is_counted_alone(sample, tmp_path, capsys):
+    (tmp_path / "some.txt").write_text("2008_000002\n2009_000003\n")
+    ids = ["--ids", str(tmp_path / "some.txt")]
+    assert cli.main(["stats", f"{sample.data_dir}@train", *ids]) == 0
+    assert "\nsome.txt: 2 images\n" in capsys.readouterr().out
+    assert cli.main(["stats", f"{sample.data_dir}@test", *ids]) == 2
+    assert "2 of the 2 ids of the list are not in it" in capsys.readouterr().err

@@ -71,6 +71,19 @@ def torchmetrics(masks, predictions):
     return counts, np.where(present, jaccard.compute().numpy(), np.nan)
 
 
+def test_dice_is_the_f1_of_scikit_learn(case):
+    metrics = pytest.importorskip("sklearn.metrics")
+    masks, predictions = case
+    counted = evaluation.Confusion(VOC_CLASSES)
+    for mask, prediction in zip(masks, predictions, strict=True):
+        counted.update(mask, prediction)
+    result = counted.result()
+    truth, found = (np.concatenate([a.ravel() for a in arrays]) for arrays in case)
+    known, labels = truth != VOID, np.flatnonzero(result.present)
+    expected = metrics.f1_score(truth[known], found[known], labels=labels, average=None)
+    assert result.dice[labels] == pytest.approx(expected, abs=1e-15)
+
+
 @pytest.mark.parametrize(
     ("judge", "precision"), [(transcription, 1e-15), (scikit_learn, 1e-15), (torchmetrics, 1e-6)]
 )

@@ -3,7 +3,7 @@ import pytest
 from scipy import ndimage
 from support.scoring import devkit, moved, shapes
 
-from voc_seg_tfrecord import VOID, evaluation
+from voc_seg_tfrecord import VOC_CLASSES, VOID, evaluation
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.evaluation.confusion import boundary_band
 
@@ -136,3 +136,85 @@ def test_the_band_is_void_dilated_by_a_square(width, size):
     mask = np.random.default_rng(width).choice([0, VOID], size, p=[0.97, 0.03]).astype(np.uint8)
     square = np.ones((2 * width + 1,) * 2)
     assert (boundary_band(mask, width) == ndimage.binary_dilation(mask == VOID, square)).all()
+
+
+def pixels_of(masks, predictions):
+    """Yields class of the mask and of the prediction of each pixel that is not void."""
+    for mask, prediction in zip(masks, predictions, strict=True):
+        for truth, found in zip(mask.ravel().tolist(), prediction.ravel().tolist(), strict=True):
+            if truth != VOID:
+                yield truth, found
+
+
+def overlap(pairs, truths, founds):
+    """Returns IoU and Dice of pixels whose classes are in two sets, counted one by one."""
+    both = sum(t in truths and f in founds for t, f in pairs)
+    ours, theirs = sum(t in truths for t, _ in pairs), sum(f in founds for _, f in pairs)
+    return both / (ours + theirs - both), 2 * both / (ours + theirs)
+
+
+def test_dice_fb_iou_and_means_without_background_are_those_of_a_count_pixel_by_pixel():
+    masks = [shapes(s) for s in range(4)]
+    predictions = [moved(mask) for mask in masks]
+    result = score(masks, predictions)
+    pairs = list(pixels_of(masks, predictions))
+    scores = [overlap(pairs, {c}, {c}) for c in range(3)]
+    assert result.dice[:3] == pytest.approx([dice for _, dice in scores])
+    assert np.isnan(result.dice[3])
+    assert result.mean_dice == pytest.approx(np.mean([dice for _, dice in scores]))
+    assert result.foreground_miou == pytest.approx(np.mean([iou for iou, _ in scores[1:]]))
+    sides = [overlap(pairs, side, side)[0] for side in ({0}, {1, 2, 3})]
+    assert result.fb_iou == pytest.approx(np.mean(sides))
+
+
+def test_without_a_background_class_there_is_no_fb_iou():
+    result = score(
+        [np.zeros((2, 2), np.uint8)], [np.zeros((2, 2), np.uint8)], names=("sky", "road")
+    )
+    assert np.isnan(result.fb_iou)
+    assert result.foreground_miou == result.miou
+
+
+def test_folds_of_pascal_5i_are_means_of_five_classes_each():
+    rng = np.random.default_rng(5)
+    mask, prediction = rng.integers(0, 19, (2, 40, 40)).astype(np.uint8)
+    result = score([mask], [prediction], names=VOC_CLASSES)
+    pairs = list(pixels_of([mask], [prediction]))
+    ious = [overlap(pairs, {c}, {c})[0] for c in range(19)]
+    expected = [np.mean(ious[1:6]), np.mean(ious[6:11]), np.mean(ious[11:16]), np.mean(ious[16:19])]
+    assert result.fold_mious == pytest.approx(expected)
+    assert score([mask], [prediction], names=tuple("abcdefghijklmnopqrs")).fold_mious == ()
+
+
+def inner(region, width):
+    """What an erosion takes from a region, as Boundary IoU's authors erode: beyond is nothing."""
+    return region & ~ndimage.binary_erosion(region, np.ones((3, 3)), width, border_value=0)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.9])
+@pytest.mark.parametrize("size", [(24, 33), (5, 41), (1, 9)])
+def test_boundary_iou_is_that_of_an_erosion_of_each_class(size, share):
+    rng = np.random.default_rng(size[0])
+    masks = [np.kron(rng.choice([0, 1, 2, VOID], (3, 4)), np.ones((14, 14)))[: size[0], : size[1]]]
+    masks.append(masks[0][::-1, ::-1])
+    masks = [mask.astype(np.uint8) for mask in masks]
+    predictions = [moved(mask, 3) for mask in masks]
+    result = score(masks, predictions, boundary=share)
+    width = max(1, round(share * np.sqrt(size[0] ** 2 + size[1] ** 2)))
+    for label in range(3):
+        both = either = 0
+        for mask, prediction in zip(masks, predictions, strict=True):
+            ours, theirs = (inner(side == label, width) for side in (mask, prediction))
+            both += (ours & theirs & (mask != VOID)).sum()
+            either += ((ours | theirs) & (mask != VOID)).sum()
+        assert result.boundary_iou[label] == pytest.approx(
+            both / either if either else np.nan, nan_ok=True
+        )
+    assert np.isnan(result.boundary_iou[3])
+    assert result.boundary_miou == pytest.approx(np.nanmean(result.boundary_iou))
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5])
+def test_a_boundary_is_a_share_of_the_diagonal(share):
+    with pytest.raises(ConfigError, match="share of the image's diagonal"):
+        evaluation.Confusion(NAMES, boundary=share)

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 from PIL import Image
 import pytest
@@ -8,8 +10,9 @@ from support.tiled import SIZES, tree_options, truth, write_tree
 from voc_seg_tfrecord import VOC_CLASSES, evaluation, verify, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.built.dataset import check_splits
 from voc_seg_tfrecord.evaluation import evaluate
-from voc_seg_tfrecord.evaluation.predictions import Predictions
+from voc_seg_tfrecord.evaluation.predictions import Predictions, label_quality
 from voc_seg_tfrecord.examples.tiles import Tiling
 
 
@@ -46,6 +49,88 @@ def test_the_fingerprint_is_that_of_verify(sample, predictions):
     split = {"train": report.splits["train"].fingerprint}
     found = evaluation.evaluate(sample, "train", predictions).fingerprint
     assert found == verify.fingerprint.of_dataset(split)
+
+
+def test_the_digest_of_predictions_stands_for_ids_and_classes_not_for_files(sample, predictions):
+    first = evaluation.evaluate(sample, "train", predictions).predictions
+    path = next(predictions.glob("*.npy"))
+    values = np.load(path)
+    path.unlink()
+    Image.fromarray(values.astype(np.uint8)).save(path.with_suffix(".png"))
+    assert evaluation.evaluate(sample, "train", predictions).predictions == first
+    values[0, 0] = 3 if values[0, 0] != 3 else 4
+    Image.fromarray(values.astype(np.uint8)).save(path.with_suffix(".png"))
+    assert evaluation.evaluate(sample, "train", predictions).predictions != first
+
+
+def test_a_list_scores_its_images_and_its_name_does_not_count(sample, predictions, tmp_path):
+    chosen = sorted(predictions.iterdir())[:2]
+    whole = [evaluation.evaluate(sample, p, predictions) for p in parts(sample, tmp_path, chosen)]
+    assert [found.images for found in whole] == [2, 2]
+    assert whole[0].fingerprint == whole[1].fingerprint
+    assert whole[0].dataset.endswith("@one.txt")
+
+
+def parts(sample, tmp_path, paths):
+    """Yields the same list of ids under two names."""
+    for name, splits in (("one.txt", ["train"]), ("two.txt", [])):
+        (tmp_path / name).write_text("".join(f"{path.stem}\n" for path in paths))
+        yield check_splits(sample, splits, tmp_path / name)
+
+
+def test_the_scores_of_images_add_up_to_the_score(sample, predictions):
+    result = evaluation.evaluate(sample, "train", predictions, per_image=True)
+    alone = [one.result(result.class_names) for one in result.per_image]
+    assert (sum(one.matrix for one in alone) == result.matrix).all()
+    assert [one.id for one in result.per_image] == ["2007_000001", "2008_000002", "2009_000003"]
+    assert evaluation.evaluate(sample, "train", predictions).per_image == ()
+
+
+def one_hot(predictions, axes, scale=1.0):
+    """Turns a folder of classes into one of probabilities: `scale` for the class, 0 elsewhere."""
+    for path in sorted(predictions.iterdir()):
+        values = np.load(path) if path.suffix == ".npy" else np.array(Image.open(path))
+        path.unlink()
+        chances = np.eye(21, dtype=np.float16)[values] * scale
+        np.save(path.with_suffix(".npy"), chances if axes == "HWC" else chances.transpose(2, 0, 1))
+
+
+@pytest.mark.parametrize("axes", ["CHW", "HWC"])
+def test_the_most_probable_class_is_scored(sample, predictions, axes):
+    expected = evaluation.evaluate(sample, "train", predictions)
+    one_hot(predictions, axes)
+    found = evaluation.evaluate(sample, "train", predictions, probabilities=axes)
+    assert (found.matrix == expected.matrix).all()
+    assert found.predictions == expected.predictions
+
+
+@pytest.mark.parametrize(
+    ("axes", "said", "scale", "message"),
+    [
+        ("CHW", "HWC", 1, "which as HWC has .* classes.*expected: 21 classes"),
+        ("CHW", "CHW", 7, r"values from 0 to 7, whose sums go from 7 to 7.*softmax"),
+        ("HWC", None, 1, "an array float16"),
+    ],
+)
+def test_what_are_no_probabilities_is_refused(sample, predictions, axes, said, scale, message):
+    one_hot(predictions, axes, scale)
+    with pytest.raises(SplitError, match=rf"(?s)3 of 3.*{message}"):
+        evaluation.evaluate(sample, "train", predictions, probabilities=said)
+
+
+def softmin(mask, chances):
+    """The quality of a label as its paper writes it, pixel by pixel."""
+    given = [chances[y, x, c] for (y, x), c in np.ndenumerate(mask) if c != 255]
+    weights = [math.exp((1 - p) / 0.1) for p in given]
+    return sum(p * w for p, w in zip(given, weights, strict=True)) / sum(weights)
+
+
+def test_the_quality_of_a_label_is_the_soft_minimum_of_its_probabilities():
+    rng = np.random.default_rng(0)
+    mask = rng.choice([0, 1, 2, 255], (6, 7)).astype(np.uint8)
+    chances = rng.dirichlet((1, 1, 1), (6, 7))
+    assert label_quality(mask, chances) == pytest.approx(softmin(mask, chances))
+    assert label_quality(np.full((2, 2), 255, np.uint8), chances[:2, :2]) == 1
 
 
 def test_a_missing_prediction_is_named(sample, predictions):
@@ -205,6 +290,6 @@ def test_a_trimap_needs_complete_images(tiled, folder):
 
 def test_a_boolean_prediction_is_no_class_index_where_there_are_more_than_two_classes(tmp_path):
     np.save(tmp_path / "a.npy", np.ones((2, 3), bool))
-    assert Predictions(tmp_path, 2).read("a", None).tolist() == [[1, 1, 1]] * 2
+    assert Predictions(tmp_path, 2).read("a", None).classes.tolist() == [[1, 1, 1]] * 2
     with pytest.raises(MaskError, match="true and false, for 21 classes"):
         Predictions(tmp_path).read("a", None)

@@ -134,7 +134,8 @@ def test_an_image_is_decoded_once_for_all_its_tiles(monkeypatch, kind):
     example = make_example(source, SPEC)
     decoded.clear()
     monkeypatch.setattr(pillow, "decode", lambda *a: decoded.append(a) or decode(*a))
-    monkeypatch.setattr(images, "check_alike", lambda *_: None)
+    for check in ("check_readable", "check_alike"):
+        monkeypatch.setattr(images, check, lambda *_: None)
     assert len(list(cut_all(source, example, Tiling(4)))) == 64
     assert len(decoded) == 3  # image, mask and instance mask
 

@@ -44,6 +44,7 @@ def cells(body, heading):
 
 def test_the_front_matter_is_in_the_terms_of_hugging_face(sample):
     matter, _ = read(written(sample, "parquet"))
+    assert list(matter.pop("dataset_info")) == ["features", "splits"]
     assert matter == {
         "pretty_name": "sample",
         "task_categories": ["image-segmentation", "object-detection"],
@@ -181,6 +182,7 @@ LINES = ["a\nb", "a\x85b", "a\u2028b", "\x7f", "\ufeffx", "a\tb", "\ufffe"]
 @pytest.mark.parametrize("text", [*ODD_NAMES, *LINES])
 def test_yaml_reads_each_text_as_it_was(text):
     fields = {"name": text, "list": [text, "b"], "deep": [{"a": text, "b": [{"c": text}]}]}
+    fields |= {"map": {"0": text, "b": {"1": [{"c": text, "d": {"e": text}}]}}}
     written = card.front_matter(fields)
     first, *body, last = written.split("\n")[:-1]
     assert (first, last) == ("---", "---")

@@ -10,11 +10,13 @@ from support.painting import assert_same
 from support.published import ODD_NAMES
 from support.small_tree import SIZES, write_small_tree
 import tensorflow_datasets as tfds
+import yaml
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
 from voc_seg_tfrecord.build_from.memory import from_arrays
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.exports import parquet
 from voc_seg_tfrecord.exports.export import export
 
@@ -312,3 +314,51 @@ def test_real_images_decode_alike_in_both_libraries(real_data, tmp_path):
     root = real_data / "voc2012"
     built = builder_from_tree(root, name="x", data_dir=tmp_path / "data", class_names=VOC_CLASSES)
     assert_equal(built, exported(built, tmp_path / "out"))
+
+
+def test_masks_with_a_palette_have_the_same_indices_and_colours_for_viewers(sample, tmp_path):
+    grey = hugging_face.load(exported(sample, tmp_path / "grey"))
+    folder = tmp_path / "colored"
+    export(sample, folder, layout="parquet-palette")
+    for split, rows in hugging_face.load(folder).items():
+        for form in ("numpy", None):
+            pairs = zip(grey[split].with_format(form), rows.with_format(form), strict=True)
+            for theirs, ours in pairs:
+                for name in ("segmentation_mask", "instance_mask"):
+                    assert np.array_equal(np.asarray(ours[name]), np.asarray(theirs[name]))
+        mask = rows[0]["segmentation_mask"]
+        assert mask.mode == "P"
+        assert mask.getpalette()[45:48] == [192, 128, 128]
+
+
+def test_pytorchs_format_gives_the_indices_of_a_mask_with_a_palette(sample, tmp_path):
+    pytest.importorskip("torch")
+    export(sample, tmp_path / "out", layout="parquet-palette")
+    rows = hugging_face.load(tmp_path / "out")["train"]
+    for plain, ours in zip(rows, rows.with_format("torch"), strict=True):
+        expected = np.asarray(plain["segmentation_mask"])
+        assert np.array_equal(ours["segmentation_mask"].numpy().squeeze(), expected)
+
+
+@pytest.mark.parametrize("layout", ["voc", "raw", "deeplab", "coco-panoptic"])
+def test_a_palette_is_refused_where_it_would_do_nothing(sample, tmp_path, capsys, layout):
+    words = ["export", str(sample.data_dir), "--layout", layout, "--palette"]
+    assert cli.main([*words, "--out", str(tmp_path / "out")]) == 2
+    assert "expected: --layout parquet --palette" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("palette", [(), ("--palette",)])
+def test_the_card_describes_the_columns_as_datasets_writes_them(sample, tmp_path, palette):
+    words = ["export", str(sample.data_dir), "--layout", "parquet", *palette]
+    assert cli.main([*words, "--out", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "README.md").read_text()
+    said = yaml.safe_load(text.split("---\n")[1])["dataset_info"]
+    (path,) = (tmp_path / "out" / "data").glob("train-*")
+    inside = datasets.Features.from_arrow_schema(pq.read_schema(path))
+    assert datasets.Features._from_yaml_list(said["features"]) == inside
+    assert said["features"] == inside._to_yaml_list()
+    assert {one["name"]: one["num_examples"] for one in said["splits"]} == {
+        split: info.num_examples for split, info in sample.info.splits.items()
+    }
+    assert ("`tf.io.decode_png` turns the colours" in text) == bool(palette)

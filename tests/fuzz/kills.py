@@ -7,7 +7,8 @@
 After each kill the dataset or folder must be absent or complete. Then the same command is run
 again: it must end with status 0, write the same bytes as a run that was not killed, and leave
 nothing unfinished. SIGTERM and SIGINT must leave nothing unfinished themselves, end with their
-status, and show no traceback.
+status, and show no traceback. `one worker` kills one of a build's two workers, if any is there: the
+build must end with an error and leave nothing, or have been complete.
 
 Each run is a fork of one process that has imported TensorFlow already, so that the moments lie in
 the work and not in the imports. With --fresh each is a process of its own, and the moments lie in
@@ -43,6 +44,7 @@ class Command:
       out: the folder that all it writes is in.
       replaces: whether the folder is there before, and must stay until the new one is complete.
       tfds: whether it is TFDS's own command line.
+      worker: whether one of its workers is killed in its place.
     """
 
     words: list
@@ -50,6 +52,7 @@ class Command:
     out: pathlib.Path
     replaces: bool = False
     tfds: bool = False
+    worker: bool = False
 
     def start(self, fresh: bool) -> int:
         """Starts it; returns the number of its process."""
@@ -146,6 +149,7 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         "build": Command(build, built, out),
         "build --overwrite": Command([*build, "--overwrite"], built, out, replaces=True),
         "build --workers": Command([*build, "--workers", "2"], built, out),
+        "one worker": Command([*build, "--workers", "2"], built, out, worker=True),
         "tfds build": Command(tfds, built, out, tfds=True),
         "tfds build --overwrite": Command([*tfds, "--overwrite"], built, out, True, True),
         "import": Command(imported, built, out),
@@ -181,7 +185,10 @@ def _kill_often(command: Command, moments: list[float], number: int, fresh: bool
             shutil.rmtree(command.out, ignore_errors=True)
         child = command.start(fresh)
         time.sleep(duration * moment)
-        os.kill(child, number)
+        victims = _workers(child) if command.worker else [child]
+        for victim in victims[:1]:
+            os.kill(victim, number)
+        outcome.kills += len(victims[:1])
         _judge_killed(outcome, _wait(child), command, whole, number, moment)
         if not command.replaces and command.made.exists():
             shutil.rmtree(command.made)  # the kill came too late: the next run is to build again
@@ -189,16 +196,23 @@ def _kill_often(command: Command, moments: list[float], number: int, fresh: bool
     return outcome
 
 
+def _workers(driver: int) -> list[int]:
+    """Returns the processes that a process has started, the last one first."""
+    tasks = pathlib.Path(f"/proc/{driver}/task").glob("*/children")
+    return sorted((int(n) for task in tasks for n in task.read_text().split()), reverse=True)
+
+
 def _judge_killed(
     outcome: Outcome, status: int, command: Command, whole: str, number: int, moment: float
 ) -> None:
-    outcome.kills += 1
     unfinished = bool(_unfinished(command.out))
     outcome.left_unfinished += unfinished
     found = _digest(command.made)
     outcome.half_loads += found not in ("", whole)
     outcome.old_lost += command.replaces and not found
-    if number != signal.SIGKILL:
+    if command.worker:
+        outcome.other_status += unfinished or status != (0 if found else 1)
+    elif number != signal.SIGKILL:
         other = status not in (0, 128 + number) or unfinished
         outcome.other_status += other
         said = command.said.read_text()

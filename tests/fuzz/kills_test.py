@@ -10,7 +10,7 @@ from support.paths import REPOSITORY
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the script forks")
 def test_a_killed_command_leaves_nothing_half_and_the_next_run_is_whole():
     script = REPOSITORY / "tests" / "fuzz" / "kills.py"
-    commands = ["build", "build --workers", "export voc"]
+    commands = ["build", "build --workers", "one worker", "export voc"]
     few = ["--kills", "2", "--pairs", "40"]
     done = subprocess.run(
         [sys.executable, script, *few, *commands], capture_output=True, text=True, check=False

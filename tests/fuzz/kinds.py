@@ -6,7 +6,9 @@ what must not be: `WRONG`, or `FOREIGN` and the exception's name.
 """
 
 from collections.abc import Callable
+import functools
 import io
+import os
 import pathlib
 import random
 import tempfile
@@ -18,6 +20,7 @@ from fuzz import strict_png, wholes
 from fuzz.mutations import damaged
 import numpy as np
 from PIL import Image
+from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
@@ -183,6 +186,50 @@ def image(form: str) -> Callable[[random.Random], str]:
         return _decoded_alike(kept)
 
     return judge
+
+
+_SAVED = (
+    {"progressive": True},
+    {"restart_marker_rows": 1},
+    {"restart_marker_blocks": 7},
+    {"subsampling": 0},
+    {"quality": 95, "subsampling": 1, "optimize": True},
+    {"keep_rgb": True},
+)
+_END = b"\xff\xd9"
+
+
+@functools.cache
+def _photos() -> list[bytes]:
+    """Returns the JPEGs of the sample, and those of `VOC_SEG_REAL_DATA` if it is there."""
+    real = os.environ.get("VOC_SEG_REAL_DATA")
+    folders = [DUMMY_DATA, *([pathlib.Path(real, "voc2012")] if real else [])]
+    return [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.jpg"))]
+
+
+def photo(rng: random.Random) -> str:
+    """A photo damaged in its headers or in its coded stream: what a build keeps can be decoded."""
+    whole = data = rng.choice(_photos())
+    if rng.random() < 0.4:
+        image = Image.open(io.BytesIO(data))
+        buffer = io.BytesIO()
+        mode = rng.choice(("RGB", "RGB", "L"))
+        image.convert(mode).save(buffer, "JPEG", **rng.choice(_SAVED))
+        whole = data = buffer.getvalue()
+    scan = data.index(b"\xff\xda") + 14
+    if rng.random() < 0.25:
+        data = damaged(rng, data[:scan]) + data[scan:]
+    elif rng.random() < 0.97:
+        data = damaged(rng, data, scan)
+        data += b"" if _END in data[scan:] else rng.choice((b"", _END))
+    try:
+        kept = images.read_image(File(data, "image"), decoding="readable")
+    except VocSegError:
+        return "WRONG refused a valid image" if data == whole else "refused"
+    outcome = _decoded_alike(kept)
+    seen_by_check = outcome == "WRONG decoders differ" or images.doubt(File(kept.data, "image"))
+    decoded = outcome in ("equal", "WRONG decoders differ")
+    return "lenient" if decoded and seen_by_check else outcome
 
 
 def _can_be_decoded(data: bytes) -> bool:
@@ -351,6 +398,7 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "masks": mask,
     "streams": stream,
     "jpeg": image("JPEG"),
+    "photos": photo,
     "png": image("PNG"),
     "other": image("other"),
     "hand": hand_record,

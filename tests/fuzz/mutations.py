@@ -3,10 +3,11 @@
 import random
 
 
-def damaged(rng: random.Random, data: bytes) -> bytes:
-    """Returns bytes with one to three random changes."""
+def damaged(rng: random.Random, data: bytes, start: int = 0) -> bytes:
+    """Returns bytes with one to three random changes from `start` on."""
     for _ in range(rng.choice((1, 1, 2, 3))):
-        data = rng.choice(_WAYS)(rng, data) if data else data
+        if data[start:]:
+            data = data[:start] + rng.choice(_WAYS)(rng, data[start:])
     return data
 
 
@@ -40,4 +41,10 @@ def _repeat(rng: random.Random, data: bytes) -> bytes:
     return data[:start] + data[start : start + rng.randrange(1, 40)] + data[start:]
 
 
-_WAYS = (_flip, _byte, _cut, _remove, _insert, _repeat)
+def _zero(rng: random.Random, data: bytes) -> bytes:
+    start = rng.randrange(len(data))
+    length = len(data[start : start + rng.choice((1, 4, 20, 512, 4096))])
+    return data[:start] + bytes(length) + data[start + length :]
+
+
+_WAYS = (_flip, _byte, _cut, _remove, _insert, _repeat, _zero)

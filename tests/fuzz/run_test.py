@@ -11,6 +11,7 @@ KINDS = [
     "masks",
     "streams",
     "jpeg",
+    "photos",
     "png",
     "other",
     "hand",

@@ -60,6 +60,15 @@ def test_every_problem_is_found_in_one_go(export, capsys):
     assert "JPEG truncated" in text
 
 
+def test_a_photo_with_bytes_that_no_pixel_needs_is_named_and_stops_no_build(export, capsys):
+    photo = export / "JPEGImages" / "photo.v1.2.jpeg"
+    photo.write_bytes(photo.read_bytes()[:-2] + bytes(9) + b"\xff\xd9")
+    status, report = check(export, capsys)
+    assert status == 0
+    (named,) = [f for f in report["findings"] if f["kind"] == "image that may be damaged"]
+    assert (named["effect"], named["where"]) == (IGNORED, [str(photo)])
+
+
 def test_the_same_image_in_two_splits_is_told(export, capsys):
     images, masks = export / "JPEGImages", export / "SegmentationClass"
     name = "photo.v1.2 copy"

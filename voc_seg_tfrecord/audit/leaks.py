@@ -107,6 +107,8 @@ def canonical(image_id: str) -> str:
 
 def role_of(name: str) -> str:
     """Returns what a split or list of this name is used for; empty if the name does not say."""
+    if name in lists.named_lists():
+        return lists.named_lists()[name].role
     lowered = name.lower()
     if lowered.startswith("train"):
         return TRAIN
@@ -115,7 +117,7 @@ def role_of(name: str) -> str:
 
 def named_list(name: str) -> Side:
     """Returns one of the lists that come with the package."""
-    return Side(name, lists.named_lists()[name].role, dict.fromkeys(lists.list_ids(name), ""))
+    return Side(name, role_of(name), dict.fromkeys(lists.list_ids(name), ""))
 
 
 def list_file(path: PathLike, name: str = "", role: str = "") -> Side:

@@ -11,7 +11,13 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError, did_you_mean
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    ListError,
+    RecordError,
+    VocSegError,
+    did_you_mean,
+)
 from voc_seg_tfrecord.base.names import (
     LABEL,
     LABELS,
@@ -23,7 +29,11 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built.find import DATASET, INFO, config_names, find_dataset, split_name
+from voc_seg_tfrecord.built.records import Part
 from voc_seg_tfrecord.examples.tiles import Tiling
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import parse_ids
 
 
 def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.DatasetBuilder:
@@ -63,12 +73,12 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
 
 
 def open_splits(
-    name: str, data_dir: PathLike | None = None
+    name: str, data_dir: PathLike | None = None, ids: PathLike | None = None
 ) -> tuple[tfds.core.DatasetBuilder, list[str]]:
     """Opens what `DATASET`, `DATASET@SPLIT` or `DATASET@SPLIT+SPLIT` names; see `open_built`.
 
     Returns:
-      The builder, and the splits that are named.
+      The builder, and the splits that are named; with a list of ids what `check_splits` returns.
 
     Raises:
       ConfigError: if there is no such dataset or split.
@@ -76,8 +86,7 @@ def open_splits(
     """
     dataset, splits = split_name(name)
     builder = open_built(dataset, data_dir)
-    check_splits(builder, splits)
-    return builder, splits
+    return builder, check_splits(builder, splits, ids) if splits or ids else []
 
 
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
@@ -92,20 +101,48 @@ def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Pat
     return [path for path, length in lengths if length]
 
 
-def check_splits(builder: tfds.core.DatasetBuilder, named: Sequence[str]) -> list[str]:
-    """Returns the splits that are named, or all of them.
+def check_splits(
+    builder: tfds.core.DatasetBuilder, wanted: Sequence[str], ids: PathLike | None = None
+) -> list[str]:
+    """Returns the wanted splits; all splits if none is named.
+
+    Args:
+      builder: of a built dataset.
+      wanted: names of splits; or the name of one list of `facts.lists`, which stands for the
+        examples of all splits whose ids are in it. A split of the same name comes first.
+      ids: a text file with one id per line, which selects from the wanted splits.
+
+    Returns:
+      Names of splits, or one `records.Part`.
 
     Raises:
-      ConfigError: naming the first split that the dataset does not have.
+      ConfigError: naming the first split that the dataset does not have; or if a list is named
+        beside something else.
+      ListError: if the file of ids is not there, or is no list.
     """
-    for split in named:
-        if split not in builder.info.splits:
+    for split in wanted:
+        is_split = split in builder.info.splits or isinstance(split, Part)
+        if not is_split and split not in lists.named_lists():
+            known = [*builder.info.splits, *lists.named_lists()]
             raise ConfigError(
                 f"{builder.info.full_name}@{split}",
-                found=f"no such split{did_you_mean(split, builder.info.splits)}",
-                expected=f"one of {', '.join(builder.info.splits)}",
+                found=f"no such split{did_you_mean(split, known)}",
+                expected=f"one of {', '.join(builder.info.splits)}, or a list of papers",
             )
-    return list(named or builder.info.splits)
+        if not is_split and (ids or len(wanted) > 1):
+            raise ConfigError(
+                f"{builder.info.full_name}@{'+'.join(wanted)}",
+                found=f"the list {split} beside {'--ids' if ids else 'other names'}",
+                expected="splits, or one list of ids",
+                remedy="write the ids that you want into one file, and give it with --ids",
+            )
+        if not is_split:
+            return [Part(split, tuple(builder.info.splits), lists.list_ids(split))]
+    splits = list(wanted or builder.info.splits)
+    if ids is not None:
+        path = epath.Path(ids).expanduser()
+        return [Part(path.name, splits, parse_ids(File.read(path, ListError).data, path, ()))]
+    return splits
 
 
 def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:

@@ -4,7 +4,7 @@ TFRecord and ArrayRecord files are read without TensorFlow, which takes seconds 
 600 MB. Files of other formats that TFDS writes are read by TFDS itself.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import os
@@ -16,11 +16,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.base.errors import MaskError, RecordError
-from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, WIDTH
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, RecordError
+from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, TILE_IMAGE_ID, WIDTH
 from voc_seg_tfrecord.base.storage import size
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built.find import INFO
+from voc_seg_tfrecord.facts.lists import check_present
 from voc_seg_tfrecord.formats import frames, images, png, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -59,6 +60,26 @@ class Record:
     def size(self) -> tuple[int, ...]:
         """`image/height` and `image/width`, in pixels."""
         return self.ints(HEIGHT) + self.ints(WIDTH)
+
+
+class Part(str):
+    """The examples whose image ids are in a list. It stands wherever the name of a split does.
+
+    As text it is the list's name. Tiles are in it if their image is.
+
+    Attributes:
+      splits: the splits that are looked through, in this order.
+      ids: the list.
+    """
+
+    splits: tuple[str, ...]
+    ids: frozenset[str]
+
+    def __new__(cls, name: str, splits: Sequence[str], ids: Collection[str]) -> "Part":
+        """Returns the part that a list of ids has of some splits."""
+        part = super().__new__(cls, name)
+        part.splits, part.ids = tuple(splits), frozenset(ids)
+        return part
 
 
 def parse(serialized: bytes) -> Record:
@@ -110,7 +131,8 @@ def scan(
       RecordError: if a shard or a record cannot be read, or if records are lost; see
         `shards.read`.
     """
-    total = builder.info.splits[split].num_examples
+    splits = builder.info.splits
+    total = len(split.ids) if isinstance(split, Part) else splits[split].num_examples
     serialized = read_shards(builder, split, complete=complete)
     read = ordered_map(lambda record: function(parse(record)), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
@@ -164,14 +186,18 @@ def read_shards(
 
     Args:
       builder: of a built dataset.
-      split: a split's name, or a slice such as `train[:10]`.
+      split: a split's name, a slice such as `train[:10]`, or a `Part`.
       complete: whether there must be as many records, of as many bytes, as the dataset's info
         says.
 
     Raises:
       RecordError: naming a shard that is missing, truncated or damaged; or a split that has not
         as many bytes as its info says, before its first record, or not as many records.
+      ConfigError: at the end of a `Part`, if ids of the list are in no split, or in two.
     """
+    if isinstance(split, Part):
+        yield from _read_part(builder, split, complete)
+        return
     count = 0
     if complete and (found := wrong_size(builder, split)):
         raise RecordError(
@@ -220,6 +246,27 @@ def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
     found = sum(size(path) for path in paths)
     expected = int(info.num_bytes) + info.num_examples * (frames.HEAD + frames.TAIL)
     return "" if found == expected else f"shards of {found} bytes, {INFO} says {expected}"
+
+
+def _read_part(builder: tfds.core.DatasetBuilder, part: Part, complete: bool) -> Iterator[bytes]:
+    where = f"{builder.info.full_name}@{part}"
+    found: dict[str, str] = {}
+    for split in part.splits:
+        for serialized in read_shards(builder, split, complete=complete):
+            record = parse(serialized)
+            image = record.bytes(TILE_IMAGE_ID).decode() or record.id
+            if image in part.ids:
+                if found.setdefault(image, split) != split:
+                    raise ConfigError(
+                        where,
+                        found=f"the image {image} in {found[image]} and in {split}",
+                        expected="each id of the list in one split",
+                        remedy="name one split too, as in DATASET@SPLIT --ids FILE",
+                    )
+                yield serialized
+    if complete:
+        remedy = "read the dataset and split that the list was made for"
+        check_present(part.ids, found, where, partial=False, remedy=remedy)
 
 
 def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:

@@ -51,6 +51,16 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
     )
 
 
+def add_ids(parser: argparse.ArgumentParser) -> None:
+    """Adds `--ids` to a command that takes DATASET@SPLIT."""
+    parser.add_argument(
+        "--ids",
+        metavar="FILE",
+        help="take only the examples whose ids are in this text file, one per line; "
+        "DATASET@LIST does the same with a list of papers, such as 2012@seg11valid",
+    )
+
+
 def add_json(parser: argparse._ActionsContainer) -> None:
     """Adds `--json`, for commands that report."""
     parser.add_argument(

@@ -6,7 +6,7 @@ import argparse
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import check_splits, open_built
+from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
@@ -17,7 +17,15 @@ EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add_predictions(parser, "a built dataset and a split, or SPLIT+SPLIT")
+    arguments.add_predictions(parser, "a built dataset and a split, or SPLIT+SPLIT, or a list")
+    arguments.add_ids(parser)
+    parser.add_argument(
+        "--probabilities",
+        type=str.upper,
+        choices=("CHW", "HWC"),
+        help="the .npy files hold a probability per class and pixel, in this order of axes; the "
+        "most probable class is scored, and --html shows the labels that may be wrong",
+    )
     parser.add_argument(
         "--trimap",
         type=int,
@@ -25,20 +33,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count only pixels at most this far from a void pixel; default: count all",
     )
     parser.add_argument(
+        "--boundary",
+        type=float,
+        metavar="SHARE",
+        help="show Boundary IoU too, in bands as wide as this share of the image's diagonal, such "
+        "as 0.02",
+    )
+    parser.add_argument(
         "--confusion",
         metavar="FILE",
         help="draw the confusion matrix into this .png, .pdf or .svg file",
+    )
+    parser.add_argument(
+        "--per_image",
+        metavar="FILE",
+        help="write the scores of each image into this CSV file; of each tile if there are tiles",
+    )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write a page with the worst images, by class and by confusion, into this file",
     )
     arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Scores, prints, and draws the matrix if asked."""
+    """Scores, prints, and writes the files that are asked for."""
     from voc_seg_tfrecord import evaluation
     from voc_seg_tfrecord.evaluation import chart
+    from voc_seg_tfrecord.evaluation.predictions import Predictions
 
-    name, splits = split_name(args.dataset)
-    if not splits:
+    if not split_name(args.dataset)[1] and not args.ids:
         raise ConfigError(
             args.dataset,
             found="no split",
@@ -47,47 +72,94 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.confusion:
         drawing = staging.check_file(args.confusion, "--confusion", chart.ENDINGS)
-    builder = open_built(name, args.data_dir)
+    written = {
+        option: staging.check_file(path, option)
+        for option, path in (("--per_image", args.per_image), ("--html", args.html))
+        if path
+    }
+    builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     result = evaluation.evaluate(
         builder,
-        check_splits(builder, splits),
+        splits,
         args.predictions,
+        probabilities=args.probabilities,
         trimap=args.trimap,
+        boundary=args.boundary,
+        per_image=bool(written),
         progress=True,
     )
     if args.confusion:
         chart.save_confusion(result, drawing)
+    if "--per_image" in written:
+        text = _per_image(result).encode("utf-8", "replace")
+        staging.write_file(written["--per_image"], text, "--per_image")
+    if "--html" in written:
+        from voc_seg_tfrecord.report import score_page
+
+        classes = len(result.class_names)
+        predictions = Predictions(args.predictions, classes, args.probabilities)
+        text = score_page.render(builder, result, predictions).encode("utf-8", "replace")
+        staging.write_file(written["--html"], text, "--html")
     if args.json:
-        write_json(result.as_dict() | {"trimap": args.trimap})
+        write_json(result.as_dict() | {"trimap": args.trimap, "boundary": args.boundary})
     else:
         _print(result, args)
     return 0
 
 
+def _per_image(result) -> str:
+    """Returns one row per image as CSV, in the order of the dataset."""
+    columns = ["id", "split", "mIoU", *[f"IoU {name}" for name in result.class_names]]
+    columns += ["pixel accuracy", "pixels"]
+    rated = any(one.label_quality is not None for one in result.per_image)
+    rows = []
+    for one in result.per_image:
+        alone = one.result(result.class_names)
+        row = [one.id, str(one.split), alone.miou, *alone.iou.tolist()]
+        row += [alone.pixel_accuracy, alone.pixels]
+        rows.append(row + [one.label_quality] * rated)
+    return screen.csv_text([*columns, *["label quality"] * rated], rows)
+
+
 def _print(result, args: argparse.Namespace) -> None:
     band = f", pixels within {args.trimap} of void" if args.trimap else ""
     print(f"{result.dataset}: {result.images} images{band}")
-    print(f"fingerprint of what was scored: {result.fingerprint}\n")
+    print(f"fingerprint of what was scored: {result.fingerprint}")
+    print(f"digest of the predictions:      {result.predictions}\n")
     _print_classes(result)
     print(f"\nmIoU            {_percent(result.miou)}  over {int(result.present.sum())} classes")
+    if result.background is not None:
+        print(f"  no background {_percent(result.foreground_miou)}")
+        print(f"FB-IoU          {_percent(result.fb_iou)}")
+    print(f"mean Dice (F1)  {_percent(result.mean_dice)}")
+    if args.boundary:
+        print(f"Boundary IoU    {_percent(result.boundary_miou)}")
+    if result.fold_mious:
+        folds = ", ".join(_percent(miou) for miou in result.fold_mious)
+        print(f"PASCAL-5i folds {folds}")
     print(f"mean accuracy   {_percent(result.mean_accuracy)}")
     print(f"pixel accuracy  {_percent(result.pixel_accuracy)}")
     if result.absent:
         print(f"absent from masks and predictions, not in the mean: {', '.join(result.absent)}")
     if result.only_predicted:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
-    if args.confusion:
-        print(f"confusion matrix drawn in {args.confusion}")
+    drawn = {"confusion matrix drawn": args.confusion, "scores of images": args.per_image}
+    for what, path in (drawn | {"page": args.html}).items():
+        if path:
+            print(f"{what} in {path}")
 
 
 def _print_classes(result) -> None:
-    header = ("IoU", "accuracy", "pixels")
-    columns = (result.class_names, result.iou, result.accuracy, result.matrix.sum(1))
+    columns = {"IoU": result.iou, "Dice": result.dice, "accuracy": result.accuracy}
+    if result.boundary_iou is not None:
+        columns["boundary"] = result.boundary_iou
     rows = [
-        (index, name, _percent(iou), _percent(accuracy), int(pixels))
-        for index, (name, iou, accuracy, pixels) in enumerate(zip(*columns, strict=True))
+        (index, name, *[_percent(of[index]) for of in columns.values()], int(pixels))
+        for index, (name, pixels) in enumerate(
+            zip(result.class_names, result.matrix.sum(1), strict=True)
+        )
     ]
-    screen.show_table(("index", "class", *header), rows)
+    screen.show_table(("index", "class", *columns, "pixels"), rows)
 
 
 def _percent(value: float) -> str:

@@ -10,7 +10,7 @@ from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.exports.export import export
-from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS
+from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, with_palette
 
 SUMMARY = "write a built dataset as TFRecords, Parquet, a VOC tree or a COCO panoptic tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
@@ -34,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="files per split, of raw, deeplab and parquet; default: 1, and of parquet as many as "
         "have about 500 MB each",
     )
+    parser.add_argument(
+        "--palette",
+        action="store_true",
+        help="with --layout parquet: masks as palette PNGs, which viewers show in colours",
+    )
     arguments.add_published(parser)
     arguments.add_json(parser)
 
@@ -44,14 +49,15 @@ def run(args: argparse.Namespace) -> int:
 
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
+    layout = with_palette(args.layout) if args.palette else args.layout
     builder = open_built(args.dataset, args.data_dir)
     notes = export(
         builder,
         args.out,
-        layout=args.layout,
+        layout=layout,
         num_shards=args.num_shards,
         finish=lambda folder: publish.beside_export(
-            builder, folder, args.layout, published=args.published, progress=True
+            builder, folder, layout, published=args.published, progress=True
         ),
     )
     counts = {name: split.num_examples for name, split in builder.info.splits.items()}

@@ -11,6 +11,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_splits
+from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
 
 SUMMARY = "write a page that shows a dataset: charts, examples, findings"
@@ -20,6 +21,7 @@ EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
+    arguments.add_ids(parser)
     parser.add_argument("--out", metavar="FILE", help="the page to write, such as report.html")
     parser.add_argument(
         "--card",
@@ -46,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
             expected="what to write",
             remedy="add --out report.html for the page, or --card FOLDER for the dataset's card",
         )
-    builder, splits = open_splits(args.dataset, args.data_dir)
+    builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if args.card and splits:
         raise ConfigError(
             f"--card {args.card}",
-            found=f"{args.dataset}, which names splits",
+            found=f"{args.dataset}{' with --ids' if args.ids else ', which names splits'}",
             expected="a complete dataset, whose card tells of all splits",
-            remedy=f"name the dataset alone: {args.dataset.rpartition('@')[0]}",
+            remedy=f"name the dataset alone: {split_name(args.dataset)[0]}",
         )
     if args.card:
         from voc_seg_tfrecord.exports import publish

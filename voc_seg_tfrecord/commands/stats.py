@@ -22,6 +22,7 @@ _COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_dataset(parser, "dataset")
+    arguments.add_ids(parser)
     form = parser.add_mutually_exclusive_group()
     arguments.add_json(form)
     form.add_argument("--csv", action="store_true", help="print one row per split and class as CSV")
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.stats import figures
 
-    builder, splits = open_splits(args.dataset, args.data_dir)
+    builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     found = stats.compute(builder, splits, progress=True)
     if len(found) > 1:
         found["+".join(found)] = stats.total(found)

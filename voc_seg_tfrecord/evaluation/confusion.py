@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.evaluation.result import Result
 
 
@@ -33,17 +33,33 @@ class Confusion:
     Args:
       class_names: the classes, in mask order, background among them.
       trimap: if given, only pixels at most so many pixels away from a void pixel count.
+      boundary: if given, Boundary IoU is counted too, in bands as wide as this share of the
+        image's diagonal; its authors take 0.02.
     """
 
-    def __init__(self, class_names: Sequence[str], *, trimap: int | None = None) -> None:
+    def __init__(
+        self,
+        class_names: Sequence[str],
+        *,
+        trimap: int | None = None,
+        boundary: float | None = None,
+    ) -> None:
         if not 0 < len(class_names) <= VOID:
             raise ConfigError(
                 "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"
             )
         if trimap is not None and trimap < 1:
             raise ConfigError("trimap", found=str(trimap), expected="1 pixel or more")
+        if boundary is not None and not 0 < boundary <= 1:
+            raise ConfigError(
+                "boundary",
+                found=str(boundary),
+                expected="a share of the image's diagonal, above 0 and at most 1, such as 0.02",
+            )
         self.class_names: tuple[str, ...] = tuple(class_names)
         self.trimap = trimap
+        self.boundary = boundary
+        self.bands: npt.NDArray[np.int64] = np.zeros((3, len(class_names)), np.int64)
         self.images: int = 0
         self.matrix: npt.NDArray[np.int64] = np.zeros(
             (len(class_names), len(class_names)), np.int64
@@ -97,19 +113,28 @@ class Confusion:
         Raises:
           ConfigError: if the other one counts other classes or another band.
         """
-        if (self.class_names, self.trimap) != (other.class_names, other.trimap):
-            raise ConfigError(
-                "merge",
-                found=f"classes {list(other.class_names)}, trimap {other.trimap}",
-                expected=f"classes {list(self.class_names)}, trimap {self.trimap}",
-            )
+        ours, theirs = (
+            f"classes {list(one.class_names)}, trimap {one.trimap}, boundary {one.boundary}"
+            for one in (self, other)
+        )
+        if ours != theirs:
+            raise ConfigError("merge", found=theirs, expected=ours)
         self.matrix += other.matrix
+        self.bands += other.bands
         self.images += other.images
         return self
 
     def result(self, *, fingerprint: str = "", dataset: str = "") -> Result:
         """Returns the scores of all that was added."""
-        return Result(self.class_names, self.matrix.copy(), self.images, fingerprint, dataset)
+        return Result(
+            self.class_names,
+            self.matrix.copy(),
+            self.images,
+            fingerprint,
+            dataset,
+            background=background_index(self.class_names),
+            bands=None if self.boundary is None else self.bands.copy(),
+        )
 
     def _add(self, mask: np.ndarray, prediction: np.ndarray, where: object) -> None:
         pairs, counts = _count_pairs(mask, prediction)
@@ -117,6 +142,8 @@ class Confusion:
         if self.trimap is not None:
             inside = boundary_band(mask, self.trimap)
             pairs, counts = _count_pairs(np.where(inside, mask, VOID), prediction)
+        if self.boundary is not None:
+            self.bands += _count_bands(mask, prediction, self.boundary, len(self.class_names))
         valid = pairs[0] < len(self.class_names)  # all but void
         self.matrix[pairs[0][valid], pairs[1][valid]] += counts[valid]
         self.images += 1
@@ -208,17 +235,53 @@ def boundary_band(mask: np.ndarray, width: int) -> np.ndarray:
     """
     near = mask == VOID
     for axis in (0, 1):
-        near = _spread(near, width, axis)
+        near = _spread(near, axis, width, width)
     return near
 
 
-def _spread(near: np.ndarray, width: int, axis: int) -> np.ndarray:
-    """Returns where any of the `width` neighbours to either side along an axis is set."""
+def _spread(near: np.ndarray, axis: int, before: int, after: int) -> np.ndarray:
+    """Returns where a pixel, or one of so many before and after it along an axis, is set."""
     length = near.shape[axis]
-    counts = np.cumsum(near, axis=axis, dtype=np.int32)
+    shape = [1 if other == axis else side for other, side in enumerate(near.shape)]
+    none = np.zeros(shape, np.int32)
+    counts = np.concatenate([none, np.cumsum(near, axis=axis, dtype=np.int32)], axis)
     places = np.arange(length)
-    after = np.take(counts, np.minimum(places + width, length - 1), axis=axis)
-    before = np.take(counts, np.maximum(places - width - 1, 0), axis=axis)
-    first = places <= width  # nothing lies before the window
-    before = np.where(first[:, None] if axis == 0 else first[None, :], 0, before)
-    return after > before
+    last = np.take(counts, np.minimum(places + after + 1, length), axis=axis)
+    return last > np.take(counts, np.maximum(places - before, 0), axis=axis)
+
+
+def _count_bands(
+    mask: np.ndarray, prediction: np.ndarray, share: float, classes: int
+) -> np.ndarray:
+    """Counts pixels of each class within the bands of the mask, of the prediction, and of both.
+
+    Returns:
+      int64 `[3, C]`; pixels that are void in the mask count nowhere.
+    """
+    width = max(1, round(share * float(np.hypot(*mask.shape))))
+    known = mask != VOID
+    ours, theirs = (known & inner_band(values, width) for values in (mask, prediction))
+    sides = (mask[ours], prediction[theirs], mask[ours & theirs & (mask == prediction)])
+    return np.stack([np.bincount(side, minlength=classes) for side in sides])
+
+
+def inner_band(mask: np.ndarray, width: int) -> np.ndarray:
+    """Returns which pixels have another value, or the border of the image, within a distance.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`.
+      width: the distance in pixels, along rows and columns at once.
+
+    Returns:
+      bool `[H, W]`: of all classes together, what an erosion by a square of 2 * width + 1 pixels
+      takes from the region of a class, as in the code of the authors of Boundary IoU.
+    """
+    near = np.zeros(mask.shape, bool)
+    for axis in (0, 1):
+        # A change lies before the pixel that has the same number; there is one before the first.
+        pad = [(1, 1) if other == axis else (0, 0) for other in (0, 1)]
+        wide = np.pad(mask.astype(np.int16), pad, constant_values=-1)
+        changed = np.diff(wide, axis=axis) != 0
+        along = _spread(changed, axis, width - 1, width)
+        near |= _spread(along.take(range(mask.shape[axis]), axis), 1 - axis, width, width)
+    return near

@@ -4,7 +4,8 @@ Pixels that several tiles have are scored in the first of them, row by row. So e
 image counts once, and the score is that of the complete image.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
 import functools
 
 import numpy as np
@@ -22,16 +23,31 @@ from voc_seg_tfrecord.base.errors import (
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, MASKS, TILE_X, TILE_Y
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import check_features, check_splits, class_names, tiling_of
-from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.built.dataset import (
+    background,
+    check_features,
+    check_splits,
+    class_names,
+    tiling_of,
+)
+from voc_seg_tfrecord.built.records import Part, Record
 from voc_seg_tfrecord.evaluation.confusion import Confusion
-from voc_seg_tfrecord.evaluation.predictions import Predictions
-from voc_seg_tfrecord.evaluation.result import Result
+from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
+from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.examples.tiles import Tile, Tiling, image_of
 from voc_seg_tfrecord.formats.file import File
 
-_Scored = tuple[str, str, fingerprint.Digests, Confusion | VocSegError]
-"""Ids of record and prediction, digests, and what was counted or went wrong."""
+
+@dataclasses.dataclass(frozen=True)
+class _Scored:
+    """One record: its id, that of its prediction, digests, what was counted or went wrong."""
+
+    id: str
+    prediction_id: str
+    digests: fingerprint.Digests
+    counted: Confusion | VocSegError
+    prediction: bytes = b""
+    label_quality: float | None = None
 
 
 def evaluate(
@@ -39,69 +55,102 @@ def evaluate(
     splits: str | Sequence[str],
     predictions: PathLike,
     *,
+    probabilities: str | None = None,
     trimap: int | None = None,
+    boundary: float | None = None,
+    per_image: bool = False,
     progress: bool = False,
 ) -> Result:
     """Scores a folder of predictions; see `Confusion` for the rule.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
-      splits: the split's name, or several, which are scored together.
+      splits: the split's name, or several, which are scored together; or the name of a list of
+        papers, such as `seg11valid`, which selects from all splits.
       predictions: a folder with one `ID.png` or `ID.npy` per image of the splits: class
         indices, `[H, W]`, as greyscale or with VOC's palette. If the dataset holds tiles, one
         per tile, or one per image that was cut. Each pixel of an image then counts once.
+      probabilities: `CHW` or `HWC` if the files are `ID.npy` with a float probability per class and
+        pixel, whose axes have this order. The most probable class is scored.
       trimap: if given, only pixels at most so many pixels away from a void pixel count.
+      boundary: if given, Boundary IoU is counted too; see `Confusion`.
+      per_image: whether the result holds the score of each image, or tile (False).
       progress: whether to show a progress bar on standard error.
 
     Returns:
       The score, with the fingerprint of what was scored.
 
     Raises:
-      ConfigError: if the dataset or the folder cannot be used.
+      ConfigError: if the dataset or the folder cannot be used, or ids of a list are not there.
       SplitError: if predictions are missing, of another size than their images, or have
         values that are no class. All of them are counted, and the first few are named.
-      MaskError: if there are predictions of images that are not in the splits.
+      MaskError: if there are predictions of images that are not in the splits. A list leaves out
+        the predictions of other images.
     """
     split_names = [splits] if isinstance(splits, str) else list(splits)
     if not split_names:
         raise ConfigError("splits", found="no split", expected="at least one split")
     check_features(builder, (IMAGE, FILENAME, MASK))
-    check_splits(builder, split_names)
+    split_names = check_splits(builder, split_names)
     names = class_names(builder)
-    found = Predictions(predictions, len(names))
-    tiling = tiling_of(builder)
-    if tiling is not None and trimap is not None:
-        raise ConfigError(
-            "trimap",
-            found=f"{trimap}, for tiles",
-            expected="complete images: void beyond the border of a tile would not be seen",
-            remedy="score without trimap, or build the dataset without tiles",
-        )
-    total = Confusion(names, trimap=trimap)
-    score = functools.partial(_score, names, trimap, found, tiling)
+    found = Predictions(predictions, len(names), probabilities)
+    tiling = _tiling(builder, {"trimap": trimap, "boundary": boundary})
+    total = Confusion(names, trimap=trimap, boundary=boundary)
+    score = functools.partial(_score, total, found, tiling)
     fingerprints: dict[str, fingerprint.Fingerprint] = {}
-    ids: set[str] = set()
-    predicted: set[str] = set()
+    predicted: dict[str, fingerprint.Digests] = {}
+    scored: set[str] = set()
+    images: list[ImageScore] = []
     for split in split_names:
         digests: dict[str, fingerprint.Digests] = {}
         problems: list[VocSegError] = []
-        scanned = records.scan(builder, split, score, progress=progress)
-        for image_id, prediction_id, digest, counted in scanned:
-            digests[image_id] = digest
-            predicted.add(prediction_id)
-            if isinstance(counted, VocSegError):
-                problems.append(counted)
-            else:
-                total.merge(counted)
+        for number, one in enumerate(records.scan(builder, split, score, progress=progress)):
+            digests[one.id] = one.digests
+            scored.add(one.prediction_id)
+            predicted[one.id] = fingerprint.Digests(b"", one.prediction)
+            if isinstance(one.counted, VocSegError):
+                problems.append(one.counted)
+                continue
+            total.merge(one.counted)
+            if per_image:
+                images.append(_image_score(one, split, number))
         _check_complete(builder, split, digests, problems)
-        fingerprints[split] = fingerprint.of_split(digests)
-        ids |= digests.keys()
-    found.check_extra(predicted)
-    total.images = count_images(ids, tiling)
-    return total.result(
+        # So that it does not depend on what a list is called.
+        fingerprints["ids" if isinstance(split, Part) else split] = fingerprint.of_split(digests)
+    if not any(isinstance(split, Part) for split in split_names):
+        found.check_extra(scored)  # a list selects from what was predicted too
+    total.images = count_images(predicted, tiling)
+    result = total.result(
         fingerprint=fingerprint.of_dataset(fingerprints),
         dataset=f"{builder.info.full_name}@{'+'.join(split_names)}",
     )
+    return dataclasses.replace(
+        result,
+        predictions=fingerprint.of_split(predicted).masks,
+        background=background(builder),
+        per_image=tuple(images),
+    )
+
+
+def _tiling(builder: tfds.core.DatasetBuilder, bands: Mapping[str, float | None]) -> Tiling | None:
+    """Returns how images were cut; refuses options that need complete images."""
+    tiling = tiling_of(builder)
+    for option, value in bands.items():
+        if tiling is not None and value is not None:
+            raise ConfigError(
+                option,
+                found=f"{value}, for tiles",
+                expected="complete images: void and classes beyond the border of a tile would "
+                "not be seen",
+                remedy=f"score without {option}, or build the dataset without tiles",
+            )
+    return tiling
+
+
+def _image_score(one: _Scored, split: str, number: int) -> ImageScore:
+    matrix = one.counted.matrix
+    pixels = {(int(i), int(j)): int(matrix[i, j]) for i, j in np.argwhere(matrix)}
+    return ImageScore(one.id, split, number, pixels, one.label_quality)
 
 
 def _check_complete(
@@ -113,6 +162,8 @@ def _check_complete(
     """Raises what is wrong with a split; a number over fewer images must not be printed."""
     if problems:
         raise SplitError(split, problems, len(digests))
+    if isinstance(split, Part):
+        return  # reading it has checked that
     expected = builder.info.splits[split].num_examples
     if len(digests) != expected:
         raise ConfigError(
@@ -124,11 +175,7 @@ def _check_complete(
 
 
 def _score(
-    names: Sequence[str],
-    trimap: int | None,
-    predictions: Predictions,
-    tiling: Tiling | None,
-    record: Record,
+    like: Confusion, predictions: Predictions, tiling: Tiling | None, record: Record
 ) -> _Scored:
     """Scores one record; what is wrong with its prediction is returned, not raised."""
     masks = {
@@ -137,18 +184,40 @@ def _score(
         if name in record.features
     }
     digests = digests_of(record, masks)
-    counted = Confusion(names, trimap=trimap)
+    counted = Confusion(like.class_names, trimap=like.trimap, boundary=like.boundary)
     try:
-        name, mask, prediction = scored(record, masks[MASK], predictions, tiling)
-        counted.update(mask, prediction, where=predictions.path(name))
+        compared = compare(record, masks[MASK], predictions, tiling)
+        classes, chances = compared.predicted.classes, compared.predicted.probabilities
+        counted.update(compared.mask, classes, where=predictions.path(compared.name))
+        quality = None
+        if chances is not None:
+            quality = label_quality(compared.mask, chances)
     except VocSegError as error:
-        return record.id, "", digests, error
-    return record.id, name, digests, counted
+        return _Scored(record.id, "", digests, error)
+    digest = fingerprint.mask_digest(record.id, classes.astype(np.uint8))
+    return _Scored(record.id, compared.name, digests, counted, digest, quality)
 
 
-def scored(
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """What is compared of a record and its prediction.
+
+    Attributes:
+      name: the id that the prediction is named by.
+      window: the part of the record that counts.
+      mask: class indices of this part, uint8 `[h, w]`.
+      predicted: what was predicted there.
+    """
+
+    name: str
+    window: tuple[slice, slice]
+    mask: np.ndarray
+    predicted: Predicted
+
+
+def compare(
     record: Record, mask: np.ndarray, predictions: Predictions, tiling: Tiling | None
-) -> tuple[str, np.ndarray, np.ndarray]:
+) -> Compared:
     """Reads the prediction for a record.
 
     Args:
@@ -157,17 +226,14 @@ def scored(
       predictions: named by ids of images; those of tiles by the tiles' or by their images'.
       tiling: how images were cut; None if they were not.
 
-    Returns:
-      The id that the prediction is named by; and what is compared, of mask and prediction,
-      integers `[h, w]`.
-
     Raises:
       MaskError: if there is no prediction, or one of the tile and one of the image, or it has
         another size, or holds colours.
       RecordError: if the record is no tile of its image.
     """
     if tiling is None:
-        return record.id, mask, predictions.read(record.id, mask.shape)
+        whole = (slice(None), slice(None))
+        return Compared(record.id, whole, mask, predictions.read(record.id, mask.shape))
     place = tile_place(record)
     at = record.ints(TILE_Y) + record.ints(TILE_X)
     tile = None
@@ -181,12 +247,12 @@ def scored(
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
     name, found = _read(record.id, place.image_id, place.size, tile, predictions)
-    return name, mask[tile.own], found[tile.own]
+    return Compared(name, tile.own, mask[tile.own], found.part(tile.own))
 
 
 def _read(
     tile_id: str, image_id: str, size: tuple[int, ...], tile: Tile, predictions: Predictions
-) -> tuple[str, np.ndarray]:
+) -> tuple[str, Predicted]:
     """Returns the prediction of a tile: its own, or its part of that of the image."""
     if image_id in predictions.names:
         if tile_id in predictions.names:
@@ -197,7 +263,7 @@ def _read(
                 remedy="take one of the two out of the folder",
                 kind="predictions of tile and image",
             )
-        return image_id, predictions.read(image_id, size)[tile.window]
+        return image_id, predictions.read(image_id, size).part(tile.window)
     return tile_id, predictions.read(tile_id, (tile.height, tile.width))
 
 

@@ -1,5 +1,6 @@
 """From a confusion matrix to the figures that papers print."""
 
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -7,6 +8,35 @@ import numpy as np
 import numpy.typing as npt
 
 from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.facts import lists
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageScore:
+    """What was counted in one image; in one tile, if the dataset holds tiles.
+
+    Attributes:
+      id: of the image or tile.
+      split: that it was read from.
+      number: of its record in the split, from 0.
+      pixels: how many have a class in the mask and a class in the prediction, by these two.
+      label_quality: how likely the mask is right, 0 to 1, by `labels.quality_of`; None without
+        probabilities.
+    """
+
+    id: str
+    split: str
+    number: int
+    pixels: Mapping[tuple[int, int], int]
+    label_quality: float | None = None
+
+    def result(self, class_names: tuple[str, ...]) -> "Result":
+        """Returns the score of this image alone."""
+        matrix = np.zeros((len(class_names), len(class_names)), np.int64)
+        for cell, pixels in self.pixels.items():
+            matrix[cell] = pixels
+        return Result(class_names, matrix, 1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -21,6 +51,11 @@ class Result:
       fingerprint: sha256 that stands for the ids, images and masks that were scored; empty
         where only arrays are known.
       dataset: name and split of what was scored, empty likewise.
+      predictions: sha256 that stands for the ids and the predicted classes, empty likewise.
+      background: index of the background class, None if there is none.
+      bands: pixels within the bands of Boundary IoU, int64 `[3, C]`: of the mask, of the
+        prediction, of both; None if these were not counted.
+      per_image: the score of each image, if it was asked for.
     """
 
     class_names: tuple[str, ...]
@@ -28,6 +63,10 @@ class Result:
     images: int = 0
     fingerprint: str = ""
     dataset: str = ""
+    predictions: str = ""
+    background: int | None = None
+    bands: npt.NDArray[np.int64] | None = None
+    per_image: tuple[ImageScore, ...] = ()
 
     def __repr__(self) -> str:
         return wording.brief_line(
@@ -71,6 +110,73 @@ class Result:
         return _mean(self.iou[self.present])
 
     @property
+    def foreground_miou(self) -> float:
+        """The mean of the IoU over the classes that occur but background; NaN if none does."""
+        return _mean(self.iou[self._foreground & self.present])
+
+    @property
+    def dice(self) -> npt.NDArray[np.float64]:
+        """Dice coefficient of each class, which is its F1, float64 `[C]`; NaN where absent."""
+        both = self.matrix.diagonal()
+        return _ratio(2 * both, self.matrix.sum(0) + self.matrix.sum(1))
+
+    @property
+    def mean_dice(self) -> float:
+        """The mean of `dice` over the classes that occur; NaN if none does."""
+        return _mean(self.dice[self.present])
+
+    @property
+    def fb_iou(self) -> float:
+        """FB-IoU: the mean of two IoUs, where all classes but background count as one.
+
+        NaN if there is no background class, or one of the two occurs nowhere.
+
+        References:
+          Rakelly et al., Conditional Networks for Few-Shot Semantic Segmentation, ICLR 2018
+          workshop.
+        """
+        if self.background is None:
+            return float("nan")
+        merged = np.zeros((2, 2), np.int64)
+        sides = self._foreground.astype(int)
+        np.add.at(merged, (sides[:, None], sides[None, :]), self.matrix)
+        return float(np.mean(_ratio(merged.diagonal(), _union(merged))))
+
+    @property
+    def fold_mious(self) -> tuple[float, ...]:
+        """The mIoU over the five classes of each fold of PASCAL-5i; none for other classes.
+
+        It is the mean over the classes of the fold that occur, from one prediction per image. It
+        is not the score of episodes, where each pair of image and class has its own prediction.
+
+        References:
+          Shaban et al., One-Shot Learning for Semantic Segmentation, BMVC 2017.
+        """
+        if self.class_names != VOC_CLASSES:
+            return ()
+        folds = [list(lists.fold_classes(number)) for number in range(lists.FOLDS)]
+        return tuple(_mean(self.iou[fold][self.present[fold]]) for fold in folds)
+
+    @property
+    def boundary_iou(self) -> npt.NDArray[np.float64] | None:
+        """Boundary IoU of each class, float64 `[C]`, NaN where no band has it; None if not counted.
+
+        References:
+          Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation,
+          CVPR 2021.
+        """
+        if self.bands is None:
+            return None
+        ours, theirs, both = self.bands
+        return _ratio(both, ours + theirs - both)
+
+    @property
+    def boundary_miou(self) -> float:
+        """The mean of `boundary_iou` over the classes that have one; NaN without any."""
+        found = self.boundary_iou
+        return float("nan") if found is None else _mean(found[~np.isnan(found)])
+
+    @property
     def accuracy(self) -> npt.NDArray[np.float64]:
         """The share of each class's pixels that were found, float64 `[C]`; NaN without any."""
         return _ratio(self.matrix.diagonal(), self.matrix.sum(1))
@@ -92,23 +198,36 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns what JSON can hold; figures that are not defined are None."""
-        iou, accuracy = self.iou, self.accuracy
+        by_class = {"iou": self.iou, "accuracy": self.accuracy, "dice": self.dice}
+        if (boundary := self.boundary_iou) is not None:
+            by_class["boundary_iou"] = boundary
         return {
             "dataset": self.dataset,
             "fingerprint": self.fingerprint,
+            "predictions": self.predictions,
             "images": self.images,
             "pixels": self.pixels,
             "miou": _defined(self.miou),
             "pixel_accuracy": _defined(self.pixel_accuracy),
             "mean_accuracy": _defined(self.mean_accuracy),
+            "miou_without_background": _defined(self.foreground_miou),
+            "mean_dice": _defined(self.mean_dice),
+            "fb_iou": _defined(self.fb_iou),
+            "pascal5i": [_defined(miou) for miou in self.fold_mious],
+            "boundary_miou": _defined(self.boundary_miou),
             "classes": {
-                name: {"iou": _defined(iou[n]), "accuracy": _defined(accuracy[n])}
+                name: {key: _defined(of[n]) for key, of in by_class.items()}
                 for n, name in enumerate(self.class_names)
             },
             "absent": list(self.absent),
             "only_predicted": list(self.only_predicted),
             "confusion": self.matrix.tolist(),
         }
+
+    @property
+    def _foreground(self) -> npt.NDArray[np.bool_]:
+        """Which classes are not background, bool `[C]`."""
+        return np.arange(len(self.class_names)) != self.background
 
     def _names(self, chosen: np.ndarray) -> tuple[str, ...]:
         return tuple(n for n, is_chosen in zip(self.class_names, chosen, strict=True) if is_chosen)

@@ -106,7 +106,7 @@ def _try_png(found: Predictions, sizes: Sizes | None, image_id: str) -> bytes | 
 
 def _png(found: Predictions, size: Sequence[int] | None, image_id: str) -> bytes:
     """Returns a prediction as a PNG with VOC's palette."""
-    values = found.read(image_id, size)
+    values = found.read(image_id, size).classes
     wrong = np.unique(values[(values < 0) | (values >= len(VOC_CLASSES))])
     if len(wrong):
         raise MaskError(

@@ -23,6 +23,7 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -79,7 +80,7 @@ def front_matter(fields: Mapping[str, Any]) -> str:
     """Returns YAML between two lines of `---`.
 
     Every text is in quotes, so that `no` stays a word and `---` no line. Values are JSON, which is
-    YAML too; lists of dictionaries are written one per line, for people who read it.
+    YAML too; lists and dictionaries are written one item per line, for people who read it.
     """
     return "\n".join(["---", *_lines(fields, ""), "---"]) + "\n"
 
@@ -87,8 +88,10 @@ def front_matter(fields: Mapping[str, Any]) -> str:
 def _lines(fields: Mapping[str, Any], indent: str) -> list[str]:
     lines = []
     for key, value in fields.items():
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            lines.append(f"{indent}{key}:")
+        if isinstance(value, Mapping):
+            lines += [f"{indent}{_key(key)}:", *_lines(value, f"{indent}  ")]
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            lines.append(f"{indent}{_key(key)}:")
             for one in value:
                 if isinstance(one, Mapping):
                     first, *rest = _lines(one, f"{indent}  ")
@@ -96,8 +99,12 @@ def _lines(fields: Mapping[str, Any], indent: str) -> list[str]:
                 else:
                     lines.append(f"{indent}- {_scalar(one)}")
         else:
-            lines.append(f"{indent}{key}: {_scalar(value)}")
+            lines.append(f"{indent}{_key(key)}: {_scalar(value)}")
     return lines
+
+
+def _key(name: str) -> str:
+    return _scalar(name) if name.isdigit() else name  # the indices of classes are texts
 
 
 def _scalar(value: object) -> str:
@@ -263,14 +270,12 @@ def _class_rows(builder: tfds.core.DatasetBuilder, summary: Summary) -> list[Map
     ]
 
 
-def _fields(
-    builder: tfds.core.DatasetBuilder, summary: Summary, layout: str
-) -> dict[str, str | Sequence[Any]]:
+def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> dict[str, Any]:
     """Returns the front matter's fields."""
     features = builder.info.features
     tasks = [name for feature, name in _TASKS.items() if feature in features]
     kinds = [name for feature, name in _KINDS.items() if feature in features]
-    fields: dict[str, str | Sequence[Any]] = {"pretty_name": title(builder)}
+    fields: dict[str, Any] = {"pretty_name": title(builder)}
     fields |= license_fields(description.description_of_built(builder.info).license)
     fields |= {"task_categories": tasks} if tasks else {}
     fields |= {"task_ids": kinds} if kinds else {}
@@ -278,4 +283,13 @@ def _fields(
     if LAYOUTS[layout].has_columns:
         files = [{"split": split, "path": f"data/{split}-*"} for split in builder.info.splits]
         fields |= {"configs": [{"config_name": "default", "data_files": files}]}
+        fields |= {"dataset_info": _dataset_info(builder)}
     return fields
+
+
+def _dataset_info(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns the columns and the examples of each split, as Hugging Face's page shows them."""
+    described = columns.columns(builder.info.features, builder.info.full_name)
+    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    splits = [{"name": name, "num_examples": count} for name, count in counts.items()]
+    return {"features": columns.yaml_features(described), "splits": splits}

@@ -66,7 +66,9 @@ class Column:
     is_image: bool = False
 
 
-def columns(features: tfds.features.FeaturesDict, where: str) -> list[Column]:
+def columns(
+    features: tfds.features.FeaturesDict, where: str, palette: bytes | None = None
+) -> list[Column]:
     """Returns one column for each feature of a dataset, always in the same order.
 
     TFDS gives out the features of a dataset that it reads in an order that changes.
@@ -74,11 +76,12 @@ def columns(features: tfds.features.FeaturesDict, where: str) -> list[Column]:
     Args:
       features: the dataset's features.
       where: the dataset's name, for errors.
+      palette: RGB bytes of 256 entries, if masks become palette PNGs.
 
     Raises:
       ConfigError: if a feature is of a kind that this package does not build.
     """
-    return [_column(name, features[name], where) for name in _ordered(features, _ORDER)]
+    return [_column(name, features[name], where, palette) for name in _ordered(features, _ORDER)]
 
 
 def _ordered(features: Iterable[str], first: Sequence[str]) -> list[str]:
@@ -95,14 +98,36 @@ def schema(described: Sequence[Column]) -> "pa.Schema":
     return pa.schema([(column.name, column.type) for column in described], metadata=said)
 
 
-def _column(name: str, feature: Any, where: str) -> Column:
+def yaml_features(described: Sequence[Column]) -> list[dict[str, Any]]:
+    """Returns columns as the `dataset_info` of a card describes them, which `datasets` reads."""
+    return [{"name": column.name, **_yaml(column.description)} for column in described]
+
+
+def _yaml(said: Any) -> dict[str, Any]:
+    if isinstance(said, list):
+        (fields,) = said
+        return {"list": [{"name": name, **_yaml(field)} for name, field in fields.items()]}
+    rest = dict(said)
+    kind = rest.pop("_type")
+    if kind == "Value":
+        return rest
+    if kind == "Sequence":
+        inner = _yaml(rest.pop("feature"))
+        return {"list": inner["dtype"] if list(inner) == ["dtype"] else inner, **rest}
+    if kind == "ClassLabel":
+        names = {str(index): name for index, name in enumerate(rest["names"])}
+        return {"dtype": {"class_label": {"names": names}}}
+    return {"dtype": {"image": rest} if rest else "image"}
+
+
+def _column(name: str, feature: Any, where: str, palette: bytes | None) -> Column:
     import pyarrow as pa
 
     if isinstance(feature, tfds.features.Image):
         kind = pa.struct({BYTES: pa.binary(), PATH: pa.string()})
         # A grey JPEG too is read as TFDS reads it: as `[H, W, 3]`.
         mode = {"mode": "RGB"} if feature.shape[-1] == 3 else {}
-        make = image_cell if name == IMAGE else mask_cell(name)
+        make = image_cell if name == IMAGE else mask_cell(name, palette)
         return Column(name, kind, {**mode, "_type": "Image"}, make, is_image=True)
     if isinstance(feature, tfds.features.Sequence):
         inner = feature.feature
@@ -198,8 +223,11 @@ def image_cell(record: Record, where: str) -> dict[str, Any]:
     return {BYTES: data, PATH: posixpath.basename(_filename(record, where))}
 
 
-def mask_cell(name: str) -> Callable[[Record, str], dict[str, Any]]:
-    """Returns what gives a mask of a record, as it is stored, by the name of its feature."""
+def mask_cell(name: str, palette: bytes | None = None) -> Callable[[Record, str], dict[str, Any]]:
+    """Returns what gives a mask of a record, by the name of its feature.
+
+    The mask is as it is stored, or a palette PNG with the same pixel stream.
+    """
 
     def value(record: Record, where: str) -> dict[str, Any]:
         file = File(one_value(record, name, where), f"{where}, {name}")
@@ -212,7 +240,8 @@ def mask_cell(name: str) -> Callable[[Record, str], dict[str, Any]]:
                 remedy="build the dataset again with this package",
             )
         stem = posixpath.basename(image_id(_filename(record, where)))
-        return {BYTES: file.data, PATH: f"{stem}.png"}
+        data = file.data if palette is None else png.palette_png(file, palette)
+        return {BYTES: data, PATH: f"{stem}.png"}
 
     return value
 

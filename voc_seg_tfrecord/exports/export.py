@@ -30,8 +30,8 @@ def export(
     Args:
       builder: of the built dataset.
       out: a folder that does not exist yet, or is empty.
-      layout: `raw`, `deeplab`, `voc`, `parquet` or `coco-panoptic`; see `layouts.LAYOUTS`, and
-        docs/guides/publishing.md for what each holds.
+      layout: `raw`, `deeplab`, `voc`, `parquet`, `parquet-palette` (masks as palette
+        PNGs) or `coco-panoptic`; see `layouts.LAYOUTS` and docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
       finish: is called with the folder of the complete export, before it is moved to its place,

@@ -4,7 +4,7 @@ A row names the function that writes a split, says which datasets the layout can
 the card and the Croissant file say of it. A new layout is a writer and a row.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 import dataclasses
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
@@ -51,7 +51,7 @@ def find_layout(name: str) -> Layout:
     Raises:
       ConfigError: if there is none of this name.
     """
-    if name not in EXPORTED:
+    if name not in LAYOUTS or LAYOUTS[name].write is None:
         raise ConfigError(
             f"--layout {name}",
             found=f"no such layout{did_you_mean(name, EXPORTED)}",
@@ -60,8 +60,34 @@ def find_layout(name: str) -> Layout:
     return LAYOUTS[name]
 
 
+def with_palette(name: str) -> str:
+    """Returns the name of the layout that has masks as palette PNGs where another has them grey.
+
+    Raises:
+      ConfigError: if there is none.
+    """
+    colored = f"{name}{_PALETTE}"
+    if colored not in LAYOUTS:
+        raise ConfigError(
+            f"--layout {name} --palette",
+            found="a layout whose masks it does not change",
+            expected="--layout parquet --palette",
+            remedy="leave out --palette",
+        )
+    return colored
+
+
+_PALETTE = "-palette"
+
+
 _GREY = """\
 1. A mask is a greyscale PNG: the value of a pixel is its class. It looks black, and has no palette.
+"""
+_COLORED = """\
+1. A mask is a palette PNG: the index of a pixel is its class, and viewers show it in colours. \
+Pillow, NumPy's and PyTorch's formats of `datasets`, and `decode=False` keep the indices. \
+**`tf.io.decode_png` turns the colours to grey or RGB, which loses the classes**, and so does \
+`convert("RGB")` or `convert("L")`.
 """
 _VOID = """\
 2. {{ void }} is void. Losses and metrics must ignore it (`ignore_index={{ void }}`).
@@ -83,7 +109,7 @@ ds = tf.data.TFRecordDataset(files)
 """
 _FEATURES = '{% for name in features %}`{{ name }}`{{ ", " if not loop.last }}{% endfor %}'
 
-LAYOUTS: Mapping[str, Layout] = {
+LAYOUTS: dict[str, Layout] = {
     "raw": Layout(
         help="TFRecords with pixels in image_raw and label_raw",
         masks="""\
@@ -189,4 +215,8 @@ Features: {_FEATURES}. Where the dataset lies in a `data_dir`, \
 """The layouts by name."""
 
 EXPORTED = tuple(name for name, layout in LAYOUTS.items() if layout.write)
-"""The names of those that datasets are exported in."""
+"""The names of those that datasets are exported in; `with_palette` knows one more."""
+
+LAYOUTS[f"parquet{_PALETTE}"] = dataclasses.replace(
+    LAYOUTS["parquet"], masks=_COLORED + _VOID + _INSTANCES, write=parquet.write_colored
+)

@@ -14,6 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import IMAGE
+from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
 from voc_seg_tfrecord.exports.records import Split
@@ -64,8 +65,17 @@ def check_split(split: str, where: str) -> None:
         )
 
 
-def write(split: Split) -> int:
+def write_colored(split: Split) -> int:
+    """Writes a split, with masks as palette PNGs in the dataset's colours; see `write`."""
+    return write(split, dataset.palette(split.builder).tobytes())
+
+
+def write(split: Split, palette: bytes | None = None) -> int:
     """Writes a split. Each file has as many examples, in their order.
+
+    Args:
+      split: the split.
+      palette: RGB bytes of 256 entries, if masks become palette PNGs.
 
     Returns:
       How many images lost metadata by which readers would have turned them.
@@ -73,7 +83,7 @@ def write(split: Split) -> int:
     info = split.builder.info
     examples = info.splits[split.name].num_examples
     shards = shards_for(info.splits[split.name].num_bytes, examples, split.num_shards)
-    described = columns.columns(info.features, info.full_name)
+    described = columns.columns(info.features, info.full_name, palette)
     folder = split.folder / FOLDER
     folder.mkdir(exist_ok=True)
     records = split.records()

@@ -171,6 +171,12 @@ class Fold:
         return _ids(self.evaluation)
 
 
+def fold_classes(number: int) -> tuple[int, ...]:
+    """Returns the indices of the classes of a fold of PASCAL-5i, in VOC's order."""
+    first = _CLASSES * number + 1
+    return tuple(range(first, first + _CLASSES))
+
+
 @functools.cache
 def pascal5i(number: int) -> Fold:
     """Returns a fold of PASCAL-5i.
@@ -184,11 +190,10 @@ def pascal5i(number: int) -> Fold:
     """
     if number not in range(FOLDS):
         raise ConfigError("fold", found=str(number), expected=f"0 to {FOLDS - 1}")
-    first = _CLASSES * number + 1
     others = (other for other in range(FOLDS) if other != number)
     return Fold(
         number,
-        tuple(range(first, first + _CLASSES)),
+        fold_classes(number),
         tuple(pair for other in others for pair in _pairs(other, "train")),
         _pairs(number, "evaluation"),
     )
@@ -239,7 +244,12 @@ def ids_in(wanted: IdList) -> frozenset[str]:
 
 
 def check_present(
-    ids: Collection[str], found: Collection[str], where: object, *, partial: bool
+    ids: Collection[str],
+    found: Collection[str],
+    where: object,
+    *,
+    partial: bool,
+    remedy: str = "",
 ) -> frozenset[str]:
     """Checks that a dataset has all ids of a list.
 
@@ -248,6 +258,7 @@ def check_present(
       found: the ids that the dataset has.
       where: the dataset, for the error.
       partial: whether it may have only some of them, or none.
+      remedy: for the error; by default what Python code can do.
 
     Returns:
       The ids of the list that the dataset has.
@@ -264,7 +275,8 @@ def check_present(
             found=f"{len(lacking)} of the {len(ids)} ids of the list are not in it: "
             f"{', '.join(lacking[:SHOWN_IDS])}{more}",
             expected="a split that holds the complete list",
-            remedy="read the split that the list was made for, or give partial=True to use "
+            remedy=remedy
+            or "read the split that the list was made for, or give partial=True to use "
             f"the {len(present)} that are there",
         )
     return present

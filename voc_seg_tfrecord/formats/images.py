@@ -5,13 +5,13 @@ them to the right uint8 `[H, W, 3]`. `Decoding` says how that is tried. What onl
 right (palettes, alpha, 16 bits, CMYK, WebP, TIFF, an image to be rotated) is stored as an RGB PNG
 of its pixels.
 
-TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. Each forgives damage
-that the other does not, and a damaged JPEG may give other pixels in each.
+TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. Both decode JPEGs by
+libjpeg-turbo, forgive much of the damage that it warns of, and round in different ways.
 
-1. `check_readable` finds what one of them cannot decode. TensorFlow reads all of a JPEG's stream at
-   an eighth of the size too, and is the stricter one; Pillow is the stricter one with PNGs.
-2. `check_alike` also finds what they decode to other pixels. For that both have to decode in full:
-   a reduced size skips the arithmetic in which they differ.
+1. `check_readable` finds what one of them cannot decode, and what libjpeg-turbo warns of. It reads
+   all of a JPEG's stream at an eighth of the size too. With PNGs Pillow is the stricter one.
+2. `check_alike` also finds what they decode to other pixels. For that a JPEG has to be decoded in
+   full, by Pillow and as TensorFlow does: a reduced size skips the arithmetic in which they differ.
 
 Large files take turns in decoding: threads bound the memory of small files, not of 100 megapixels.
 """
@@ -24,10 +24,11 @@ import threading
 from typing import Literal
 
 import numpy as np
+import simplejpeg
 
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.formats import jpeg, pillow, png, png_pixels
-from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
+from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, once_per_file
 
 Exif = Literal["auto", "apply", "ignore"]
 Decoding = Literal["none", "readable", "alike"]
@@ -142,20 +143,16 @@ def _read_jpeg(
             remedy="save the image as an 8-bit JPEG",
         )
     check_pixels(header.width, header.height, file, ImageError)
+    if decoding != "none":
+        check_readable(file, header.height, header.width)
     if exif != "ignore" and header.exif:
         still = pillow.decode(file, ImageError)
         if _must_rotate(still, file, exif, mask_size):
             return still.upright()
     if header.components not in (1, 3):
         return pillow.decode(file, ImageError)
-    return _kept(file, header, decoding)
-
-
-def _kept(file: File, header: jpeg.Header | png.Header, decoding: Decoding) -> StoredImage:
-    """Returns a file's own bytes, if decoders can read them as far as that is tried."""
-    check = {"readable": check_readable, "alike": check_alike}.get(decoding)
-    if check is not None:
-        check(file, header.height, header.width)
+    if decoding == "alike":
+        check_alike(file)
     return StoredImage(file.data, header.height, header.width)
 
 
@@ -166,9 +163,8 @@ def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
         check_pixels(header.width, header.height, file, ImageError)
         kept = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
         kept = kept and all(chunk.kind != b"tRNS" for chunk in chunks)
-        if kept and decoding == "none":
-            return StoredImage(file.data, header.height, header.width)
-        png_pixels.inflate(file, header, chunks)
+        if not kept or decoding != "none":
+            png_pixels.inflate(file, header, chunks)
     except MaskError as error:
         raise ImageError(
             file.where,
@@ -178,7 +174,9 @@ def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
             kind=error.kind,
         ) from None
     if kept:
-        return _kept(file, header, decoding)
+        if decoding != "none":
+            check_readable(file, header.height, header.width)
+        return StoredImage(file.data, header.height, header.width)
     # Pillow may fail on texts and profiles, and the new PNG has none of them.
     return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
 
@@ -211,43 +209,54 @@ What comes of damage is many times that: values run over, from white to black.
 _ROWS = 256  # compared at a time, so that large images do not need several times their memory
 
 
+# What libjpeg-turbo says of good photos too: bytes that no pixel needs, and a wrong number in the
+# files of some phones, which no decoder uses.
+_EXTRA_BYTES = "extraneous bytes before marker"
+_HARMLESS = (_EXTRA_BYTES, "Invalid SOS parameters")
+# Of what does no harm either, but ends simplejpeg: rare sizes of colours, and unknown versions.
+_NOT_FOR_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
+
+
 def check_readable(file: File, height: int, width: int) -> None:
-    """Checks that both decoders can decode an image, at the least cost.
+    """Checks that both decoders can decode an image, at the least cost, and that it is sound.
 
     Args:
-      file: a JPEG, or a PNG that `png_pixels` has read, whose bytes are to be stored.
+      file: a JPEG, or a PNG that `png_pixels` has read.
       height: what its header says, in pixels.
       width: likewise.
 
     Raises:
-      ImageError: if one of the decoders would fail, or reads another size.
+      ImageError: if one of the decoders would fail, or reads another size, or if the compressed
+        pixels of a JPEG are damaged in a way that shows.
     """
     if file.kind is Kind.PNG:
         still = pillow.decode(file, ImageError)
         _check_sizes(file, (still.height, still.width), (height, width))
         return
     _check_sizes(file, pillow.read_size(file, ImageError), (height, width))
-    eighths = _jpeg_in_eighths(file).shape[:2]
+    eighths, _ = _read_strictly(file)
     _check_sizes(file, eighths, (-(-height // 8), -(-width // 8)))
 
 
-def check_alike(file: File, height: int, width: int) -> None:
-    """Decodes an image with both decoders and compares the pixels.
+def doubt(file: File) -> str:
+    """Says what may be damage in an image that `check_readable` accepts; empty if nothing is."""
+    return _read_strictly(file)[1] if file.kind is Kind.JPEG else ""
 
-    Args:
-      file: see `check_readable`.
-      height: what its header says, in pixels.
-      width: likewise.
+
+def check_alike(file: File) -> None:
+    """Decodes a JPEG as both decoders do and compares the pixels.
 
     Raises:
       ImageError: if one of the decoders fails, or they read other sizes or other pixels.
     """
     by_numpy = pillow.decode(file, ImageError).values()
-    by_tensorflow = _by_tensorflow(file)
-    _check_sizes(file, by_numpy.shape[:2], by_tensorflow.shape[:2], (height, width))
+    by_tensorflow = _decode_jpeg(file, "Gray" if by_numpy.ndim == 2 else "RGB", strict=False)
+    if by_tensorflow is None:
+        return
     if by_numpy.ndim == 2:
         by_numpy = by_numpy[..., None]
-    for start in range(0, height, _ROWS):
+    _check_sizes(file, by_numpy.shape, by_tensorflow.shape)
+    for start in range(0, len(by_numpy), _ROWS):
         rows = slice(start, start + _ROWS)
         first, second = by_numpy[rows], by_tensorflow[rows]
         largest = int((np.maximum(first, second) - np.minimum(first, second)).max())
@@ -260,38 +269,40 @@ def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
         raise _damaged(file, f"decoders read different sizes: {sorted(set(sizes))}")
 
 
-def _by_tensorflow(file: File) -> np.ndarray:
-    import tensorflow as tf
-
-    with _translated(file):
-        return tf.image.decode_image(file.data, channels=3, expand_animations=False).numpy()
-
-
-def _jpeg_in_eighths(file: File) -> np.ndarray:
-    import tensorflow as tf
-
-    with _translated(file):
-        return tf.io.decode_jpeg(file.data, channels=3, ratio=8).numpy()
-
-
-@contextlib.contextmanager
-def _translated(file: File) -> Iterator[None]:
-    import tensorflow as tf
-
+@once_per_file
+def _read_strictly(file: File) -> tuple[tuple[int, ...], str]:
+    """Decodes a JPEG at an eighth; returns height and width of that, and what may be damage."""
+    doubtful = ""
     try:
-        yield
-    except (tf.errors.OpError, ValueError) as error:
-        reason = str(getattr(error, "message", "") or error).split("\n")[0]
-        reason = reason.partition("}} ")[2] or reason
-        raise _damaged(file, f"TensorFlow cannot decode it: {reason}") from None
+        pixels = _decode_jpeg(file, "Gray", min_height=1, min_width=1)
+    except ImageError as error:
+        if not any(words in error.found for words in _HARMLESS):
+            raise
+        doubtful = error.found if _EXTRA_BYTES in error.found else ""
+        pixels = _decode_jpeg(file, "Gray", min_height=1, min_width=1, strict=False)
+    if pixels is None:
+        still = pillow.decode(file, ImageError, side=1)
+        return (still.height, still.width), ""
+    return pixels.shape[:2], doubtful
+
+
+def _decode_jpeg(file: File, colorspace: str, **options: int) -> np.ndarray | None:
+    """Decodes a JPEG as TensorFlow does; returns None if simplejpeg does not know its like."""
+    try:
+        return simplejpeg.decode_jpeg(file.data, colorspace, fastdct=True, **options)
+    except ValueError as error:
+        if any(words in str(error) for words in _NOT_FOR_SIMPLEJPEG):
+            return None
+        raise _damaged(file, f"libjpeg-turbo finds: {error}") from None
 
 
 def _damaged(file: File, found: str) -> ImageError:
     return ImageError(
         file.where,
         found=found,
-        expected="an image that every decoder reads alike",
-        remedy="copy or export the file again, or open it and save it anew",
+        expected="an undamaged image, which every decoder reads alike",
+        remedy="copy or export the file again; if no other copy is left, look at the image, and "
+        "save it anew or leave it out",
         kind="damaged file",
     )
 

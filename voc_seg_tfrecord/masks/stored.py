@@ -19,6 +19,8 @@ _KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
 Counted = tuple[str, Sequence[tuple[int, int]]]
 """The sha256 of a mask file, in hexadecimal, and the number of pixels of each value in it."""
 
+_INDICES = "integers [H, W], one class index per pixel"
+
 
 @dataclasses.dataclass(frozen=True)
 class Samples:
@@ -125,26 +127,39 @@ def _check_opaque(alpha: np.ndarray, file: File) -> None:
         )
 
 
-def _load_array(file: File) -> np.ndarray:
+def read_array(file: File, kinds: str, expected: str) -> np.ndarray:
+    """Reads a NumPy file.
+
+    Args:
+      file: the file.
+      kinds: the kinds of numbers that it may hold, as `numpy.dtype.kind` names them.
+      expected: what is expected, for errors.
+
+    Raises:
+      MaskError: if it cannot be read, or holds something else.
+    """
     try:
-        array = _numbers(file)
+        return _numbers(file, kinds, expected)
     except MaskError:
         raise
     except Exception as error:  # NumPy raises whatever the damage leads it to
-        raise _bad_array(
-            file, f"a NumPy file that cannot be read: {error or type(error).__name__}"
-        ) from None
+        found = f"a NumPy file that cannot be read: {error or type(error).__name__}"
+        raise _bad_array(file, found, expected) from None
+
+
+def _load_array(file: File) -> np.ndarray:
+    array = read_array(file, "iub", _INDICES)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
     if array.ndim != 2 or not array.size:
-        raise _bad_array(file, f"an array {array.dtype}{list(array.shape)}")
+        raise _bad_array(file, f"an array {array.dtype}{list(array.shape)}", _INDICES)
     check_pixels(array.shape[1], array.shape[0], file, MaskError)
     # In this machine's byte order, and no wider than need be: it may have 100 megapixels.
     wide = array.dtype.itemsize == 8
     return array.astype(np.int64 if wide else np.promote_types(array.dtype, np.uint8))
 
 
-def _numbers(file: File) -> np.ndarray:
+def _numbers(file: File, kinds: str, expected: str) -> np.ndarray:
     """Returns the array of a NumPy file whose header says as many bytes as there are."""
     stream = io.BytesIO(file.data)
     version = np.lib.format.read_magic(stream)
@@ -155,22 +170,22 @@ def _numbers(file: File) -> np.ndarray:
         (3, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
     if read_header is None:
-        raise _bad_array(file, f"a NumPy file of version {version}")
+        raise _bad_array(file, f"a NumPy file of version {version}", expected)
     shape, by_columns, dtype = read_header(stream)
-    if dtype.kind not in "iub":
-        raise _bad_array(file, f"an array {dtype}{list(shape)}")
+    if dtype.kind not in kinds:
+        raise _bad_array(file, f"an array {dtype}{list(shape)}", expected)
     held = len(file.data) - stream.tell()
     if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != held:
-        raise _bad_array(file, f"an array {dtype}{list(shape)} in {held} bytes")
+        raise _bad_array(file, f"an array {dtype}{list(shape)} in {held} bytes", expected)
     array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
     return array.reshape(shape, order="F" if by_columns else "C")
 
 
-def _bad_array(file: File, found: str) -> MaskError:
+def _bad_array(file: File, found: str, expected: str) -> MaskError:
     return MaskError(
         file.where,
         found=found,
-        expected="integers [H, W], one class index per pixel",
+        expected=expected,
         remedy="save them again with numpy.save",
     )
 

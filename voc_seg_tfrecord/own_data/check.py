@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.names import IMAGE, MASK, background_index
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.formats import png_pixels
+from voc_seg_tfrecord.formats import images, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
@@ -261,7 +261,14 @@ def _read_one(
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, None
-    return [], None if blank else count_values(mask), seen
+    return list(_doubts(raw.image)), None if blank else count_values(mask), seen
+
+
+def _doubts(image: File) -> Iterable[Finding]:
+    """Yields what may be wrong with an image that a build takes."""
+    if found := images.doubt(image):
+        message = f"{image.where}: {found}: cameras add such bytes, and damage does: look at it"
+        yield Finding("image that may be damaged", image.where, message, IGNORED)
 
 
 def _blank(mask: File) -> File:

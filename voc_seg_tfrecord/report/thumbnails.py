@@ -69,12 +69,12 @@ def read(
     needed = {*places, *(o.place for o in objects)}
 
     def show(item: tuple[Place, bytes]) -> Shown:
-        place, serialized = item
+        place, stored = item
         mine = [o for o in objects if o.place == place]
-        return _shown(records.parse(serialized), mine, colors, place in whole)
+        return _shown(records.parse(stored), mine, colors, place in whole)
 
     whole = set(places)
-    return {place: shown for (place, _), shown in ordered_map(show, _serialized(builder, needed))}
+    return {place: shown for (place, _), shown in ordered_map(show, serialized(builder, needed))}
 
 
 def image_url(pixels: np.ndarray) -> str:
@@ -94,14 +94,15 @@ def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
     return _url("png", png.palette_png(File(grey, "mask"), colors[values].tobytes()))
 
 
-def _serialized(
+def serialized(
     builder: tfds.core.DatasetBuilder, needed: Collection[Place]
 ) -> Iterator[tuple[Place, bytes]]:
+    """Yields the records that are needed of a dataset, as they are stored."""
     for split in dict.fromkeys(split for split, _ in sorted(needed)):
         last = max(number for name, number in needed if name == split)
-        for number, serialized in enumerate(records.read_shards(builder, split, complete=False)):
+        for number, record in enumerate(records.read_shards(builder, split, complete=False)):
             if (split, number) in needed:
-                yield (split, number), serialized
+                yield (split, number), record
             if number == last:
                 break
 

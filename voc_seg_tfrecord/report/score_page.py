@@ -1,0 +1,255 @@
+"""The page of a score: where predictions are wrong, worst first, and which labels may be wrong."""
+
+from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import RecordError, VocSegError
+from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.built import dataset, records
+from voc_seg_tfrecord.evaluation import folder
+from voc_seg_tfrecord.evaluation.predictions import Predictions
+from voc_seg_tfrecord.evaluation.result import ImageScore, Result
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.report import page
+from voc_seg_tfrecord.report.charts import clean
+from voc_seg_tfrecord.report.thumbnails import image_url, mask_url, serialized
+
+_WORST, _LABELS = 12, 24  # images
+_CLASSES, _OF_A_CLASS = 20, 2  # classes, and images of each
+_CONFUSIONS, _OF_A_CONFUSION = 8, 3
+
+DIFFERENCE = ("right", "right, background", "void", "missed", "too much", "another class")
+"""What a pixel of the picture of differences is, and below its colour: told apart by people who see
+few colours, on a light and a dark page."""
+
+_COLORS = ((107, 114, 128), (31, 36, 43), (62, 68, 76), (230, 159, 0), (86, 180, 233))
+_COLORS += ((221, 110, 170),)
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """One image on the page.
+
+    Attributes:
+      score: what was counted in it.
+      miou: of this image alone.
+      classes: each class that is in its mask or its prediction, and its IoU, the largest first.
+      confused: class of the mask, class of the prediction, and pixels, most first.
+      height: of what was compared, in pixels.
+      width: the same.
+      image: data URL of a JPEG; empty if the image cannot be decoded.
+      pictures: data URLs of PNGs: the mask, the prediction and the difference.
+    """
+
+    score: ImageScore
+    miou: float
+    classes: Sequence[tuple[int, float]]
+    confused: Sequence[tuple[int, int, int]]
+    height: int
+    width: int
+    image: str
+    pictures: tuple[str, str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Confused:
+    """One class that was taken for another.
+
+    Attributes:
+      truth: class of the mask.
+      predicted: class of the prediction.
+      pixels: how many.
+      share: of the pixels of the class in the masks.
+      gain: by how much mIoU would rise if these pixels were right.
+      images: where most of them are.
+    """
+
+    truth: int
+    predicted: int
+    pixels: int
+    share: float
+    gain: float
+    images: Sequence[ImageScore]
+
+
+def render(builder: tfds.core.DatasetBuilder, result: Result, predictions: Predictions) -> str:
+    """Returns the page as HTML: one file that needs no network.
+
+    Args:
+      builder: of the built dataset.
+      result: of `evaluation.evaluate` with `per_image`.
+      predictions: what was scored.
+
+    Raises:
+      RecordError: if a shard cannot be read.
+      MaskError: if a prediction cannot be read any more.
+    """
+    names = tuple(clean(name) for name in result.class_names)
+    colors = class_colors(result.background, dataset.palette(builder))
+    worst, labels = _worst(result), _suspicious(result)
+    classes = list(_class_rows(result))
+    confusions = confusions_of(result)
+    wanted = {*worst, *labels}
+    wanted |= {one for row in classes for one in row["images"]}
+    wanted |= {one for confused in confusions for one in confused.images}
+    return page.render(
+        "scores",
+        np.concatenate([colors, np.array(_COLORS, np.uint8)]),
+        [*range(len(names)), *range(256, 256 + len(_COLORS))],
+        title=result.dataset,
+        result=result,
+        names=[*names, *[f"class {n}" for n in range(len(names), VOID)], "void"],
+        difference=list(enumerate(DIFFERENCE, 256)),
+        classes=sorted(classes, key=lambda row: (row["iou"], row["label"])),
+        worst=worst,
+        suspicious=labels,
+        confusions=confusions,
+        cards=_cards(builder, result, wanted, predictions, colors),
+        versions=wording.all_versions(),
+    )
+
+
+def _worst(result: Result) -> list[ImageScore]:
+    scored = [(one.result(result.class_names).miou, one.id, one) for one in result.per_image]
+    wrong = [found for found in scored if found[0] < 1]  # no NaN: nothing is known there
+    return [one for _, _, one in sorted(wrong, key=lambda found: found[:2])[:_WORST]]
+
+
+def _suspicious(result: Result) -> list[ImageScore]:
+    rated = [one for one in result.per_image if one.label_quality is not None]
+    return sorted(rated, key=lambda one: (one.label_quality, one.id))[:_LABELS]
+
+
+def _class_rows(result: Result) -> Iterator[dict[str, Any]]:
+    """Yields a row for each class that occurs; the 20 classes with the lowest IoU have images."""
+    matrix, iou, dice, accuracy = result.matrix, result.iou, result.dice, result.accuracy
+    present = np.flatnonzero(result.present).tolist()
+    shown = sorted((c for c in present if c != result.background), key=lambda c: iou[c])
+    for label in present:
+        lost = matrix[label].copy()
+        lost[label] = 0
+        yield {
+            "label": label,
+            "iou": float(iou[label]),
+            "dice": float(dice[label]),
+            "accuracy": None if math.isnan(accuracy[label]) else float(accuracy[label]),
+            "pixels": int(matrix[label].sum()),
+            "missed": int(lost.sum()),
+            "extra": int(matrix[:, label].sum() - matrix[label, label]),
+            "taken_for": int(lost.argmax()) if lost.any() else None,
+            "images": _costliest(result.per_image, label) if label in shown[:_CLASSES] else [],
+        }
+
+
+def _costliest(scores: Iterable[ImageScore], label: int) -> list[ImageScore]:
+    """Returns the images with most pixels that are wrong by having or not having a class."""
+    found = []
+    for one in scores:
+        cells = one.pixels.items()
+        wrong = sum(pixels for (i, j), pixels in cells if (i == label) != (j == label))
+        if wrong:
+            found.append((-wrong, one.id, one))
+    return [one for _, _, one in sorted(found, key=lambda f: f[:2])[:_OF_A_CLASS]]
+
+
+def confusions_of(result: Result) -> list[Confused]:
+    """Returns the confusions of two classes that cost most mIoU, the costliest first."""
+    matrix, present = result.matrix, result.present
+    both, union = matrix.diagonal(), matrix.sum(0) + matrix.sum(1) - matrix.diagonal()
+    truth, predicted = np.nonzero(matrix * ~np.eye(len(matrix), dtype=bool))
+    pixels = matrix[truth, predicted]
+    # If the pixels were right, the class of the mask would win them without a larger union, and
+    # the other class would lose them from its union; it may even be gone then.
+    left = union[predicted] - pixels
+    iou = np.divide(both, union, out=np.zeros(len(both)), where=present)
+    then = np.divide(both[predicted], left, out=np.zeros(len(left)), where=left > 0)
+    count = np.count_nonzero(present)
+    total = iou.sum() + pixels / union[truth] + then - iou[predicted]
+    gain = total / (count - (left == 0)) - iou.sum() / max(1, count)
+    found = []
+    for n in np.argsort(-gain, kind="stable")[:_CONFUSIONS]:
+        cell = (int(truth[n]), int(predicted[n]))
+        having = [one for one in result.per_image if cell in one.pixels]
+        having.sort(key=lambda one: (-one.pixels[cell], one.id))
+        share = float(pixels[n] / matrix[cell[0]].sum())
+        images = having[:_OF_A_CONFUSION]
+        found.append(Confused(*cell, int(pixels[n]), share, float(gain[n]), images))
+    return found
+
+
+def _cards(
+    builder: tfds.core.DatasetBuilder,
+    result: Result,
+    wanted: Iterable[ImageScore],
+    predictions: Predictions,
+    colors: np.ndarray,
+) -> dict[tuple[str, int], Card]:
+    """Reads the images that are shown once more, and draws them."""
+    scores = {(one.split, one.number): one for one in wanted}
+
+    def draw(item: tuple[tuple[str, int], bytes]) -> Card:
+        place, stored = item
+        drawn = _drawn(builder, records.parse(stored), predictions, result.background, colors)
+        alone = scores[place].result(result.class_names)
+        union = alone.matrix.sum(0) + alone.matrix.sum(1)
+        order = [int(c) for c in np.argsort(-union, kind="stable") if union[c]]
+        cells = [(*cell, n) for cell, n in scores[place].pixels.items() if cell[0] != cell[1]]
+        return Card(
+            scores[place],
+            alone.miou,
+            [(label, float(alone.iou[label])) for label in order],
+            sorted(cells, key=lambda cell: -cell[2]),
+            *drawn,
+        )
+
+    if not scores:
+        return {}
+    return {place: card for (place, _), card in ordered_map(draw, serialized(builder, scores))}
+
+
+def _drawn(
+    builder: tfds.core.DatasetBuilder,
+    record: records.Record,
+    predictions: Predictions,
+    background: int | None,
+    colors: np.ndarray,
+) -> tuple[int, int, str, tuple[str, str, str]]:
+    """Returns height and width of what was compared, the image, and the other pictures."""
+    whole = records.pixels(File(record.bytes(MASK), record.id))
+    compared = folder.compare(record, whole, predictions, dataset.tiling_of(builder))
+    mask, classes = compared.mask, compared.predicted.classes.astype(np.uint8)
+    try:
+        image = pillow.decode(File(record.bytes(IMAGE), record.id), RecordError).rgb()
+        shown = image_url(np.ascontiguousarray(image[compared.window]))
+    except VocSegError:
+        shown = ""
+    wrong = mask_url(difference(mask, classes, background), np.array(_COLORS, np.uint8))
+    return *mask.shape, shown, (mask_url(mask, colors), mask_url(classes, colors), wrong)
+
+
+def difference(mask: np.ndarray, classes: np.ndarray, background: int | None) -> np.ndarray:
+    """Returns what each pixel of a prediction is, as an index of `DIFFERENCE`.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`; 255 is void.
+      classes: what was predicted, uint8 `[H, W]`.
+      background: index of the background class, None if there is none.
+
+    Returns:
+      uint8 `[H, W]`.
+    """
+    right = mask == classes
+    conditions = [mask == VOID, right & (mask == background), right]
+    conditions += [classes == background, mask == background]
+    kinds = [DIFFERENCE.index(k) for k in ("void", "right, background", "right", "missed")]
+    kinds.append(DIFFERENCE.index("too much"))
+    return np.select(conditions, kinds, DIFFERENCE.index("another class")).astype(np.uint8)
