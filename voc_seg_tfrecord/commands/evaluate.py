@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
     """Scores, prints, and writes the files that are asked for."""
     from voc_seg_tfrecord import evaluation
     from voc_seg_tfrecord.evaluation import chart
-    from voc_seg_tfrecord.evaluation.predictions import Predictions
 
     if not split_name(args.dataset)[1] and not args.ids:
         raise ConfigError(
@@ -96,9 +95,8 @@ def run(args: argparse.Namespace) -> int:
     if "--html" in written:
         from voc_seg_tfrecord.report import score_page
 
-        classes = len(result.class_names)
-        predictions = Predictions(args.predictions, classes, args.probabilities)
-        text = score_page.render(builder, result, predictions).encode("utf-8", "replace")
+        page = score_page.render(builder, result, args.predictions, args.probabilities)
+        text = page.encode("utf-8", "replace")
         staging.write_file(written["--html"], text, "--html")
     if args.json:
         write_json(result.as_dict() | {"trimap": args.trimap, "boundary": args.boundary})

@@ -11,6 +11,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import RecordError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
+from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.evaluation import folder
@@ -81,13 +82,19 @@ class Confused:
     images: Sequence[ImageScore]
 
 
-def render(builder: tfds.core.DatasetBuilder, result: Result, predictions: Predictions) -> str:
+def render(
+    builder: tfds.core.DatasetBuilder,
+    result: Result,
+    predictions: PathLike,
+    probabilities: str | None = None,
+) -> str:
     """Returns the page as HTML: one file that needs no network.
 
     Args:
       builder: of the built dataset.
       result: of `evaluation.evaluate` with `per_image`.
-      predictions: what was scored.
+      predictions: the folder that was scored.
+      probabilities: as `evaluation.evaluate` takes it.
 
     Raises:
       RecordError: if a shard cannot be read.
@@ -95,6 +102,7 @@ def render(builder: tfds.core.DatasetBuilder, result: Result, predictions: Predi
     """
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, dataset.palette(builder))
+    found = Predictions(predictions, len(names), probabilities)
     worst, labels = _worst(result), _suspicious(result)
     classes = list(_class_rows(result))
     confusions = confusions_of(result)
@@ -113,7 +121,7 @@ def render(builder: tfds.core.DatasetBuilder, result: Result, predictions: Predi
         worst=worst,
         suspicious=labels,
         confusions=confusions,
-        cards=_cards(builder, result, wanted, predictions, colors),
+        cards=_cards(builder, result, wanted, found, colors),
         versions=wording.all_versions(),
     )
 
