@@ -210,7 +210,6 @@ WORDS += (
     "JPEGImages",
     "ImageSets/Segmentation",
     ".",
-    "/",
     "..",
     "=",
     ",",
