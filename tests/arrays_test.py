@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from support.painting import assert_same, assert_together, painted
@@ -130,11 +127,3 @@ def test_the_example_that_is_given_is_not_changed():
 def test_an_example_without_images_is_refused():
     with pytest.raises(ConfigError, match="expected: one of image"):
         arrays.center_crop_or_pad({"labels": np.array([1])}, 4)
-
-
-def test_tensorflow_is_not_needed():
-    code = "import sys; from voc_seg_tfrecord import arrays; print('tensorflow' in sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
-    assert result.stdout.strip() == "False"

@@ -33,6 +33,7 @@ def test_numpy_decodes_the_same_masks_as_tensorflow_to_the_bit(builder, split, t
         for name in ("segmentation_mask", "instance_mask"):
             assert example[name].dtype == np.uint8
             assert np.array_equal(example[name], expected[name])
+        assert list(example["labels"]) == list(expected["labels"])
         # Two JPEG decoders may differ by the rounding of their transforms.
         assert example["image"].shape == expected["image"].shape
         assert abs(example["image"].astype(int) - expected["image"]).max() <= 8

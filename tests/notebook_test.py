@@ -1,8 +1,8 @@
 import base64
-import importlib.util
 import io
 import os
 import re
+import runpy
 
 import nbformat
 import numpy as np
@@ -15,21 +15,15 @@ SHEET, LOSS, SCORE, PREDICTIONS = 5, 7, 9, 11  # the cells that show something
 
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("notebook", REPOSITORY / "docs/run_notebook.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
-
-
-@pytest.fixture(scope="module")
-def ran(script, tmp_path_factory):
+def ran(tmp_path_factory):
     """The notebook, run in a kernel that imports this checkout."""
     with pytest.MonkeyPatch.context() as patch:
         path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
         patch.setenv("PYTHONPATH", path)
         patch.setenv("HOME", "/nowhere")
-        yield script.run(tmp_path_factory.mktemp("kernel"))
+        yield runpy.run_path(str(REPOSITORY / "docs/run_notebook.py"))["run"](
+            tmp_path_factory.mktemp("kernel")
+        )
 
 
 @pytest.fixture(scope="module")

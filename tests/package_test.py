@@ -1,7 +1,5 @@
-import subprocess
-import sys
-
 import pytest
+from support.python import run_python
 
 import voc_seg_tfrecord
 
@@ -17,20 +15,13 @@ MODULES = {
 }
 
 
-def run(code):
-    result = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
-    return result.stdout.strip()
-
-
 def test_importing_registers_the_dataset_and_loads_nothing_heavy():
     code = (
         "import sys, voc_seg_tfrecord, tensorflow_datasets as tfds\n"
         f"print([m for m in {HEAVY!r} if m in sys.modules])\n"
         "print(tfds.builder_cls('voc_seg_tfrecord') is voc_seg_tfrecord.Builder)\n"
     )
-    assert run(code).splitlines() == ["[]", "True"]
+    assert run_python("-c", code).splitlines() == ["[]", "True"]
 
 
 def test_listing_the_names_loads_nothing_heavy():
@@ -40,13 +31,13 @@ def test_listing_the_names_loads_nothing_heavy():
         "import voc_seg_tfrecord; dir(voc_seg_tfrecord)\n"
         f"print([m for m in {HEAVY!r} if m in sys.modules])\n"
     )
-    assert run(code) == "[]"
+    assert run_python("-c", code) == "[]\n"
 
 
 def test_a_fresh_process_can_import_every_public_module_from_the_package():
     names = ", ".join(MODULES)
     code = f"from voc_seg_tfrecord import {names}\nprint(*(m.__name__ for m in ({names})))"
-    assert run(code).split() == [
+    assert run_python("-c", code).split() == [
         "voc_seg_tfrecord.arrays",
         "voc_seg_tfrecord.audit.leaks",
         "voc_seg_tfrecord.pipeline",

@@ -1,6 +1,6 @@
 import importlib.metadata
-import importlib.util
 import re
+import runpy
 
 import numpy as np
 from PIL import Image
@@ -21,10 +21,8 @@ def pinned(package):
 
 @pytest.fixture(scope="module")
 def drawn(sample):
-    spec = importlib.util.spec_from_file_location("pictures", REPOSITORY / "docs/make_pictures.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return dict(script.pictures(sample))
+    script = runpy.run_path(str(REPOSITORY / "docs" / "make_pictures.py"))
+    return dict(script["pictures"](sample))
 
 
 def test_every_picture_of_the_docs_comes_out_of_a_script_and_is_shown(drawn):

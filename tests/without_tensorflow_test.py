@@ -3,31 +3,21 @@
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
-from PIL import Image
 import pytest
-from support.building import build, examples
+from support.building import build
 from support.paths import DUMMY_DATA, REPOSITORY
+from support.python import run_python
+from support.scoring import write_predictions
 import tensorflow as tf
 
 BEGIN = "from support import no_tensorflow\n"
 
 
-def run(code, *words, standard_input=""):
+def run(code, *words, **options):
     """Runs Python code in a process that cannot import TensorFlow; returns its output."""
-    paths = [str(REPOSITORY), str(REPOSITORY / "tests")]
-    result = subprocess.run(
-        [sys.executable, "-c", BEGIN + code, *map(str, words)],
-        input=standard_input,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout, result.stderr
+    path = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "tests")])
+    return run_python("-c", BEGIN + code, *words, PYTHONPATH=path, **options)
 
 
 @pytest.fixture(scope="module", params=["tfrecord", "array_record"])
@@ -37,19 +27,9 @@ def folder(request, tmp_path_factory):
     return pathlib.Path(build(data_dir, "sample", file_format=request.param).data_dir)
 
 
-@pytest.fixture(scope="module")
-def predictions(sample, tmp_path_factory):
-    made = tmp_path_factory.mktemp("predictions")
-    for filename, example in examples(sample, "train").items():
-        mask = example["segmentation_mask"][..., 0].copy()
-        mask[mask == 255] = 0
-        Image.fromarray(mask).save(made / pathlib.Path(filename).with_suffix(".png"))
-    return made
-
-
 def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
     code = "import importlib.util as u; print(u.find_spec('tensorflow'), bool(u.find_spec('PIL')))"
-    assert run(code)[0] == "None True\n"
+    assert run(code) == "None True\n"
 
 
 COMMANDS = [
@@ -82,14 +62,15 @@ for words in json.load(sys.stdin):
 
 
 @pytest.fixture(scope="module")
-def ran(folder, predictions, tmp_path_factory):
+def ran(folder, sample, tmp_path_factory):
     """The status, the output and the errors of each command; one process runs them all."""
+    predictions = write_predictions(sample, tmp_path_factory.mktemp("made") / "predictions")
     called = []
     for words in COMMANDS:
         out = tmp_path_factory.mktemp("out")
         names = {"folder": folder, "predictions": predictions, "out": out, "source": DUMMY_DATA}
         called.append([word.format(**names) for word in words.split()])
-    printed, _ = run(RUN, standard_input=json.dumps(called))
+    printed = run(RUN, standard_input=json.dumps(called))
     return dict(zip(COMMANDS, map(json.loads, printed.splitlines()), strict=True))
 
 
@@ -108,7 +89,7 @@ from voc_seg_tfrecord.imports import files
 
 print(files.tensor_pixels(bytes.fromhex(sys.argv[1])).tolist())
 """
-    assert run(code, tf.io.serialize_tensor([[1, 2, 3], [4, 5, 255]]).numpy().hex())[0] == (
+    assert run(code, tf.io.serialize_tensor([[1, 2, 3], [4, 5, 255]]).numpy().hex()) == (
         "[[1, 2, 3], [4, 5, 255]]\n"
     )
 
@@ -130,4 +111,4 @@ for example in splits.only(source, ["2007_000001", "2008_000002"]):
     confusion.update(mask[None], np.where(mask == 255, 0, mask)[None])
 print(len(source), confusion.result().miou)
 """
-    assert run(code, tmp_path)[0] == "3 1.0\n"
+    assert run(code, tmp_path) == "3 1.0\n"

@@ -7,9 +7,9 @@ import random
 import shutil
 
 from etils import epath
-from PIL import Image
 import pytest
 from support.building import build
+from support.scoring import write_predictions
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -31,19 +31,9 @@ def folder(sample, tmp_path):
 
 
 @pytest.fixture
-def predictions(sample, tmp_path):
-    (tmp_path / "predictions").mkdir()
-    for example in sample.as_dataset(split=SPLIT).as_numpy_iterator():
-        name = pathlib.Path(example["image/filename"].decode()).with_suffix(".png")
-        mask = example["segmentation_mask"][..., 0].copy()
-        mask[mask == 255] = 0  # void is no prediction
-        Image.fromarray(mask).save(tmp_path / "predictions" / name)
-    return tmp_path / "predictions"
-
-
-@pytest.fixture
-def commands(folder, predictions, tmp_path):
+def commands(sample, folder, tmp_path):
     """The command lines that read the copy; each is right while the copy is whole."""
+    predictions = write_predictions(sample, tmp_path / "predictions")
     out = tmp_path / "out"
     lines = {
         "verify": ["verify", folder],

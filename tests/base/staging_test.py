@@ -235,7 +235,7 @@ def disturbed(call, number, step):
     Returns:
       What was raised, and whether there was such a moment.
     """
-    rooms = {module.__file__ for module in (staging, staging, signals, contextlib)}
+    rooms = {module.__file__ for module in (staging, signals, contextlib)}
     steps = itertools.count()
     raised, came = None, []
 

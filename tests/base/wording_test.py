@@ -1,15 +1,13 @@
 import dataclasses
 from html.parser import HTMLParser
 from importlib import metadata
-import os
 import shutil
-import subprocess
-import sys
 import tomllib
 
 import numpy as np
 import pytest
 from support.paths import REPOSITORY
+from support.python import run_python
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, evaluation, leaks, splits, stats, verify
@@ -129,14 +127,6 @@ def test_a_line_sends_no_control_characters_and_ends():
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 
 
-def run(code, folder):
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, env=environment, cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
-
-
 def test_the_version_is_the_project_s():
     assert voc_seg_tfrecord.__version__ == PROJECT["version"]
     assert "__version__" in dir(voc_seg_tfrecord)
@@ -148,7 +138,7 @@ def test_a_checkout_says_its_own_version_though_another_one_is_installed(tmp_pat
     old = f'version = "{PROJECT["version"]}"'
     (tmp_path / "pyproject.toml").write_text(text.replace(old, 'version = "99.1"'))
     code = "from voc_seg_tfrecord.base import wording; print(wording.package_version())"
-    assert run(code, tmp_path) == "99.1"
+    assert run_python("-c", code, cwd=tmp_path) == "99.1\n"
 
 
 def test_a_stranger_s_project_file_beside_an_installed_package_is_not_read(monkeypatch, tmp_path):
@@ -175,7 +165,7 @@ def test_the_command_line_prints_versions_without_loading_tensorflow():
         "try: cli.main(['--version'])\n"
         "except SystemExit as done: print(done.code, 'tensorflow' in sys.modules)\n"
     )
-    first, *others, last = run(code, REPOSITORY).splitlines()
+    first, *others, last = run_python("-c", code).splitlines()
     assert first == f"voc_seg_tfrecord {PROJECT['version']}"
     assert [line.split()[0] for line in others] == [
         *("tensorflow-datasets", "tensorflow", "numpy", "pillow", "python")

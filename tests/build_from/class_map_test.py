@@ -6,14 +6,13 @@ import shutil
 import numpy as np
 import pytest
 from support import doctoring, exports
-from support.building import build, examples
+from support.building import build, examples, from_tree
 from support.paths import DUMMY_DATA
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 
@@ -84,12 +83,6 @@ def test_verify_says_how_the_classes_were_mapped(person, capsys):
     assert "; person from person\n" in printed
 
 
-@pytest.fixture
-def cvat(tmp_path):
-    exports.cvat(tmp_path / "export")
-    return tmp_path / "export"
-
-
 def test_the_command_maps_colours_and_prints_a_config_that_builds_the_same(cvat, tmp_path, capsys):
     words = ["--map_classes", "apple,tree=plant; *=background", "--missing_mask", "background"]
     data = tmp_path / "data"
@@ -128,12 +121,9 @@ def test_an_unknown_class_is_a_wrong_call(cvat, capsys):
 
 def test_a_background_of_another_name_stays_background(tmp_path):
     root = tmp_path / "tree"
-    exports.put_image(root, "JPEGImages/a.jpg")
-    exports.put(root, "SegmentationClass/a.png", exports.write_png(exports.truth("a"), color=0))
-    builder = builder_from_tree(
+    exports.put_pair(root, "a")
+    builder = from_tree(
         root,
-        name="mine",
-        data_dir=tmp_path / "data",
         class_names=["floor", "apple", "tree"],
         background="floor",
         map_classes="tree=tree; *=floor",

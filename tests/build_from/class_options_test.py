@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports
+from support.own_tree import read_as
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
@@ -18,9 +19,6 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import tree_arguments
-from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -49,11 +47,9 @@ def plan_of(root, words):
 
 def classes(config, plan):
     """Returns the name that pixels of each source value have in the dataset: 0 1 2 3."""
-    spec = config.example_spec(plan.rule)
-    path = plan.tree.root / "SegmentationClass" / "a.png"
-    read = pillow.decode(File(read_mask(File.read(path), spec.rule).png, "a"), VocSegError).values()
+    read = read_as(config, plan)
     names = {255: "void", **dict(enumerate(config.built_class_names))}
-    assert config.built_class_names == spec.class_names
+    assert config.built_class_names == config.example_spec(plan.rule).class_names
     return " ".join("/".join({names[v] for v in read[n == PIXELS].tolist()}) for n in range(4))
 
 

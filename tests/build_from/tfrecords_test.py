@@ -1,11 +1,11 @@
 import gzip
-import io
 
 import numpy as np
 from PIL import Image
 import pytest
 from support import handwritten
 from support.building import examples, version_folders
+from support.encoding import encoded
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -46,7 +46,7 @@ def test_images_that_were_raw_are_stored_as_png_and_files_as_they_are(tmp_path):
     path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, mask)])
     (stored,) = examples(bring(path, tmp_path), "train", decoders=skip).values()
     assert stored["image"].startswith(b"\x89PNG")
-    jpeg = handwritten.encode(image, "JPEG")
+    jpeg = encoded(image, "JPEG")
     path = handwritten.write(tmp_path / "b.tfrecord", [handwritten.deeplab(jpeg, mask, "x.jpg")])
     (stored,) = examples(bring(path, tmp_path, name="dl"), "train", decoders=skip).values()
     assert stored["image"] == jpeg
@@ -144,9 +144,7 @@ def ruined(indices):
     """Returns what a decoder to grey makes of a palette mask, as TensorFlow does it."""
     mask = Image.fromarray(indices)
     mask.putpalette(names.voc_palette().tobytes())
-    buffer = io.BytesIO()
-    mask.save(buffer, "PNG")
-    return tf.io.decode_png(buffer.getvalue(), channels=1).numpy()[..., 0]
+    return tf.io.decode_png(encoded(mask), channels=1).numpy()[..., 0]
 
 
 def test_the_tables_are_those_of_tensorflow_and_pillow():

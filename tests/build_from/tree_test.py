@@ -62,17 +62,6 @@ def test_a_tools_export_builds_with_one_call(export, tmp_path, tool):
             assert example["image"].shape == (*exports.SIZE, 3)
 
 
-def test_background_first_renumbers_by_name(export, tmp_path):
-    builder = builder_from_tree(
-        export("cvat"), name="mine", data_dir=tmp_path / "data", background_first=True
-    )
-    assert builder.info.features["labels"].feature.names == ["background", "apple", "tree"]
-    for name, example in examples(builder, "train").items():
-        expected = exports.truth(pathlib.Path(name).stem)
-        assert (example["segmentation_mask"][..., 0] == expected).all()
-        assert list(example["labels"]) == [1, 2]
-
-
 def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_path, capsys):
     root = export("cvat")
     data_dir = tmp_path / "data"
@@ -139,9 +128,8 @@ def test_a_listed_image_without_a_mask_may_be_background(export, tmp_path):
 
 def test_a_foreground_of_255_beside_a_third_class_is_refused_until_it_is_said(tmp_path):
     root = tmp_path / "tree"
-    exports.put_image(root, "JPEGImages/a.jpg")
     mask = np.where(exports.truth("a") > 0, 255, 0)
-    exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
+    exports.put_pair(root, "a", mask)
     said = {"class_names": ["background", "crack", "dust"], "data_dir": tmp_path / "data"}
     with pytest.raises(VocSegError, match="may be void or a foreground class"):
         builder_from_tree(root, name="crack", **said)
@@ -163,15 +151,11 @@ def test_an_unknown_colour_is_an_error_with_file_colour_and_count(export, tmp_pa
 def test_ratios_share_out_what_no_list_does(tmp_path):
     root = tmp_path / "tree"
     for n in range(40):
-        exports.put_image(root, f"JPEGImages/{n}.jpg")
-        exports.put(
-            root, f"SegmentationClass/{n}.png", exports.write_png(exports.truth(str(n)), color=0)
-        )
+        exports.put_pair(root, str(n))
     splits = {"train": 0.6, "validation": 0.2, "test": 0.2}
     _, plan = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     assert sum(map(len, plan.splits.values())) == 40
-    exports.put_image(root, "JPEGImages/new.jpg")
-    exports.put(root, "SegmentationClass/new.png", exports.write_png(exports.truth("new"), color=0))
+    exports.put_pair(root, "new")
     _, grown = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     for split in splits:
         assert set(plan.splits[split]) <= set(grown.splits[split])

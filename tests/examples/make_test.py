@@ -1,10 +1,10 @@
-import io
 import pickle
 
 import numpy as np
 from PIL import Image
 import pytest
 from support.building import build
+from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VocSegConfig, voc_palette
@@ -22,9 +22,7 @@ VALUES = np.array([[0, 2, 255], [0, 2, 2]])
 
 
 def saved(mode="RGB", kind="JPEG", size=(3, 2)):
-    buffer = io.BytesIO()
-    Image.new(mode, size).save(buffer, kind)
-    return buffer.getvalue()
+    return encoded(Image.new(mode, size), kind)
 
 
 def raw(image=None, mask=None, **parts):
@@ -32,15 +30,11 @@ def raw(image=None, mask=None, **parts):
     return RawExample(File(image or saved(), "a.jpg"), "a.jpg", File(mask, "a.png"), **parts)
 
 
-def pixels(data):
-    return np.asarray(Image.open(io.BytesIO(data)))
-
-
 def test_an_example_has_the_images_bytes_and_the_masks_indices():
     image = saved()
     example = make_example(raw(image), SPEC)
     assert example.pop("image") is image
-    assert (pixels(example.pop("segmentation_mask")) == VALUES).all()
+    assert (decoded(example.pop("segmentation_mask")) == VALUES).all()
     assert example == {
         "image/filename": "a.jpg",
         "image/height": 2,
@@ -52,7 +46,7 @@ def test_an_example_has_the_images_bytes_and_the_masks_indices():
 def test_an_image_without_a_mask_is_all_background_wherever_that_stands():
     spec = ExampleSpec(("crack", "background"), index_rule(2))
     example = make_example(RawExample(File(saved(), "a.jpg"), "a.jpg", None), spec)
-    assert (pixels(example["segmentation_mask"]) == 1).all()
+    assert (decoded(example["segmentation_mask"]) == 1).all()
     assert example["labels"] == []
 
 
@@ -68,7 +62,7 @@ def test_an_official_example_takes_nothing_but_what_a_release_holds():
 def test_own_data_may_be_of_other_kinds():
     grey = write_png(VALUES % 3, depth=4, color=0)
     example = make_example(raw(saved(kind="PNG"), grey), SPEC)
-    assert (pixels(example["segmentation_mask"]) == VALUES % 3).all()
+    assert (decoded(example["segmentation_mask"]) == VALUES % 3).all()
 
 
 @pytest.mark.parametrize("label", [None, -1, 3])
@@ -81,10 +75,10 @@ def test_a_label_that_is_no_class_is_refused(label):
 
 def test_instances_that_no_file_holds_are_all_background():
     spec = ExampleSpec(NAMES, index_rule(3), instances=True)
-    assert (pixels(make_example(raw(), spec)["instance_mask"]) == 0).all()
+    assert (decoded(make_example(raw(), spec)["instance_mask"]) == 0).all()
     numbers = File(write_png(VALUES, palette=voc_palette()), "i.png")
     example = make_example(raw(instances=numbers), spec)
-    assert (pixels(example["instance_mask"]) == VALUES).all()
+    assert (decoded(example["instance_mask"]) == VALUES).all()
 
 
 def test_what_is_wrong_with_an_example_is_returned_to_whoever_gathers_it():

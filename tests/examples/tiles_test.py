@@ -1,10 +1,8 @@
-import io
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from PIL import Image
 import pytest
+from support.encoding import decoded, encoded
 
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError
 from voc_seg_tfrecord.base.names import TILE
@@ -18,16 +16,6 @@ NAMES = ("background", "crack", "hole")
 SPEC = ExampleSpec(NAMES, index_rule(3), instances=True)
 
 
-def pixels(data):
-    return np.asarray(Image.open(io.BytesIO(data)))
-
-
-def saved(array, kind="PNG"):
-    buffer = io.BytesIO()
-    Image.fromarray(array).save(buffer, kind)
-    return buffer.getvalue()
-
-
 def raw(height, width, kind="PNG", channels=3, seed=0):
     rng = np.random.default_rng(seed)
     image = rng.integers(0, 256, (height, width, channels), np.uint8).squeeze(
@@ -36,10 +24,10 @@ def raw(height, width, kind="PNG", channels=3, seed=0):
     mask = rng.choice(np.array([0, 1, 2, 255], np.uint8), (height, width))
     instances = rng.choice(np.array([0, 1, 7, 255], np.uint8), (height, width))
     return RawExample(
-        File(saved(image, kind), "a.jpg"),
+        File(encoded(image, kind), "a.jpg"),
         "sub/a.jpg",
-        File(saved(mask), "a.png"),
-        instances=File(saved(instances), "o.png"),
+        File(encoded(mask), "a.png"),
+        instances=File(encoded(instances), "o.png"),
     )
 
 
@@ -63,10 +51,10 @@ def test_the_tiles_together_are_the_image_and_its_masks(data):
     kind = data.draw(st.sampled_from(["PNG", "JPEG", "BMP", "TIFF", "WEBP"]))
     example, found = tiles(raw(height, width, kind, data.draw(st.sampled_from([1, 3]))), tiling)
     for name in ("image", "segmentation_mask", "instance_mask"):
-        whole = pixels(example[name])
+        whole = decoded(example[name])
         seen = np.zeros((height, width), bool)
         for tile in found.values():
-            part = pixels(tile[name])
+            part = decoded(tile[name])
             at = (
                 slice(tile["tile/y"], tile["tile/y"] + tile["image/height"]),
                 slice(tile["tile/x"], tile["tile/x"] + tile["image/width"]),
@@ -82,7 +70,7 @@ def test_a_tile_says_where_it_lies_and_has_the_labels_of_its_own_mask():
     for key, tile in found.items():
         assert tile["image/filename"] == f"{key}.png"
         assert [tile[name] for name in TILE if name not in ("tile/y", "tile/x")] == ["sub/a", 10, 7]
-        values = np.unique(pixels(tile["segmentation_mask"]))
+        values = np.unique(decoded(tile["segmentation_mask"]))
         assert tile["labels"] == [v for v in values if v not in (0, 255)]
     last = found["sub/a_r2_c1"]
     assert (last["tile/y"], last["tile/x"]) == (6, 3)
@@ -93,13 +81,13 @@ def test_a_part_without_any_class_has_no_labels():
     mask = np.zeros((4, 8), np.uint8)
     mask[:, 4:6], mask[:, 6:] = 2, 255
     source = RawExample(
-        File(saved(np.zeros((4, 8, 3), np.uint8)), "a.png"), "a.png", File(saved(mask), "m")
+        File(encoded(np.zeros((4, 8, 3), np.uint8)), "a.png"), "a.png", File(encoded(mask), "m")
     )
     example = make_example(source, ExampleSpec(NAMES, index_rule(3)))
     found = dict(cut_all(source, example, Tiling(2)))
     labels = [found[f"sub/a_r0_c{column}"]["labels"] for column in range(4)]
     assert labels == [[], [], [2], []]
-    assert (pixels(found["sub/a_r1_c3"]["segmentation_mask"]) == 255).all()
+    assert (decoded(found["sub/a_r1_c3"]["segmentation_mask"]) == 255).all()
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.build_from.memory import from_arrays
 from voc_seg_tfrecord.exports import card, publish
 from voc_seg_tfrecord.exports.card import summarize
 
-PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
+PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 
 def read(text):
@@ -213,14 +213,9 @@ def test_a_licence_is_told_only_if_somebody_told_it(said, fields):
     assert card.license_fields(said) == fields
 
 
-PARSER_OF_MARKDOWN = (
-    MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
-)
-
-
 def shown(text):
     """Returns the text of a page, and fails if it has any element of its own."""
-    paragraph, inline, _ = PARSER_OF_MARKDOWN.parse(text)
+    paragraph, inline, _ = PARSER.parse(text)
     assert paragraph.type == "paragraph_open"
     assert {child.type for child in inline.children} <= {"text", "text_special"}
     return "".join(child.content for child in inline.children)
@@ -233,18 +228,14 @@ def test_a_name_shows_as_it_is(name):
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_a_name_in_a_table_stays_in_its_cell(name):
-    tokens = PARSER_OF_MARKDOWN.parse(
-        f"| a | b |\n|---|---|\n| {card.markdown_word(name)} | end |\n"
-    )
+    tokens = PARSER.parse(f"| a | b |\n|---|---|\n| {card.markdown_word(name)} | end |\n")
     cells = [token for token in tokens if token.type == "inline"]
     assert [cell.content for cell in cells[-1:]] == ["end"]
     assert "".join(child.content for child in cells[-2].children) == " ".join(name.split())
 
 
 def test_paragraphs_stay_and_addresses_become_links():
-    tokens = PARSER_OF_MARKDOWN.parse(
-        card.markdown_prose("One <b>.\n\n# two, see https://example.org/a_b_c.")
-    )
+    tokens = PARSER.parse(card.markdown_prose("One <b>.\n\n# two, see https://example.org/a_b_c."))
     inline = [token for token in tokens if token.type == "inline"]
     assert len(inline) == 2
     assert inline[0].children[0].content == "One <b>."
@@ -253,5 +244,5 @@ def test_paragraphs_stay_and_addresses_become_links():
 
 
 def test_a_fence_is_longer_than_any_within():
-    (token,) = PARSER_OF_MARKDOWN.parse(card.markdown_block("a\n````\nb\n```", "json"))
+    (token,) = PARSER.parse(card.markdown_block("a\n````\nb\n```", "json"))
     assert (token.info, token.content) == ("json", "a\n````\nb\n```\n")

@@ -101,20 +101,6 @@ def test_an_export_imported_again_has_the_same_pixels(sample, tmp_path, layout):
                 assert (first[name][feature] == second[name][feature]).all()
 
 
-def test_a_folder_that_holds_something_is_left_alone(sample, tmp_path):
-    (tmp_path / "mine.txt").write_text("keep")
-    with pytest.raises(VocSegError, match="a folder that is not empty"):
-        export(sample, tmp_path, layout="voc")
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_the_command_exports(sample, tmp_path, capsys):
-    words = ["export", str(sample.data_dir), "--layout", "deeplab", "--out", str(tmp_path / "x")]
-    assert cli.main(words) == 0
-    assert "train: 3 examples" in capsys.readouterr().out
-    assert len(list((tmp_path / "x").glob("*.tfrecord"))) == 3
-
-
 def with_names(tmp_path, *filenames):
     """Builds a dataset of our own features whose records have these names, unchecked."""
     ((image, mask),) = handwritten.pairs(1)

@@ -6,6 +6,8 @@ from PIL import Image
 import pyarrow.parquet as pq
 import pytest
 from support import doctoring, exports, handwritten, hugging_face, tiled
+from support.building import from_tree
+from support.encoding import decoded, encoded
 from support.painting import assert_same
 from support.published import ODD_NAMES
 from support.small_tree import SIZES, write_small_tree
@@ -122,9 +124,7 @@ def test_an_image_without_objects_has_an_empty_list(tmp_path):
         said = f"<size><width>{width}</width><height>{height}</height></size>"
         text = f"<annotation>{said}{objects}</annotation>"
         exports.put(root, f"Annotations/{number}.xml", text)
-    built = builder_from_tree(
-        root, name="x", data_dir=tmp_path / "data", class_names=VOC_CLASSES, objects=True
-    )
+    built = from_tree(root, class_names=VOC_CLASSES, objects=True)
     folder = exported(built, tmp_path / "out")
     assert_equal(built, folder)
     lengths = sorted(len(row["objects"]) for row in hugging_face.load(folder)["train"])
@@ -140,18 +140,14 @@ def jpeg(orientation, *, xmp=False):
         texts = f'<x:xmpmeta><r tiff:Orientation="{orientation}"/></x:xmpmeta>'.encode()
     else:
         exif[0x0112] = orientation
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", exif=exif, xmp=texts, quality=95)
-    return buffer.getvalue()
+    return encoded(pixels, "JPEG", exif=exif, xmp=texts, quality=95)
 
 
 def png(orientation):
     """Returns the same as a PNG."""
     exif = Image.Exif()
     exif[0x0112] = orientation
-    buffer = io.BytesIO()
-    Image.open(io.BytesIO(jpeg(1))).save(buffer, "PNG", exif=exif)
-    return buffer.getvalue()
+    return encoded(decoded(jpeg(1)), exif=exif)
 
 
 @pytest.mark.parametrize(
@@ -164,15 +160,8 @@ def test_an_image_that_readers_would_rotate_stays_as_its_mask_was_drawn(tmp_path
     exports.put(root, "JPEGImages/a.jpg", image)
     mask = np.zeros((16, 24), np.uint8)
     mask[:8] = 1
-    exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
-    built = builder_from_tree(
-        root,
-        name="x",
-        data_dir=tmp_path / "data",
-        class_names=["black", "white"],
-        exif="ignore",
-        splits={"train": 1.0},
-    )
+    exports.put_mask(root, "SegmentationClass/a.png", mask)
+    built = from_tree(root, class_names=["black", "white"], exif="ignore", splits={"train": 1.0})
     (note,) = export(built, tmp_path / "out", layout="parquet")
     assert_equal(built, tmp_path / "out")
     (row,) = hugging_face.load(tmp_path / "out")["train"]
@@ -183,15 +172,8 @@ def test_an_image_that_readers_would_rotate_stays_as_its_mask_was_drawn(tmp_path
 def test_images_that_are_upright_keep_their_metadata(tmp_path):
     image = jpeg(1)
     exports.put(tmp_path / "tree", "JPEGImages/a.jpg", image)
-    mask = exports.write_png(np.zeros((16, 24), np.uint8), color=0)
-    exports.put(tmp_path / "tree", "SegmentationClass/a.png", mask)
-    built = builder_from_tree(
-        tmp_path / "tree",
-        name="x",
-        data_dir=tmp_path / "data",
-        class_names=["black", "white"],
-        splits={"train": 1.0},
-    )
+    exports.put_mask(tmp_path / "tree", "SegmentationClass/a.png", np.zeros((16, 24), np.uint8))
+    built = from_tree(tmp_path / "tree", class_names=["black", "white"], splits={"train": 1.0})
     assert export(built, tmp_path / "out", layout="parquet") == []
     table = pq.read_table(tmp_path / "out" / "data")
     assert table["image"][0]["bytes"].as_py() == image
@@ -199,17 +181,10 @@ def test_images_that_are_upright_keep_their_metadata(tmp_path):
 
 def test_a_grey_jpeg_has_three_channels_as_in_tfds(tmp_path):
     root = tmp_path / "tree"
-    buffer = io.BytesIO()
-    Image.fromarray(np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)).save(buffer, "JPEG")
-    exports.put(root, "JPEGImages/a.jpg", buffer.getvalue())
-    exports.put(root, "SegmentationClass/a.png", exports.write_png(exports.truth("a"), color=0))
-    built = builder_from_tree(
-        root,
-        name="x",
-        data_dir=tmp_path / "data",
-        class_names=list("abc"),
-        splits={"train": 1.0},
-    )
+    grey = np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)
+    exports.put(root, "JPEGImages/a.jpg", encoded(grey, "JPEG"))
+    exports.put_mask(root, "SegmentationClass/a.png", exports.truth("a"))
+    built = from_tree(root, class_names=list("abc"), splits={"train": 1.0})
     folder = exported(built, tmp_path / "out")
     assert_equal(built, folder)
     assert hugging_face.load(folder)["train"][0]["image"].mode == "RGB"
@@ -219,7 +194,7 @@ def test_a_grey_jpeg_has_three_channels_as_in_tfds(tmp_path):
 def seven(tmp_path):
     """A dataset of seven examples."""
     root = write_small_tree(tmp_path / "tree", 7)
-    return builder_from_tree(root, name="x", data_dir=tmp_path / "data", class_names=VOC_CLASSES)
+    return from_tree(root, class_names=VOC_CLASSES)
 
 
 def test_files_hold_consecutive_examples_in_their_order(seven, tmp_path):
@@ -271,9 +246,7 @@ def test_other_names_of_splits_are_found(tmp_path, split):
     root = write_small_tree(tmp_path / "tree", 2)
     lists = root / "ImageSets" / "Segmentation"
     (lists / "train.txt").rename(lists / f"{split}.txt")
-    built = builder_from_tree(
-        root, name="y", data_dir=tmp_path / "data", class_names=VOC_CLASSES, splits={split: split}
-    )
+    built = from_tree(root, name="y", class_names=VOC_CLASSES, splits={split: split})
     assert_equal(built, exported(built, tmp_path / "out"))
 
 
@@ -288,7 +261,7 @@ def palette_mask(examples):
     """Gives the first record a palette PNG for a mask."""
     stored = doctoring.values(examples[0], "segmentation_mask")
     mask = Image.open(io.BytesIO(stored[0])).convert("P")
-    stored[0] = doctoring.encoded(mask, "PNG")
+    stored[0] = encoded(mask)
     return examples
 
 

@@ -7,6 +7,7 @@ from PIL import Image
 import pytest
 from support import handwritten, tiled
 from support.building import examples
+from support.encoding import encoded
 
 from voc_seg_tfrecord import VocSegError
 from voc_seg_tfrecord.build_from.memory import from_arrays
@@ -101,8 +102,8 @@ def test_any_class_and_any_number_come_back(pairs):
     mask, numbers = np.array(pairs, np.uint8).T[:, None]
     numbers = np.where(mask == 255, 255, numbers).astype(np.uint8)
     example = {
-        "segmentation_mask": handwritten.encode(mask, "PNG"),
-        "instance_mask": handwritten.encode(numbers, "PNG"),
+        "segmentation_mask": encoded(mask),
+        "instance_mask": encoded(numbers),
     }
     ids = trees.segment_ids(example, "x")
     assert ids.max() < 1 << 16

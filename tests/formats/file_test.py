@@ -10,6 +10,7 @@ from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
+from support.encoding import encoded
 from support.frames import two_frames
 from support.paths import REPOSITORY
 
@@ -84,10 +85,8 @@ def test_a_device_is_refused():
 
 @pytest.mark.parametrize("kind", sorted(IMAGE_KINDS, key=lambda kind: kind.name))
 def test_an_image_that_pillow_writes_is_of_its_kind(kind):
-    buffer = io.BytesIO()
-    Image.new("RGB", (3, 2)).save(buffer, kind.name)
-    assert kind_of(buffer.getvalue()) is kind
-    assert kind_of(buffer.getvalue()[:24]) is kind
+    data = encoded(Image.new("RGB", (3, 2)), kind.name)
+    assert kind_of(data) is kind_of(data[:24]) is kind
 
 
 def test_an_array_that_numpy_saves_is_of_its_kind():
@@ -114,19 +113,11 @@ def test_what_is_no_image_is_described(data, words):
     "change", [(b"\r\n", b"\n"), (b"\n", b"\r\n"), (b"\r\n", b"\r"), (b"\n", b"")]
 )
 def test_a_png_whose_line_ends_were_changed_says_so_and_that_jpegs_are_damaged_too(change):
-    buffer = io.BytesIO()
-    Image.new("L", (3, 2)).save(buffer, "PNG")
-    damaged = File(buffer.getvalue().replace(*change), "a.png")
+    damaged = File(encoded(Image.new("L", (3, 2))).replace(*change), "a.png")
     assert kind_of(damaged.data) is Kind.PNG_AS_TEXT
     for read in (images.read_image, stored.read_samples):
         with pytest.raises(VocSegError, match=r"copied as if it were text.*the JPEGs are damaged"):
             read(damaged)
-
-
-def saved(image, kind, **kwargs):
-    buffer = io.BytesIO()
-    image.save(buffer, kind, **kwargs)
-    return File(buffer.getvalue(), "m")
 
 
 def test_a_small_file_that_claims_more_pixels_than_bytes_can_hold_is_a_bomb():
@@ -148,14 +139,14 @@ def test_a_file_with_longer_rows_or_columns_than_libpng_reads_is_refused():
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 @pytest.mark.parametrize("lossless", [False, True])
 def test_a_still_webp_of_a_common_size_passes(mode, lossless):
-    file = saved(Image.new(mode, (500, 375), (1, 2, 3)), "WEBP", lossless=lossless)
+    file = File(encoded(Image.new(mode, (500, 375), (1, 2, 3)), "WEBP", lossless=lossless), "m")
     check_webp(file, MaskError)
     assert pillow.decode(file, MaskError).width == 500
 
 
 @pytest.mark.parametrize("lossless", [False, True])
 def test_a_large_webp_is_refused_before_it_is_decoded(lossless, monkeypatch):
-    file = saved(Image.new("RGB", (300, 200)), "WEBP", lossless=lossless)
+    file = File(encoded(Image.new("RGB", (300, 200)), "WEBP", lossless=lossless), "m")
     monkeypatch.setattr(formats_file, "_MAX_PIXELS_OF", {Kind.WEBP: 300 * 200 - 1})
     monkeypatch.setattr(Image, "open", None)
     with pytest.raises(MaskError, match="300 x 200"):
@@ -171,7 +162,7 @@ def test_an_animated_webp_is_refused_before_it_is_decoded(monkeypatch):
 
 @pytest.mark.parametrize("length", [12, 16, 20, 25])
 def test_a_webp_cut_in_its_header_is_refused(length):
-    data = saved(Image.fromarray(np.zeros((5, 7, 3), np.uint8)), "WEBP").data[:length]
+    data = encoded(np.zeros((5, 7, 3), np.uint8), "WEBP")[:length]
     with pytest.raises(MaskError):
         pillow.decode(File(data, "m"), MaskError)
 

@@ -1,8 +1,7 @@
-import io
-
 import numpy as np
 from PIL import Image
 import pytest
+from support.encoding import encoded
 
 from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.formats import jpeg
@@ -10,10 +9,8 @@ from voc_seg_tfrecord.formats.file import File
 
 
 def picture(mode="RGB", size=(31, 17), **kwargs):
-    buffer = io.BytesIO()
     noise = np.random.default_rng(0).integers(0, 256, (*size[::-1], 3), np.uint8)
-    Image.fromarray(noise).convert(mode).save(buffer, "JPEG", **kwargs)
-    return buffer.getvalue()
+    return encoded(Image.fromarray(noise).convert(mode), "JPEG", **kwargs)
 
 
 @pytest.mark.parametrize(("mode", "components"), [("L", 1), ("RGB", 3), ("CMYK", 4)])

@@ -1,9 +1,8 @@
 import os
-import subprocess
-import sys
 
 import pytest
 from support.paths import REPOSITORY
+from support.python import run_python
 
 
 @pytest.mark.slow  # tests/staging has the short form: one process, killed once
@@ -12,8 +11,4 @@ def test_a_killed_command_leaves_nothing_half_and_the_next_run_is_whole():
     script = REPOSITORY / "tests" / "fuzz" / "kills.py"
     commands = ["build", "build --workers", "one worker", "export voc"]
     few = ["--kills", "2", "--pairs", "40"]
-    done = subprocess.run(
-        [sys.executable, script, *few, *commands], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("\n") == 1 + len(commands)
+    assert run_python(script, *few, *commands).count("\n") == 1 + len(commands)

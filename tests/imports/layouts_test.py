@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support import handwritten
+from support.encoding import encoded
 import tensorflow as tf
 
 from voc_seg_tfrecord.base.errors import RecordError
@@ -70,7 +70,7 @@ def test_one_byte_per_pixel_is_a_grey_image():
 
 
 def test_an_encoded_file_stays_as_it_is():
-    data = handwritten.encode(PIXELS, "PNG")
+    data = encoded(PIXELS)
     assert layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "") == data
 
 

@@ -39,12 +39,6 @@ def test_keys_without_an_image_or_with_an_unknown_part_are_a_wrong_call(tmp_path
         scanned(path, keys)
 
 
-def test_a_file_without_records_is_refused(tmp_path):
-    path = handwritten.write(tmp_path / "a.tfrecord", [])
-    with pytest.raises(RecordError, match=r"a\.tfrecord: no record"):
-        scanned(path)
-
-
 def test_an_error_about_a_name_keeps_the_number_of_the_record(tmp_path):
     made = [handwritten.raw(*pair) for pair in handwritten.pairs(3)]
     made[0]["height"] = 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support import handwritten
 from support.building import examples
+from support.encoding import encoded
 import tensorflow as tf
 
 from voc_seg_tfrecord.build_from.tfrecords import import_records
@@ -54,7 +55,7 @@ def tensor(image, _mask, n):
 
 def deeplab(image, mask, n):
     """DeepLab's build_data.py, with PNGs, so that the pixels can be compared."""
-    record = handwritten.deeplab(handwritten.encode(image, "PNG"), mask, f"deep{n}.png")
+    record = handwritten.deeplab(encoded(image), mask, f"deep{n}.png")
     return record | {"image/format": b"png"}
 
 

@@ -7,6 +7,7 @@ from hypothesis.extra import numpy as hnp
 import numpy as np
 from PIL import Image
 import pytest
+from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
@@ -103,10 +104,6 @@ def test_an_object_has_its_new_class_and_none_if_that_is_void_or_background():
     }
 
 
-def decoded(png):
-    return np.asarray(Image.open(io.BytesIO(png)))
-
-
 def table_of(found):
     return np.array([found.index(i) if i < len(found.table) else i for i in range(256)], np.uint8)
 
@@ -128,16 +125,16 @@ def test_a_mapped_mask_is_the_mask_put_through_one_table(values, targets, kind):
     palette = voc_palette()
     colors = {tuple(color): n for n, color in enumerate(palette.tolist()) if n < 21 or n == 255}
     rule = MaskRule(index_rule(21).values, colors if kind == "color" else None)
-    buffer = io.BytesIO()
     if kind == "npy":
-        np.save(buffer, values)
+        np.save(buffer := io.BytesIO(), values)
+        data = buffer.getvalue()
     elif kind == "color":
-        Image.fromarray(palette[values]).save(buffer, "PNG")
+        data = encoded(palette[values])
     elif kind == "palette":
-        buffer.write(write_png(values, palette=palette))
+        data = write_png(values, palette=palette)
     else:
-        buffer.write(write_png(values, depth=16 if kind == "grey16" else 8, color=0))
-    file = File(buffer.getvalue(), "m")
+        data = write_png(values, depth=16 if kind == "grey16" else 8, color=0)
+    file = File(data, "m")
     plain, new = read_mask(file, rule), read_mask(file, rule.mapped(found))
     expected = table_of(found)[values]
     assert (decoded(plain.png) == values).all()

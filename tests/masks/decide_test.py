@@ -1,10 +1,9 @@
 import dataclasses
-import io
 
 from etils import epath
 import numpy as np
-from PIL import Image
 import pytest
+from support.encoding import rgb_mask as rgb
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -58,12 +57,6 @@ def decide(tmp_path):
         return decide_from(dataclasses.replace(question, found=found), forced)
 
     return of
-
-
-def rgb(*colors):
-    buffer = io.BytesIO()
-    Image.fromarray(np.array([colors], np.uint8)).save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -336,7 +329,11 @@ def test_255_is_asked_about_beside_masks_that_use_the_value_1(decide):
 
 
 def test_rgb_masks_with_equal_channels_that_fit_the_names_hold_values(decide):
-    for masks in ([rgb(BLACK, (1,) * 3)], [rgb(BLACK, (2,) * 3), GREY], [GREY, voc(0, 1)]):
+    for masks in (
+        [rgb(BLACK, (1,) * 3)],
+        [rgb(BLACK, (2,) * 3), GREY],
+        [GREY, voc(0, 1)],
+    ):
         assert decide([*masks, rgb(BLACK, (1,) * 3)]).rgb_values
     decision = decide([rgb(BLACK, (1,) * 3)])
     assert (decision.by, decision.reason) == ("index", "red, green and blue equal")

@@ -1,6 +1,5 @@
 """Properties that must hold for anything that Pillow or a text editor can write."""
 
-import io
 import pathlib
 import tempfile
 
@@ -11,6 +10,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support.building import build, examples
+from support.encoding import decoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VocSegConfig, VocSegError, voc_palette
@@ -29,7 +29,7 @@ def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
     palette = voc_palette()[: 1 << depth] if color == 3 else None
     png = write_png(values, depth=depth, color=color, palette=palette, interlaced=interlaced)
     mask = read.read_mask(File(png, "m.png"), index_rule(255))
-    stored = np.asarray(Image.open(io.BytesIO(mask.png)))
+    stored = decoded(mask.png)
     assert (stored == values).all()
 
 

@@ -1,11 +1,11 @@
 from collections import Counter
-import io
 import struct
 import zlib
 
 import numpy as np
 from PIL import Image, ImageFile
 import pytest
+from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
@@ -46,9 +46,9 @@ def test_palette_pngs_give_the_indices_that_pillow_gives(depth, interlaced):
         values, depth=depth, palette=voc_palette()[: 1 << depth], interlaced=interlaced
     )
     mask = read(source, "m.png")
-    assert (np.asarray(Image.open(io.BytesIO(source))) == values).all()
+    assert (decoded(source) == values).all()
     assert (tf_decode(mask.png) == values).all()
-    assert (np.asarray(Image.open(io.BytesIO(mask.png))) == values).all()
+    assert (decoded(mask.png) == values).all()
     assert (decode(File(source, "m.png")) == values).all()
     assert mask.counts == Counter(values.ravel().tolist())
 
@@ -81,10 +81,8 @@ def test_grey_of_other_depths_is_refused(data, words):
     ("mode", "words"), [("RGB", "rgb PNG"), ("RGBA", "rgba"), ("LA", r"grey\+alpha")]
 )
 def test_colours_and_alpha_are_refused(mode, words):
-    buffer = io.BytesIO()
-    Image.new(mode, (4, 4)).save(buffer, "PNG")
     with pytest.raises(MaskError, match=rf"m\.png: 8-bit {words}"):
-        read(buffer.getvalue(), "m.png")
+        read(encoded(Image.new(mode, (4, 4))), "m.png")
 
 
 def test_a_truncated_mask_is_refused_even_if_pillow_was_told_to_be_lenient(monkeypatch):
@@ -136,15 +134,13 @@ def test_a_mask_with_half_its_rows_is_refused(depth, color):
 @pytest.mark.parametrize("filtered", [False, True])
 def test_histogram_and_classes_do_not_depend_on_row_filters(filtered):
     values = random_values(8) // 16
-    buffer = io.BytesIO()
     # Pillow filters rows of grey images and leaves those of palette images as they are.
     image = Image.fromarray(values.astype(np.uint8))
     if not filtered:
         image.putpalette(voc_palette().tobytes())
-    image.save(buffer, "PNG")
     swapped = MaskRule({value: 15 - value for value in range(16)})
     for rule, expected in ((ANY, values), (swapped, 15 - values)):
-        mask = read_mask(File(buffer.getvalue(), "m.png"), rule)
+        mask = read_mask(File(encoded(image), "m.png"), rule)
         assert (tf_decode(mask.png) == expected).all()
         assert mask.counts == Counter(expected.ravel().tolist())
 

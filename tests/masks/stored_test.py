@@ -5,6 +5,7 @@ import zlib
 import numpy as np
 from PIL import Image
 import pytest
+from support.encoding import encoded
 from support.frames import two_frames
 from support.png_writer import chunk, write_png
 
@@ -16,12 +17,6 @@ from voc_seg_tfrecord.masks import stored
 
 RNG = np.random.default_rng(11)
 COLORS = RNG.integers(0, 256, (5, 7, 3), np.uint8)
-
-
-def saved(image, kind="PNG"):
-    buffer = io.BytesIO()
-    image.save(buffer, kind)
-    return buffer.getvalue()
 
 
 def read(data):
@@ -60,7 +55,7 @@ def test_an_unfiltered_mask_of_8_bits_is_inflated_once(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF"])
 def test_colours_are_read_whatever_the_format(kind):
-    samples = read(saved(Image.fromarray(COLORS), kind))
+    samples = read(encoded(COLORS, kind))
     assert samples.kind == "rgb"
     assert (samples.values == COLORS).all()
 
@@ -68,12 +63,12 @@ def test_colours_are_read_whatever_the_format(kind):
 @pytest.mark.parametrize(("mode", "kind"), [("RGBA", "rgb"), ("LA", "grey")])
 def test_an_opaque_alpha_channel_is_dropped_and_any_other_refused(mode, kind):
     image = Image.fromarray(COLORS).convert(mode)
-    samples = read(saved(image))
+    samples = read(encoded(image))
     assert samples.kind == kind
     assert (samples.values == np.asarray(image.convert(mode[:-1]))).all()
     image.putalpha(Image.fromarray((np.arange(35) > 2).astype(np.uint8).reshape(5, 7) * 255))
     with pytest.raises(MaskError, match="3 pixels that are not opaque"):
-        read(saved(image))
+        read(encoded(image))
 
 
 @pytest.mark.parametrize("interlaced", [False, True])
@@ -150,13 +145,13 @@ def test_a_palette_mask_without_its_palette_is_refused():
 
 def test_a_jpeg_is_no_mask():
     with pytest.raises(MaskError, match=r"(?s)not a PNG, but a JPEG.*would change class indices"):
-        read(saved(Image.fromarray(COLORS), "JPEG"))
+        read(encoded(COLORS, "JPEG"))
 
 
 def test_the_size_of_a_png_is_read_from_its_header_alone():
     data = write_png(np.zeros((5, 7), int), color=0)
     assert stored.size_of(File(data[:33], "m.png")) == (5, 7)
-    assert stored.size_of(File(saved(Image.fromarray(COLORS), "BMP"), "m.bmp")) == (5, 7)
+    assert stored.size_of(File(encoded(COLORS, "BMP"), "m.bmp")) == (5, 7)
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])

@@ -1,9 +1,7 @@
-import io
-
 from etils import epath
 import numpy as np
-from PIL import Image
 import pytest
+from support.encoding import rgb_mask
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -21,12 +19,6 @@ def put(tmp_path):
         return paths
 
     return write
-
-
-def rgb(*colors):
-    buffer = io.BytesIO()
-    Image.fromarray(np.array([colors], np.uint8)).save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 VOC = write_png(np.array([[0, 1, 255]]), palette=voc_palette())
@@ -47,7 +39,7 @@ def test_a_value_beyond_the_palettes_end_has_no_colour(put):
 
 
 def test_colours_of_rgb_masks_are_noted_with_their_pixels(put):
-    paths = put(rgb((0, 0, 0), (128, 0, 0)), rgb((0, 0, 0), (4, 5, 6), (4, 5, 6)))
+    paths = put(rgb_mask((0, 0, 0), (128, 0, 0)), rgb_mask((0, 0, 0), (4, 5, 6), (4, 5, 6)))
     found = survey(paths)
     assert found.colors[4, 5, 6] == Seen(1, str(paths[1]), 2)
     assert found.colors[0, 0, 0] == Seen(2, str(paths[0]), 2)

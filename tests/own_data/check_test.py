@@ -11,12 +11,6 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.own_data.check import IGNORED, Finding, Report, finding_of, summary
 
 
-@pytest.fixture
-def export(tmp_path):
-    exports.cvat(tmp_path / "export")
-    return tmp_path / "export"
-
-
 def check(root, capsys, *words):
     status = cli.main(["check", str(root), "--json", *words])
     return status, json.loads(capsys.readouterr().out)
@@ -26,8 +20,8 @@ def kinds(report):
     return {finding["kind"]: finding["count"] for finding in report["findings"]}
 
 
-def test_a_good_tree_passes_and_its_classes_are_counted(export, capsys):
-    status, report = check(export, capsys)
+def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
+    status, report = check(cvat, capsys)
     assert status == 0
     assert report["ok"]
     assert kinds(report) == {"no mask": 1, "note": 2}  # CVAT's list, and background
@@ -35,14 +29,14 @@ def test_a_good_tree_passes_and_its_classes_are_counted(export, capsys):
     assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
 
 
-def test_every_problem_is_found_in_one_go(export, capsys):
-    masks, images = export / "SegmentationClass", export / "JPEGImages"
+def test_every_problem_is_found_in_one_go(cvat, capsys):
+    masks, images = cvat / "SegmentationClass", cvat / "JPEGImages"
     Image.new("RGB", (5, 5)).save(masks / "000032.png")
     (images / "photo.v1.2.jpeg").write_bytes((images / "photo.v1.2.jpeg").read_bytes()[:-9])
     (masks / "extra.png").write_bytes(write_png(exports.truth("a"), color=0))
-    exports.put_image(export, "JPEGImages/unlisted.jpg")
-    exports.put(export, "ImageSets/Segmentation/train.txt", "gone\nunlisted\n")
-    status, report = check(export, capsys)
+    exports.put_image(cvat, "JPEGImages/unlisted.jpg")
+    exports.put(cvat, "ImageSets/Segmentation/train.txt", "gone\nunlisted\n")
+    status, report = check(cvat, capsys)
     assert status == 1
     assert kinds(report) == {
         "note": 1,
@@ -60,44 +54,44 @@ def test_every_problem_is_found_in_one_go(export, capsys):
     assert "JPEG truncated" in text
 
 
-def test_a_photo_with_bytes_that_no_pixel_needs_is_named_and_stops_no_build(export, capsys):
-    photo = export / "JPEGImages" / "photo.v1.2.jpeg"
+def test_a_photo_with_bytes_that_no_pixel_needs_is_named_and_stops_no_build(cvat, capsys):
+    photo = cvat / "JPEGImages" / "photo.v1.2.jpeg"
     photo.write_bytes(photo.read_bytes()[:-2] + bytes(9) + b"\xff\xd9")
-    status, report = check(export, capsys)
+    status, report = check(cvat, capsys)
     assert status == 0
     (named,) = [f for f in report["findings"] if f["kind"] == "image that may be damaged"]
     assert (named["effect"], named["where"]) == (IGNORED, [str(photo)])
 
 
-def test_the_same_image_in_two_splits_is_told(export, capsys):
-    images, masks = export / "JPEGImages", export / "SegmentationClass"
+def test_the_same_image_in_two_splits_is_told(cvat, capsys):
+    images, masks = cvat / "JPEGImages", cvat / "SegmentationClass"
     name = "photo.v1.2 copy"
     (images / f"{name}.jpeg").write_bytes((images / "photo.v1.2.jpeg").read_bytes())
     (masks / f"{name}.png").write_bytes((masks / "photo.v1.2.png").read_bytes())
-    exports.put(export, "ImageSets/Segmentation/val.txt", f"{name}\n")
-    _, report = check(export, capsys)
+    exports.put(cvat, "ImageSets/Segmentation/val.txt", f"{name}\n")
+    _, report = check(cvat, capsys)
     assert kinds(report)["same image in two splits"] == 1
     assert kinds(report)["near-duplicate ids in two splits"] == 1
 
 
-def test_a_tree_with_overlapping_lists_is_still_read(export, capsys):
-    exports.put(export, "ImageSets/Segmentation/val.txt", "000032\n")
-    status, report = check(export, capsys)
+def test_a_tree_with_overlapping_lists_is_still_read(cvat, capsys):
+    exports.put(cvat, "ImageSets/Segmentation/val.txt", "000032\n")
+    status, report = check(cvat, capsys)
     assert status == 1
     assert kinds(report)["id list"] == 1
     assert report["examined"] == 3
 
 
-def test_overlapping_lists_keep_their_names_in_what_else_is_found(export, capsys):
-    exports.put(export, "ImageSets/Segmentation/val.txt", "000032\nunannotated\n")
-    _, report = check(export, capsys)
+def test_overlapping_lists_keep_their_names_in_what_else_is_found(cvat, capsys):
+    exports.put(cvat, "ImageSets/Segmentation/val.txt", "000032\nunannotated\n")
+    _, report = check(cvat, capsys)
     assert "unannotated: listed in split 'validation', but it has no mask" in json.dumps(report)
     assert report["splits"] == {"train": 3, "validation": 1}
 
 
-def test_images_of_wrong_lists_are_not_said_to_be_in_train(export, capsys):
-    exports.put(export, "ImageSets/Segmentation/test.txt", "000032\tdog\tx\n")
-    status, report = check(export, capsys)
+def test_images_of_wrong_lists_are_not_said_to_be_in_train(cvat, capsys):
+    exports.put(cvat, "ImageSets/Segmentation/test.txt", "000032\tdog\tx\n")
+    status, report = check(cvat, capsys)
     assert status == 1
     assert kinds(report) == {"id list": 1, "note": 2, "no mask": 1}
     assert report["examined"] == 3
@@ -107,16 +101,16 @@ def test_images_of_wrong_lists_are_not_said_to_be_in_train(export, capsys):
     assert "train" not in text
 
 
-def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(export, capsys):
-    images, masks = export / "JPEGImages", export / "SegmentationClass"
-    (export / "labelmap.txt").unlink()
-    exports.put(export, "class_names.txt", "apple\nbackground\ntree\n")
+def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(cvat, capsys):
+    images, masks = cvat / "JPEGImages", cvat / "SegmentationClass"
+    (cvat / "labelmap.txt").unlink()
+    exports.put(cvat, "class_names.txt", "apple\nbackground\ntree\n")
     (images / "photo.v1.2.jpeg").write_bytes((images / "photo.v1.2.jpeg").read_bytes()[:-9])
     (masks / "000032.png").write_bytes((masks / "000032.png").read_bytes()[:-20])
     Image.new("RGB", (5, 5), (1, 2, 3)).save(masks / "extra.png")
-    exports.put_image(export, "JPEGImages/extra.jpg")
-    exports.put(export, "ImageSets/Segmentation/train.txt", "extra\n")
-    status, report = check(export, capsys)
+    exports.put_image(cvat, "JPEGImages/extra.jpg")
+    exports.put(cvat, "ImageSets/Segmentation/train.txt", "extra\n")
+    status, report = check(cvat, capsys)
     assert status == 1
     assert kinds(report) == {
         "mask": 1,
@@ -138,29 +132,29 @@ def test_a_tree_without_class_names_is_still_read(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
-def test_no_file_stops_the_check(export, capsys, content):
-    for path in [*export.rglob("*.png"), *export.rglob("*.jpg"), *export.rglob("*.JPG")]:
+def test_no_file_stops_the_check(cvat, capsys, content):
+    for path in [*cvat.rglob("*.png"), *cvat.rglob("*.jpg"), *cvat.rglob("*.JPG")]:
         path.write_bytes(content)
-    status, report = check(export, capsys)
+    status, report = check(cvat, capsys)
     assert status == 1
     assert report["examined"] == 3
 
 
-def test_the_page_for_people_names_kind_count_and_effect(export, capsys):
-    assert cli.main(["check", str(export)]) == 0
+def test_the_page_for_people_names_kind_count_and_effect(cvat, capsys):
+    assert cli.main(["check", str(cvat)]) == 0
     printed = capsys.readouterr().out
     assert "1 x no mask (left out of a build)" in printed
     assert "a build would go through" in printed
 
 
-def test_what_is_no_file_is_named_and_stops_no_check(export, capsys):
-    images, masks = export / "JPEGImages", export / "SegmentationClass"
+def test_what_is_no_file_is_named_and_stops_no_check(cvat, capsys):
+    images, masks = cvat / "JPEGImages", cvat / "SegmentationClass"
     (images / "000032.JPG").unlink()
     (images / "000032.JPG").symlink_to("../.git/annex/objects/gone")
     (masks / "photo.v1.2.png").unlink()
     os.mkfifo(masks / "photo.v1.2.png")
     (images / "again").symlink_to(".")
-    status, report = check(export, capsys)
+    status, report = check(cvat, capsys)
     assert status == 1
     assert kinds(report) == {"unreadable file": 2, "note": 3, "no mask": 1}
     text = json.dumps(report)

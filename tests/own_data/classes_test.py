@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from support import exports
-from support.building import examples
+from support.building import examples, from_tree
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError
@@ -15,8 +15,7 @@ def tree(tmp_path):
     """Grey masks with 0 apple, 1 background, 2 tree, and a row of void."""
     values = exports.truth("a")
     values[0] = VOID
-    exports.put_image(tmp_path, "JPEGImages/a.jpg")
-    exports.put(tmp_path, "SegmentationClass/a.png", exports.write_png(values, color=0))
+    exports.put_pair(tmp_path, "a", values)
     return tmp_path, values
 
 
@@ -91,9 +90,7 @@ def test_a_missing_mask_is_background_only_where_a_background_class_is_known(tre
     said = {"class_names": ["Apple", "Ground", "tree"], "missing_mask": "background"}
     with pytest.raises(ConfigError, match="--background NAME"):
         find_config(root, name="mine", **said)
-    builder = builder_from_tree(
-        root, name="mine", data_dir=root / "data", background="Ground", **said
-    )
+    builder = from_tree(root, background="Ground", **said)
     found = examples(builder, "train")["b.jpg"]
     assert (found["segmentation_mask"] == 1).all()
     assert list(found["labels"]) == []
@@ -104,7 +101,5 @@ def test_the_background_that_datumaro_names_fills_missing_masks(tree):
     exports.put_image(root, "JPEGImages/b.jpg")
     meta = '{"label_map": {"0": "apple", "1": "ground", "2": "tree"}, "background_label": "1"}'
     exports.put(root, "dataset_meta.json", meta)
-    builder = builder_from_tree(
-        root, name="mine", data_dir=root / "data", missing_mask="background"
-    )
+    builder = from_tree(root, missing_mask="background")
     assert (examples(builder, "train")["b.jpg"]["segmentation_mask"] == 1).all()

@@ -24,8 +24,7 @@ def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
     root = epath.Path(tmp_path)
     assert discovery.open_root(root).layout.masks == "SegmentationClass"
     (tmp_path / "SegmentationClassPNG").mkdir()
-    mask = exports.write_png(exports.truth("a"), color=0)
-    exports.put(tmp_path, "SegmentationClassPNG/a.png", mask)
+    exports.put_mask(tmp_path, "SegmentationClassPNG/a.png", exports.truth("a"))
     assert discovery.open_root(root).layout.masks == "SegmentationClassPNG"
 
 
@@ -62,7 +61,7 @@ def test_a_folder_is_searched_without_a_look_at_each_file(tmp_path, monkeypatch)
 def put_pairs(root, names, image, mask):
     for name in names:
         exports.put_image(root, image.format(name))
-        exports.put(root, mask.format(name), exports.write_png(exports.truth(name), color=0))
+        exports.put_mask(root, mask.format(name), exports.truth(name))
 
 
 def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):

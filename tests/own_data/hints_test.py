@@ -9,14 +9,6 @@ from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 
-@pytest.fixture
-def cvat(tmp_path):
-    root = tmp_path / "export"
-    root.mkdir()
-    exports.cvat(root)
-    return root
-
-
 def dry_run(root, capsys, *words):
     status = cli.main(["build", str(root), "--name", "mine", "--dry_run", *words])
     return status, capsys.readouterr()

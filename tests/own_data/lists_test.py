@@ -10,13 +10,13 @@ CLASSES = "background\napple\ntree\n"
 
 def pair(root, image, mask):
     exports.put_image(root, image)
-    exports.put(root, mask, exports.write_png(exports.truth("a"), color=0))
+    exports.put_mask(root, mask, exports.truth("a"))
 
 
 @pytest.fixture
 def voc(tmp_path):
     for image_id in "abc":
-        pair(tmp_path, f"JPEGImages/{image_id}.jpg", f"SegmentationClass/{image_id}.png")
+        exports.put_pair(tmp_path, image_id)
     return tmp_path
 
 

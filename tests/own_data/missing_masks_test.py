@@ -5,11 +5,11 @@ import shlex
 import numpy as np
 import pytest
 from support import exports
-from support.building import examples
+from support.building import examples, from_tree
 from support.own_tree import config, write_own_tree
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.own_data.missing_masks import suggest_mask_folders, without_masks
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
@@ -48,8 +48,9 @@ def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
     exports.put(tree().root, f"{LISTS}/train.txt", "a\nb\n")
     exports.put(tree().root, f"{LISTS}/aug.txt", "c\n")
     for image_id in "abc":
-        mask = exports.write_png(exports.truth(image_id), color=0)
-        exports.put(tree().root, f"SegmentationClassAug/{image_id}.png", mask)
+        exports.put_mask(
+            tree().root, f"SegmentationClassAug/{image_id}.png", exports.truth(image_id)
+        )
     plan = make_plan(tree(), config(missing_mask=missing_mask))
     told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"
     assert told in " ".join(plan.notes)
@@ -78,8 +79,9 @@ IDS = ("0001", "0002", "0010")
 def write(root, image, mask):
     for image_id in IDS:
         exports.put_image(root, f"JPEGImages/{image.format(image_id)}.jpg")
-        values = exports.write_png(exports.truth(image_id), color=0)
-        exports.put(root, f"SegmentationClass/{mask.format(image_id)}.png", values)
+        exports.put_mask(
+            root, f"SegmentationClass/{mask.format(image_id)}.png", exports.truth(image_id)
+        )
 
 
 @pytest.mark.parametrize(
@@ -111,9 +113,7 @@ def test_names_that_do_not_match_are_answered_by_the_pattern_that_does(
     words = iter(shlex.split(advised[1]))
     said = {word.removeprefix("--"): next(words) for word in words}
     assert json.loads(advised[2]) == said
-    builder = builder_from_tree(
-        root, name="mine", data_dir=tmp_path / "data", class_names=NAMES, **said
-    )
+    builder = from_tree(root, class_names=NAMES, **said)
     found = examples(builder, "train")
     assert len(found) == 3
     for image_id in IDS:
@@ -131,17 +131,14 @@ def test_masks_that_fit_no_image_are_never_ignored(tmp_path, missing_mask):
 
 def test_a_pattern_that_fits_more_masks_than_the_plain_names_is_proposed(tmp_path):
     write(tmp_path, "{}", "gt_{}")
-    exports.put_image(tmp_path, "JPEGImages/other.jpg")
-    exports.put(
-        tmp_path, "SegmentationClass/other.png", exports.write_png(exports.truth("o"), color=0)
-    )
+    exports.put_pair(tmp_path, "other", exports.truth("o"))
     with pytest.raises(LayoutError, match="only 1 masks fit an image"):
         find_config(tmp_path, name="mine", class_names=NAMES, missing_mask="background")
 
 
 def test_names_that_no_pattern_matches_are_shown(tmp_path):
     exports.put_image(tmp_path, "JPEGImages/berlin.jpg")
-    exports.put(tmp_path, "SegmentationClass/x.png", exports.write_png(exports.truth("x"), color=0))
+    exports.put_mask(tmp_path, "SegmentationClass/x.png", exports.truth("x"))
     with pytest.raises(LayoutError, match=r"berlin\.jpg and SegmentationClass/x\.png") as caught:
         find_config(tmp_path, name="mine", class_names=NAMES)
     assert "--mask_name" in str(caught.value)
@@ -171,12 +168,8 @@ def test_flat_folders_of_any_pattern_are_built(tmp_path):
     root = tmp_path / "flat"
     for image_id in IDS:
         exports.put_image(root, f"{image_id}.jpg")
-        exports.put(
-            root, f"{image_id}_seg.png", exports.write_png(exports.truth(image_id), color=0)
-        )
-    builder = builder_from_tree(
-        root, name="mine", data_dir=tmp_path / "d", class_names=NAMES, mask_name="{id}_seg.png"
-    )
+        exports.put_mask(root, f"{image_id}_seg.png", exports.truth(image_id))
+    builder = from_tree(root, class_names=NAMES, mask_name="{id}_seg.png")
     found = examples(builder, "train")
     assert all(
         np.array_equal(found[f"{i}.jpg"]["segmentation_mask"][..., 0], exports.truth(i))

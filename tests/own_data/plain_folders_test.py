@@ -8,7 +8,7 @@ import apache_beam
 import numpy as np
 import pytest
 from support import exports
-from support.building import build, examples, records
+from support.building import build, examples, from_tree, records
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError, VocSegError
@@ -29,8 +29,7 @@ def write(root, splits, *patterns):
         for image_id in ids:
             exports.put_image(root, image.format(image_id))
             for mask in masks:
-                values = exports.write_png(exports.truth(image_id), color=0)
-                exports.put(root, mask.format(image_id), values)
+                exports.put_mask(root, mask.format(image_id), exports.truth(image_id))
     return root
 
 
@@ -124,10 +123,8 @@ def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_p
         ("train/{}.png", "trainannot/{}_L.png"),
         ("val/{}.png", "valannot/{}_L.png"),
     )
-    words = ["--class_names", ",".join(NAMES), "--data_dir", str(tmp_path / "data")]
-    builder = builder_from_tree(
-        root, name="mine", data_dir=tmp_path / "data", class_names=NAMES, verbose=False
-    )
+    words = ["--class_names", ",".join(NAMES), "--data_dir", str(tmp_path / "tree.data")]
+    builder = from_tree(root, class_names=NAMES)
     config = VocSegConfig(**json.loads(builder.builder_config.to_json()))
     again = build(tmp_path / "again", config, root)
     options = apache_beam.options.pipeline_options.PipelineOptions(
@@ -310,9 +307,7 @@ def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_
     root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}.png"))
     for number, city in enumerate(("berlin", "bonn", "ulm", "wien")):
         exports.put_image(root, f"images/{city}.jpg")
-        exports.put(
-            root, f"masks/drawn_{number}x.png", exports.write_png(exports.truth("a"), color=0)
-        )
+        exports.put_mask(root, f"masks/drawn_{number}x.png", exports.truth("a"))
     with pytest.raises(LayoutError, match="first of 4 files that belong to no image"):
         plan_of(root, missing_mask="background")
 

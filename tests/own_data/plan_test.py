@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports
-from support.building import examples
+from support.building import examples, from_tree
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
@@ -52,6 +52,16 @@ def test_a_listed_mask_of_0_and_1_does_not_make_255_void(tmp_path):
         find_config(tmp_path, name="mine", class_names=["background", "crack"])
 
 
+def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_path):
+    flat(tmp_path, {"a": GREY, "cafe\u0301": BINARY})
+    masks = tmp_path / "SegmentationClass"
+    (masks / "cafe\u0301.png").rename(masks / "caf\u00e9.png")
+    for listed in ("caf\u00e9", "cafe\u0301"):
+        exports.put(tmp_path, "ImageSets/Segmentation/train.txt", f"a\n{listed}\n")
+        with pytest.raises(MaskError, match="only the values 0 and 255 in 1 of 2 masks"):
+            find_config(tmp_path, name="mine", class_names=["background", "crack"])
+
+
 def test_one_rgb_mask_among_others_is_named_by_the_build(tmp_path):
     flat(tmp_path, {"a": GREY, "b": GREY, "c": np.stack([GREY, GREY, BINARY], 2)})
     said = {"name": "mine", "class_names": ["background", "crack"]}
@@ -68,9 +78,7 @@ def test_rgb_masks_with_equal_channels_build_by_index_if_said(tmp_path, said):
     if "values" in said:
         with pytest.raises(MaskError, match="an RGB mask in which red, green and blue are equal"):
             find_config(tmp_path, name="mine", class_names=names)
-    builder = builder_from_tree(
-        tmp_path, name="mine", class_names=names, data_dir=tmp_path / "data", **said
-    )
+    builder = from_tree(tmp_path, class_names=names, **said)
     (example,) = examples(builder, "train").values()
     assert (example["segmentation_mask"][..., 0] == GREY).all()
 

@@ -23,11 +23,10 @@ def tree(tmp_path):
     root = tmp_path / "tree"
     for n in range(20):
         name = f"v{n % 5}_{n}"
-        exports.put_image(root, f"JPEGImages/{name}.jpg")
         mask = np.zeros(exports.SIZE, np.uint8)
         mask[2] = n % 2
         mask[3] = 2 * (n in (0, 1, 2))
-        exports.put(root, f"SegmentationClass/{name}.png", exports.write_png(mask, color=0))
+        exports.put_pair(root, name, mask)
     return root
 
 

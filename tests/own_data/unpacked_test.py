@@ -14,7 +14,6 @@ import tempfile
 import zipfile
 
 import pytest
-from support import exports
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError
@@ -23,14 +22,6 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.own_data.unpacked import unpacked
 
 ENDINGS = {".zip": "zip", ".tar": "tar", ".tar.gz": "gztar"}
-
-
-@pytest.fixture
-def export(tmp_path):
-    root = tmp_path / "export"
-    root.mkdir()
-    exports.cvat(root)
-    return root
 
 
 @pytest.fixture
@@ -68,10 +59,10 @@ def digests(folder):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_an_archive_builds_the_bytes_of_its_folder_and_leaves_nothing_behind(
-    export, temporary, tmp_path, ending, capsys
+    cvat, temporary, tmp_path, ending, capsys
 ):
-    plain = builder_from_tree(export, name="mine", data_dir=tmp_path / "plain", verbose=False)
-    archive = packed(export, ending)
+    plain = builder_from_tree(cvat, name="mine", data_dir=tmp_path / "plain", verbose=False)
+    archive = packed(cvat, ending)
     builder = builder_from_tree(archive, name="mine", data_dir=tmp_path / "packed")
     assert digests(builder.data_dir) == digests(plain.data_dir) != {}
     assert f"tree:             {archive}" in capsys.readouterr().out
@@ -79,8 +70,8 @@ def test_an_archive_builds_the_bytes_of_its_folder_and_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("command", [["check"], ["build", "--name", "mine", "--dry_run"]])
-def test_commands_read_an_archive_and_leave_nothing_behind(export, temporary, command, capsys):
-    archive = packed(export, ".zip")
+def test_commands_read_an_archive_and_leave_nothing_behind(cvat, temporary, command, capsys):
+    archive = packed(cvat, ".zip")
     assert cli.main([command[0], str(archive), *command[1:]]) == 0
     printed = capsys.readouterr().out
     assert str(archive) in printed
@@ -136,8 +127,8 @@ def test_two_files_of_one_name_are_refused_because_either_may_be_the_mask(tmp_pa
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_damaged_archive_is_one_error_that_names_it(export, temporary, ending):
-    path = packed(export, ending)
+def test_a_damaged_archive_is_one_error_that_names_it(cvat, temporary, ending):
+    path = packed(cvat, ending)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     message = f"export{ending}: an archive that cannot be unpacked"
     with pytest.raises(LayoutError, match=message), unpacked(path):
@@ -146,8 +137,8 @@ def test_a_damaged_archive_is_one_error_that_names_it(export, temporary, ending)
 
 
 @pytest.mark.parametrize("ending", [".tar", ".tar.gz"])
-def test_a_tar_that_is_cut_or_damaged_between_two_files_is_refused(export, ending):
-    path = packed(export, ending)
+def test_a_tar_that_is_cut_or_damaged_between_two_files_is_refused(cvat, ending):
+    path = packed(cvat, ending)
     opened = gzip.open if ending.endswith("gz") else open
     with opened(path, "rb") as file:
         data = file.read()
@@ -173,8 +164,8 @@ def test_more_bytes_than_the_disk_has_are_refused_before_any_is_written(tmp_path
     assert not left(temporary)
 
 
-def test_what_macos_adds_is_left_out(export):
-    path = packed(export, ".zip")
+def test_what_macos_adds_is_left_out(cvat):
+    path = packed(cvat, ".zip")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("__MACOSX/JPEGImages/._1.jpg", b"x")
     with unpacked(path) as folder:
@@ -261,11 +252,11 @@ def test_a_name_that_is_not_the_utf_8_that_it_claims_to_be_is_one_error(tmp_path
 
 
 @pytest.mark.parametrize("mode", ["gz", "bz2", "xz"])
-def test_a_cut_tar_inside_a_complete_compressed_stream_is_refused(export, mode):
-    tar = packed(export, ".tar")
+def test_a_cut_tar_inside_a_complete_compressed_stream_is_refused(cvat, mode):
+    tar = packed(cvat, ".tar")
     opener = {"gz": gzip, "bz2": bz2, "xz": lzma}[mode].open
     for blocks in (3, 4, 7, 9):
-        path = export.with_name(f"cut.tar.{mode}")
+        path = cvat.with_name(f"cut.tar.{mode}")
         with opener(path, "wb") as file:
             file.write(tar.read_bytes()[: 512 * blocks])
         with pytest.raises(LayoutError, match="cannot be unpacked"), unpacked(path):

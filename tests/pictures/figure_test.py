@@ -1,6 +1,4 @@
 import io
-import subprocess
-import sys
 
 from IPython.core.formatters import DisplayFormatter
 import matplotlib as mpl
@@ -8,7 +6,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 import pytest
-from support.paths import REPOSITORY
+from support.python import run_python
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord.base.errors import ConfigError
@@ -55,9 +53,7 @@ import matplotlib.pyplot as plt
 plt.switch_backend("agg")
 print(plt.get_fignums())
 """
-    words = [sys.executable, "-c", code, str(sample.data_path)]
-    result = subprocess.run(words, capture_output=True, text=True, cwd=REPOSITORY, check=True)
-    assert result.stdout == "[]\n"
+    assert run_python("-c", code, sample.data_path) == "[]\n"
 
 
 def test_nobodys_settings_of_matplotlib_are_changed_and_none_change_the_sheet(sample):

@@ -14,8 +14,7 @@ from voc_seg_tfrecord.pictures.sheet import MAX_EXAMPLES
     ],
 )
 def test_too_many_examples_are_refused_before_any_is_read(sample, monkeypatch, wanted):
-    for module in (pick, pick):
-        monkeypatch.setattr(module, "decoded", lambda _: pytest.fail("read"))
+    monkeypatch.setattr(pick, "decoded", lambda _: pytest.fail("read"))
     with pytest.raises(ConfigError, match=r"num: .* on one sheet"):
         draw(sample, wanted)
 

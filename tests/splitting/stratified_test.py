@@ -1,13 +1,10 @@
 from fractions import Fraction
 import itertools
-import os
-import subprocess
-import sys
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
-from support.paths import REPOSITORY
+from support.python import run_python
 
 from voc_seg_tfrecord.splitting.ratios import apportion, assign
 from voc_seg_tfrecord.splitting.stratified import stratify
@@ -109,7 +106,5 @@ def test_an_assignment_is_the_same_in_every_process_and_pinned(hash_seed):
         "classes = {f'img_{n}': {n % 3, n % 7, 10 + n % 11} for n in range(40)}\n"
         "print(stratify(classes, {'train': 0.8, 'validation': 0.1, 'test': 0.1}, 0)['test'])"
     )
-    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-c", code]
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert printed.stdout == "['img_19', 'img_27', 'img_31', 'img_32']\n"
+    printed = run_python("-c", code, PYTHONHASHSEED=hash_seed)
+    assert printed == "['img_19', 'img_27', 'img_31', 'img_32']\n"

@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 from PIL import Image
+from support.encoding import decoded, encoded
 import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2
@@ -63,10 +64,10 @@ def ids(examples: Examples) -> list[str]:
 
 def change_pixel(examples: Examples) -> Examples:
     """Turns one background pixel of the first record into class 1."""
-    mask = np.array(Image.open(io.BytesIO(values(examples[0], "segmentation_mask")[0])))
+    mask = decoded(values(examples[0], "segmentation_mask")[0]).copy()
     row, column = np.argwhere(mask == 0)[0]
     mask[row, column] = 1
-    values(examples[0], "segmentation_mask")[0] = encoded(Image.fromarray(mask), "PNG")
+    values(examples[0], "segmentation_mask")[0] = encoded(mask)
     return examples
 
 
@@ -92,10 +93,3 @@ def drop(examples: Examples) -> Examples:
 def double(examples: Examples) -> Examples:
     """Duplicates the first record."""
     return [examples[0], *examples]
-
-
-def encoded(image: Image.Image, form: str, **options) -> bytes:
-    """Returns an image file's bytes."""
-    buffer = io.BytesIO()
-    image.save(buffer, form, **options)
-    return buffer.getvalue()

@@ -41,6 +41,18 @@ def put(root: pathlib.Path, name: str, content: bytes | str) -> None:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def put_mask(root: pathlib.Path, name: str, values: np.ndarray) -> None:
+    """Writes integers `[H, W]` as a greyscale mask."""
+    put(root, name, write_png(values, color=0))
+
+
+def put_pair(root: pathlib.Path, image_id: str, values: np.ndarray | None = None) -> None:
+    """Writes an image and its greyscale mask, `truth` if no values are given, in VOC's folders."""
+    put_image(root, f"JPEGImages/{image_id}.jpg")
+    values = truth(image_id) if values is None else values
+    put_mask(root, f"SegmentationClass/{image_id}.png", values)
+
+
 def rgb(values: np.ndarray, colors=COLORS) -> Image.Image:
     """Returns class indices as an RGB mask in the colours of the classes."""
     table = np.array(list(colors.values()), np.uint8)
@@ -67,10 +79,9 @@ def datumaro_grey(root: pathlib.Path) -> None:
     put(root, "ImageSets/Segmentation/train.txt", "a\n")
     put(root, "ImageSets/Segmentation/val.txt", "b\n")
     for image_id in "ab":
-        put_image(root, f"JPEGImages/{image_id}.jpg")
         values = truth(image_id)
         values[0] = 3
-        put(root, f"SegmentationClass/{image_id}.png", write_png(values, color=0))
+        put_pair(root, image_id, values)
 
 
 def labelme_old(root: pathlib.Path) -> None:
@@ -105,7 +116,7 @@ def roboflow(root: pathlib.Path) -> None:
     for split, image_id in (("train", "x_jpg.rf.58df06a"), ("valid", "y_jpg.rf.1be3375")):
         put(root, f"{split}/_classes.csv", "Pixel Value, Class\n0, background\n1, apple\n2, tree")
         put_image(root, f"{split}/{image_id}.jpg")
-        put(root, f"{split}/{image_id}_mask.png", write_png(truth(image_id), color=0))
+        put_mask(root, f"{split}/{image_id}_mask.png", truth(image_id))
 
 
 def mmsegmentation(root: pathlib.Path) -> None:

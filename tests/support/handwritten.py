@@ -1,10 +1,9 @@
 """Writes TFRecords the way tutorials do, in TensorFlow 2."""
 
-import io
 import pathlib
 
 import numpy as np
-from PIL import Image
+from support.encoding import encoded
 import tensorflow as tf
 
 RNG = np.random.default_rng(5)
@@ -72,12 +71,6 @@ def deeplab(jpeg: bytes, mask: np.ndarray, name: str) -> dict:
         "image/height": mask.shape[0],
         "image/width": mask.shape[1],
         "image/channels": 3,
-        "image/segmentation/class/encoded": encode(mask, "PNG"),
+        "image/segmentation/class/encoded": encoded(mask),
         "image/segmentation/class/format": b"png",
     }
-
-
-def encode(array: np.ndarray, kind: str) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(array).save(buffer, kind)
-    return buffer.getvalue()

@@ -1,6 +1,7 @@
 """Images whose pixels say where they were, to see whether image and masks stay together."""
 
 import numpy as np
+import tensorflow as tf
 
 
 def painted(height, width):
@@ -19,6 +20,24 @@ def painted(height, width):
         "image/width": np.int32(width),
         "labels": np.array([1, 2]),
     }
+
+
+def dataset(sizes):
+    """Returns the painted examples of these sizes, whose static height and width are unknown."""
+
+    def generate():
+        yield from (painted(*size) for size in sizes)
+
+    spec = {k: tf.TensorSpec(np.shape(v), np.asarray(v).dtype) for k, v in painted(1, 1).items()}
+    spec |= {
+        name: tf.TensorSpec([None, None, channels], tf.uint8)
+        for name, channels in (("image", 3), ("segmentation_mask", 1), ("instance_mask", 1))
+    }
+    spec |= {
+        "image/filename": tf.TensorSpec([], tf.string),
+        "labels": tf.TensorSpec([None], tf.int64),
+    }
+    return tf.data.Dataset.from_generator(generate, output_signature=spec)
 
 
 def padding(example):

@@ -2,11 +2,10 @@
 
 import hashlib
 import pathlib
-import subprocess
-import sys
 
 from support.painting import assert_same
 from support.paths import REPOSITORY
+from support.python import run_python
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -31,20 +30,22 @@ tf.random.set_seed(99)
 options = tf.data.Options()
 options.threading.private_threadpool_size = 1
 from support.runs import digest
+from support.python import run_python
 from voc_seg_tfrecord import pipeline
-builder = tfds.builder_from_directory(sys.argv[2])
-print(digest(pipeline.training_batches(builder, **ARGUMENTS).with_options(options)))
+for folder, arguments in RUNS:
+    builder = tfds.builder_from_directory(folder)
+    print(digest(pipeline.training_batches(builder, **arguments).with_options(options)))
 """
 
 
-def digest_elsewhere(builder: tfds.core.DatasetBuilder, arguments: dict) -> str:
-    """Returns the digest of training batches in another process.
+def digests_elsewhere(runs: list[tuple[tfds.core.DatasetBuilder, dict]]) -> list[str]:
+    """Returns the digests of training batches of datasets, by these arguments, in another process.
 
     That process has one thread, and a global seed of TensorFlow's.
     """
-    code = f"ARGUMENTS = {arguments!r}\n{_DIGEST}"
-    command = [sys.executable, "-c", code, str(REPOSITORY / "tests"), str(builder.data_dir)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    folders = [(str(builder.data_dir), arguments) for builder, arguments in runs]
+    code = f"RUNS = {folders!r}\n{_DIGEST}"
+    return run_python("-c", code, REPOSITORY / "tests").split()
 
 
 def assert_goes_on(dataset: tf.data.Dataset, path: pathlib.Path) -> None:

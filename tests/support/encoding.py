@@ -1,0 +1,24 @@
+"""The bytes of image files, and what they hold."""
+
+import io
+
+import numpy as np
+from PIL import Image
+
+
+def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options) -> bytes:
+    """Returns the bytes of a file as Pillow writes it."""
+    buffer = io.BytesIO()
+    image = image if isinstance(image, Image.Image) else Image.fromarray(image)
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def rgb_mask(*colors: tuple[int, int, int]) -> bytes:
+    """Returns an RGB PNG of one row with these colours."""
+    return encoded(np.array([colors], np.uint8))
+
+
+def decoded(data: bytes) -> np.ndarray:
+    """Returns the values that Pillow reads: indices where there is a palette."""
+    return np.asarray(Image.open(io.BytesIO(data)))
