@@ -20,6 +20,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(4, os.cpu_count() or 1)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Keeps the tests of a module in one worker as far as it can, for the fixtures of modules."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def browser_of_a_module():
     """Closes the browser that the tests of a module opened."""
@@ -60,6 +68,15 @@ def devkit(tmp_path):
 def root(devkit):
     """The VOC2012 folder in the copy."""
     return devkit / "VOCdevkit" / "VOC2012"
+
+
+@pytest.fixture
+def cvat(tmp_path):
+    """An export of CVAT, in the folder `export`."""
+    from support import exports
+
+    exports.cvat(tmp_path / "export")
+    return tmp_path / "export"
 
 
 @pytest.fixture

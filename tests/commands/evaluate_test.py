@@ -1,21 +1,14 @@
 import json
 
 import pytest
-from support.building import examples
-from support.scoring import moved
+from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.formats import pillow
 
 
 @pytest.fixture
 def predictions(sample, tmp_path):
-    folder = tmp_path / "predictions"
-    folder.mkdir()
-    for name, example in examples(sample, "train").items():
-        data = pillow.encode_png(moved(example["segmentation_mask"][..., 0]))
-        (folder / name.replace(".jpg", ".png")).write_bytes(data)
-    return folder
+    return write_predictions(sample, tmp_path / "predictions")
 
 
 def evaluate(sample, predictions, *words, split="@train"):

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from support.building import examples
 from support.paths import DUMMY_DATA, REPOSITORY
+from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import lists
@@ -58,11 +58,7 @@ def world(sample, tmp_path_factory):
     places = {name: folder / name for name in ("deeplab", "predictions", "test")}
     cli.main(["export", str(sample.data_dir), "--layout=deeplab", f"--out={places['deeplab']}"])
     places["deeplab"] = next(places["deeplab"].glob("*train*"))
-    places["predictions"].mkdir()
-    for name, example in examples(sample, "train").items():
-        mask = example["segmentation_mask"][..., 0].copy()
-        mask[mask == 255] = 0
-        (places["predictions"] / f"{name[:-4]}.png").write_bytes(pillow.encode_png(mask))
+    write_predictions(sample, places["predictions"])
     places["test"].mkdir()
     png = pillow.encode_png(np.zeros((1, 1), np.uint8))
     for image_id in lists.list_ids("voc2012_test"):

@@ -1,17 +1,20 @@
 """No command shows what TensorFlow, absl or another library writes about itself."""
 
+import fcntl
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 
-from PIL import Image
 import pytest
 from support import handwritten
 from support.paths import DUMMY_DATA, REPOSITORY
+from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.trees.tree import VocTree
 
 # Each module of a command, as `cli.COMMANDS` names it.
 WORDS = {
@@ -25,6 +28,7 @@ WORDS = {
     "preview": ["preview {folder} --out {out}/sheet.png"],
     "report": ["report {folder} --out {out}/report.html"],
     "evaluate": ["evaluate {folder}@train --predictions {predictions}"],
+    "example": ["example cracks --out {out}/cracks"],
     "submission": ["submission --predictions {predictions} --out {out}/results.tgz"],
     "export": [
         "export {folder} --layout raw --out {out}/raw",
@@ -38,23 +42,24 @@ NOISE = re.compile(
 )
 
 
+def environment(data_dir):
+    """Returns the environment of a command in which nothing hides what libraries write."""
+    hidden = ("TF_CPP_MIN_LOG_LEVEL", "PYTHONWARNINGS")
+    shown = {name: value for name, value in os.environ.items() if name not in hidden}
+    return shown | {"PYTHONPATH": str(REPOSITORY), "TFDS_DATA_DIR": str(data_dir)}
+
+
 @pytest.fixture(scope="module")
 def places(sample, tmp_path_factory):
     """What stands for the words in braces."""
     folder = tmp_path_factory.mktemp("noise")
-    root = next(DUMMY_DATA.rglob("VOC2012"))
-    predictions = folder / "predictions"
-    predictions.mkdir()
-    for image_id in VocTree(root).read_ids("train"):
-        mask = Image.open(root / "SegmentationClass" / f"{image_id}.png")
-        mask.point(lambda value: value % 255).save(predictions / f"{image_id}.png")
     made = [handwritten.raw(*pair) for pair in handwritten.pairs(2)]
     records = handwritten.write(folder / "train.tfrecord", made)
     return {
         "tree": DUMMY_DATA,
         "folder": sample.data_dir,
         "records": records,
-        "predictions": predictions,
+        "predictions": write_predictions(sample, folder / "predictions"),
     }
 
 
@@ -62,11 +67,11 @@ def test_each_command_is_among_these():
     assert WORDS.keys() == set(cli.COMMANDS)
 
 
-# They load most of what writes lines: TensorFlow, PyArrow, Matplotlib.
-LOADING = ("build", "export", "report")
+# They and the build below load most of what writes lines: TensorFlow, PyArrow, Matplotlib.
+LOADING = ("export {folder} --layout parquet", "report")
 EACH = [
-    pytest.param(words, marks=[] if command in LOADING else pytest.mark.slow)
-    for command, several in WORDS.items()
+    pytest.param(words, marks=[] if words.startswith(LOADING) else pytest.mark.slow)
+    for several in WORDS.values()
     for words in several
 ]
 
@@ -74,15 +79,13 @@ EACH = [
 @pytest.mark.parametrize("words", EACH)
 def test_a_command_shows_no_line_of_a_library(places, tmp_path, words):
     made = [word.format(**places, out=tmp_path) for word in words.split()]
-    hidden = ("TF_CPP_MIN_LOG_LEVEL", "PYTHONWARNINGS")
-    env = {name: value for name, value in os.environ.items() if name not in hidden}
     result = subprocess.run(
         [sys.executable, "-m", "voc_seg_tfrecord", *made],
         capture_output=True,
         text=True,
         check=False,
         cwd=tmp_path,
-        env={**env, "PYTHONPATH": str(REPOSITORY), "TFDS_DATA_DIR": str(tmp_path / "data")},
+        env=environment(tmp_path / "data"),
     )
     refused = made[0] == "submission"  # of three images, which are not those of VOC's test
     assert result.returncode == refused, result.stdout + result.stderr
@@ -100,3 +103,53 @@ def test_a_command_shows_no_line_of_a_library(places, tmp_path, words):
 )
 def test_the_lines_looked_for_are_found(line):
     assert NOISE.search(f"Reading train examples\n{line}\n")
+
+
+UP = "\x1b[A"  # what tqdm sends to draw a second bar below the first
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """All that a build writes to a terminal."""
+    words = ["build", str(DUMMY_DATA), "--class_names", "voc", "--name", "own"]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    with subprocess.Popen(
+        [sys.executable, "-m", "voc_seg_tfrecord", *words],
+        cwd=tmp_path_factory.mktemp("build"),
+        env=environment(tmp_path_factory.mktemp("data")) | {"TERM": "xterm"},
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        found = b""
+        while True:
+            try:
+                data = os.read(ours, 1 << 16)
+            except OSError:  # what Linux says when the other side is closed
+                break
+            if not data:
+                break
+            found += data
+    os.close(ours)
+    assert process.returncode == 0
+    return found.decode()
+
+
+def test_a_build_shows_one_bar_at_a_time(shown):
+    assert "Reading examples" in shown
+    assert "Generating splits" not in shown
+    assert UP not in shown
+
+
+def test_bars_name_no_unfinished_folders(shown):
+    bars = {line for line in re.split(r"[\r\n]+", shown) if "%|" in line}
+    assert any(bar.startswith("Reading examples:") for bar in bars)
+    assert not any("incomplete" in bar for bar in bars)
+
+
+def test_no_library_prints_anything_into_the_answer(shown):
+    assert not NOISE.findall(shown)
+    assert "Downloading and preparing" not in shown
+    assert "Subsequent calls" not in shown
+    assert "built " in shown

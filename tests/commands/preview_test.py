@@ -1,13 +1,11 @@
-import subprocess
-import sys
-
 from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
 from support import exports
 from support.building import build
-from support.paths import DUMMY_DATA, REPOSITORY
+from support.paths import DUMMY_DATA
+from support.python import run_python
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, builder_from_tree, from_arrays, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError
@@ -68,12 +66,8 @@ size = re.search(r"VmHWM:\\s+(\\d+) kB", told.read_text())[1] if told.exists() e
 print([m for m in ("matplotlib", "tensorflow", "jinja2", "pandas") if m in sys.modules], size)
 sys.exit(status)
 """
-    words = ["preview", str(sample.data_path), "--out", str(tmp_path / "a.png")]
-    result = subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=REPOSITORY
-    )
-    assert result.returncode == 0, result.stderr
-    loaded, size = result.stdout.splitlines()[-1].rsplit(" ", 1)
+    words = ["preview", sample.data_path, "--out", tmp_path / "a.png"]
+    loaded, size = run_python("-c", code, *words).splitlines()[-1].rsplit(" ", 1)
     assert loaded == "[]"
     assert int(size) < 200_000  # kB
 

@@ -1,10 +1,7 @@
 """A command loads what it needs and no more: loading is most of the time of a small one."""
 
-import subprocess
-import sys
-
 import pytest
-from support.paths import REPOSITORY
+from support.python import run_python
 
 from voc_seg_tfrecord.commands import cli
 
@@ -43,16 +40,9 @@ print("commands", *(n for n in sys.modules if n.startswith("voc_seg_tfrecord.com
 
 def loaded(*words):
     """Runs a command; returns the packages, and the commands of ours, that it loaded."""
-    result = subprocess.run(
-        [sys.executable, "-c", CODE, *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=REPOSITORY,
-    )
-    *_, packages, commands = result.stdout.splitlines()
+    *_, packages, commands = run_python("-c", CODE, *words).splitlines()
     _, status, *packages = packages.split()
-    assert status == "0", result.stderr
+    assert status == "0"
     modules = {name.rpartition(".")[2] for name in commands.split()[1:]}
     return set(packages), modules & set(cli.COMMANDS)
 
@@ -103,11 +93,5 @@ cli.main()
     ("argv0", "frozen"), [("bin/voc-seg-tfrecord", True), ("-m", True), ("train.py", False)]
 )
 def test_garbage_is_searched_while_a_command_runs_but_not_in_what_it_imported(argv0, frozen):
-    words = [sys.executable, "-c", GARBAGE.format(argv0=argv0), "-m", "voc_seg_tfrecord"]
-    result = subprocess.run(words, capture_output=True, text=True, check=True, cwd=REPOSITORY)
-    assert result.stdout == f"True {frozen}\n"
-
-
-def test_the_help_page_knows_all_commands():
-    text = cli.make_parser(["--help"]).format_help()
-    assert all(f"    {name.rstrip('_')} " in text for name in cli.COMMANDS)
+    code = GARBAGE.format(argv0=argv0)
+    assert run_python("-c", code, "-m", "voc_seg_tfrecord") == f"True {frozen}\n"

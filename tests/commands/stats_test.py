@@ -15,14 +15,6 @@ def test_a_split_that_is_not_there_is_a_wrong_call(sample, capsys):
     assert "expected: one of test, train, validation" in capsys.readouterr().err
 
 
-def test_several_splits_are_followed_by_their_sum(sample, capsys):
-    assert cli.main(["stats", f"{sample.data_dir}@train+test"]) == 0
-    out = capsys.readouterr().out
-    assert "\ntrain: 3 images\n" in out
-    assert "\ntrain+test: 4 images\n" in out
-    assert "most common sizes, width x height: " in out
-
-
 def test_a_list_of_ids_is_counted_alone(sample, tmp_path, capsys):
     (tmp_path / "some.txt").write_text("2008_000002\n2009_000003\n")
     ids = ["--ids", str(tmp_path / "some.txt")]

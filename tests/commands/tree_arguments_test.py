@@ -33,12 +33,6 @@ WRONG_CALLS = [
 ]
 
 
-@pytest.fixture
-def root(tmp_path):
-    exports.cvat(tmp_path / "export")
-    return tmp_path / "export"
-
-
 def outcome(capsys, words):
     """Returns status and message of a call, without the usage that argparse prints first."""
     try:
@@ -59,8 +53,8 @@ def both(capsys, root, data_dir, *words):
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG_CALLS, ids=[call for call, _ in WRONG_CALLS])
-def test_a_wrong_call_is_answered_alike_by_check_and_build(root, tmp_path, capsys, words, message):
-    checked, built = both(capsys, root, tmp_path / "data", *words.split())
+def test_a_wrong_call_is_answered_alike_by_check_and_build(cvat, tmp_path, capsys, words, message):
+    checked, built = both(capsys, cvat, tmp_path / "data", *words.split())
     assert checked == built
     status, said = built
     assert status == 2
@@ -70,9 +64,9 @@ def test_a_wrong_call_is_answered_alike_by_check_and_build(root, tmp_path, capsy
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG_CALLS[:4])
-def test_a_wrong_call_is_told_before_what_the_tree_lacks(root, tmp_path, capsys, words, message):
-    (root / "labelmap.txt").unlink()
-    checked, built = both(capsys, root, tmp_path / "data", *words.split())
+def test_a_wrong_call_is_told_before_what_the_tree_lacks(cvat, tmp_path, capsys, words, message):
+    (cvat / "labelmap.txt").unlink()
+    checked, built = both(capsys, cvat, tmp_path / "data", *words.split())
     assert checked == built
     assert built[0] == 2
     assert message in built[1]
@@ -106,9 +100,9 @@ WRONG_DATA = {
 
 
 @pytest.mark.parametrize("kind", WRONG_DATA)
-def test_wrong_data_exits_with_1_from_check_and_build(root, tmp_path, capsys, kind):
-    WRONG_DATA[kind](root)
-    (checked, _), (built, _) = both(capsys, root, tmp_path / "data")
+def test_wrong_data_exits_with_1_from_check_and_build(cvat, tmp_path, capsys, kind):
+    WRONG_DATA[kind](cvat)
+    (checked, _), (built, _) = both(capsys, cvat, tmp_path / "data")
     assert (checked, built) == (1, 1)
 
 

@@ -1,24 +1,134 @@
+"""The Keras metric, in this process on its backend, and in a process of each backend's own."""
+
 import importlib.util
 import os
-import subprocess
-import sys
 
+import keras
+import numpy as np
 import pytest
-from support.paths import REPOSITORY
+from support.python import run_python
+
+from voc_seg_tfrecord import VOID, evaluation
+
+CLASSES = 5
+BACKEND = keras.backend.backend()
+ALONE = "KERAS_BACKEND" in os.environ  # as in a process of a backend's own
+
+if ALONE and BACKEND == "tensorflow":
+    import tensorflow as tf
+
+    # Only before TensorFlow computes anything.
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
 
-@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
-def test_the_keras_metric_counts_exactly_on_every_backend(backend):
-    """A process has one backend, so each has a process of its own."""
+def made(count, seed=0):
+    """Returns images whose first channel is what the model predicts, and masks with void."""
+    random = np.random.default_rng(seed)
+    masks = random.choice([0, 1, 2, 3, VOID], (count, 12, 15, 1)).astype(np.uint8)
+    predictions = np.where(random.random(masks.shape) < 0.7, masks % 3, 1)
+    return np.repeat(predictions, 3, axis=-1).astype(np.uint8), masks
+
+
+def expected(images, masks):
+    counted = evaluation.Confusion([str(n) for n in range(CLASSES)])
+    counted.update(masks, images[..., :1])
+    return counted.result().miou
+
+
+def compiled():
+    """Returns a model that predicts the first channel, and whose training changes nothing."""
+    inputs = keras.Input((None, None, 3))
+    scores = keras.ops.one_hot(keras.ops.cast(inputs[..., 0], "int32"), CLASSES)
+    zeros = keras.layers.Conv2D(CLASSES, 1, kernel_initializer="zeros")(inputs)
+    model = keras.Model(inputs, scores + zeros)
+    metrics = [evaluation.keras_metric(CLASSES)]
+    model.compile(keras.optimizers.SGD(0.0), "mean_squared_error", metrics=metrics)
+    return model
+
+
+def test_fit_and_evaluate_return_the_number_of_confusion_in_every_epoch():
+    images, masks = made(6)
+    others = made(3, seed=1)
+    model = compiled()
+    found = model.fit(
+        images, masks, batch_size=3, epochs=2, validation_data=others, verbose=0
+    ).history
+    assert found["miou"] == [expected(images, masks)] * 2
+    assert found["val_miou"] == [expected(*others)] * 2
+    for _ in range(2):
+        evaluated = model.evaluate(*others, batch_size=3, verbose=0, return_dict=True)
+        assert evaluated["miou"] == expected(*others)
+
+
+def test_each_batch_is_added_and_reset_state_forgets_them():
+    images, masks = made(6)
+    metric = evaluation.keras_metric(CLASSES)
+    for _ in range(2):
+        metric.update_state(masks[:4], images[:4, ..., :1])
+        metric.update_state(masks[4:], images[4:, ..., 0])
+        assert float(metric.result()) == expected(images, masks)
+        metric.reset_state()
+        assert np.isnan(float(metric.result()))
+
+
+def test_a_count_in_one_batch_may_exceed_what_float32_holds():
+    masks = np.zeros((1, 4097, 4097), np.uint8)
+    masks[0, 0, :3] = 1
+    metric = evaluation.keras_metric(2)
+    metric.update_state(masks, np.zeros_like(masks))
+    matrix = np.array([[masks.size - 3, 0], [3, 0]])
+    assert float(metric.result()) == evaluation.Result(("a", "b"), matrix).miou
+
+
+def test_counts_beyond_two_to_the_31_do_not_wrap():
+    images, masks = made(6)
+    metric = evaluation.keras_metric(CLASSES)
+    counted = evaluation.Confusion([str(n) for n in range(CLASSES)])
+    for _ in range(40):  # doubled 40 times: up to 10 ** 14 pixels
+        metric.update_state(masks, images[..., 0])
+        counted.update(masks, images[..., 0])
+        counted.merge(counted)
+        low, high = (keras.ops.convert_to_numpy(v) for v in (metric.low, metric.high))
+        doubled = 2 * (high.astype(np.int64) * 2**24 + low)
+        metric.low.assign(doubled % 2**24)
+        metric.high.assign(doubled // 2**24)
+    assert counted.matrix.max() > 2**31 * 1000
+    assert float(metric.result()) == counted.result().miou
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="only JAX traces in float32")
+def test_what_jax_traces_is_exact_to_six_digits():
+    import jax
+
+    images, masks = made(6)
+    metric = evaluation.keras_metric(CLASSES)
+    state = [v.value for v in metric.variables]
+    state = jax.jit(metric.stateless_update_state)(state, masks, images[..., 0])
+    traced = jax.jit(metric.stateless_result)(state)
+    assert float(traced) == pytest.approx(expected(images, masks), rel=1e-6)
+    assert float(metric.stateless_result(state)) == expected(images, masks)
+
+
+@pytest.mark.skipif(not ALONE or BACKEND != "tensorflow", reason="it needs TensorFlow alone")
+def test_mirrored_strategy_gives_the_same_number():
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    images, masks = made(8)
+    with strategy.scope():
+        model = compiled()
+    for _ in range(2):
+        found = model.evaluate(images, masks, batch_size=4, verbose=0, return_dict=True)
+        assert found["miou"] == expected(images, masks)
+    found = model.fit(images, masks, batch_size=4, epochs=2, verbose=0).history["miou"]
+    assert found == [expected(images, masks)] * 2
+
+
+@pytest.mark.skipif(ALONE, reason="this is the process")
+@pytest.mark.parametrize(
+    "backend", [pytest.param("tensorflow", marks=pytest.mark.slow), "jax", "torch"]
+)
+def test_the_metric_counts_exactly_on_every_backend(backend):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed")
-    checks = REPOSITORY / "tests" / "support" / "keras_backend_checks.py"
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(checks)],
-        cwd=REPOSITORY,
-        env={**os.environ, "KERAS_BACKEND": backend},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    words = ("pytest", "-q", "-p", "no:cacheprovider", __file__)
+    run_python("-m", *words, KERAS_BACKEND=backend)

@@ -67,40 +67,21 @@ def test_the_same_predictions_give_the_same_bytes_whatever_the_name_and_the_time
     assert first.read_bytes() == second.read_bytes()
 
 
-def wrong_size(folder):
-    np.save(folder / f"{IDS[2]}.npy", np.zeros((6, 4), int))
-
-
-def void(folder):
-    np.save(folder / f"{IDS[2]}.npy", np.full((4, 6), 255))
-
-
-def no_class(folder):
-    np.save(folder / f"{IDS[2]}.npy", np.full((4, 6), 21))
-
-
-def negative(folder):
-    np.save(folder / f"{IDS[2]}.npy", np.full((4, 6), -1))
-
-
-def missing(folder):
-    (folder / f"{IDS[2]}.npy").unlink()
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("prediction", "message"),
     [
-        (wrong_size, "a prediction of 4 x 6 pixels"),
-        (void, "the values 255"),
-        (no_class, "the values 21"),
-        (negative, "the values -1"),
-        (missing, "no such file"),
+        (np.zeros((6, 4), int), "a prediction of 4 x 6 pixels"),
+        (np.full((4, 6), 255), "the values 255"),
+        (np.full((4, 6), 21), "the values 21"),
+        (np.full((4, 6), -1), "the values -1"),
+        (None, "no such file"),
     ],
 )
 def test_what_the_server_would_refuse_is_named_and_nothing_is_written(
-    folder, tmp_path, change, message
+    folder, tmp_path, prediction, message
 ):
-    change(folder)
+    path = folder / f"{IDS[2]}.npy"
+    path.unlink() if prediction is None else np.save(path, prediction)
     with pytest.raises(SplitError, match=f"(?s)1 of 3 examples.*{IDS[2]}.*{message}"):
         submission.submission(folder, tmp_path / "results.tgz", sizes=SIZES)
     assert [path.name for path in tmp_path.iterdir()] == ["predictions"]

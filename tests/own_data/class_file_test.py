@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support import exports
 from support.building import examples
+from support.own_tree import read_as
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
@@ -16,8 +17,7 @@ TRUTH = exports.truth("a")  # has 0, 1 and 2
 def tree(tmp_path):
     """One grey mask of 0, 1 and 2 below `mine/VOC`, without a class file."""
     root = tmp_path / "mine" / "VOC"
-    exports.put_image(root, "JPEGImages/a.jpg")
-    exports.put(root, "SegmentationClass/a.png", exports.write_png(TRUTH, color=0))
+    exports.put_pair(root, "a", TRUTH)
     return root
 
 
@@ -28,12 +28,8 @@ def put_colored(root):
 def found(root, **said):
     """Returns the name at each pixel, and the notes."""
     config, plan = find_config(root, name="mine", **said)
-    builder = builder_from_tree(
-        root, name="mine", data_dir=root / "data", overwrite=True, verbose=False, **said
-    )
-    (example,) = examples(builder, "train").values()
     names = np.array([*config.built_class_names, *["void"] * 256])
-    return names[example["segmentation_mask"][..., 0]], " ".join(plan.notes)
+    return names[read_as(config, plan)], " ".join(plan.notes)
 
 
 def expect(root, *names, **said):
@@ -178,7 +174,7 @@ def roboflow(root, **classes):
         if names:
             exports.put(root, f"{split}/_classes.csv", "\n".join(["Pixel Value, Class", *lines]))
         exports.put_image(root, f"{split}/{split}1.jpg")
-        exports.put(root, f"{split}/{split}1_mask.png", exports.write_png(TRUTH, color=0))
+        exports.put_mask(root, f"{split}/{split}1_mask.png", TRUTH)
 
 
 def by_split(root, **said):
@@ -269,7 +265,7 @@ def test_a_list_that_starts_with_unlabelled_needs_no_background(tree):
 def put_masks(root, *values):
     """Writes a greyscale mask that holds these values."""
     mask = np.resize(np.array(values, np.uint8), TRUTH.shape)
-    exports.put(root, "SegmentationClass/a.png", exports.write_png(mask, color=0))
+    exports.put_mask(root, "SegmentationClass/a.png", mask)
     return mask
 
 
@@ -385,7 +381,7 @@ def test_a_background_that_the_user_names_is_not_looked_for_a_second_time(tree):
 
 
 def test_the_one_name_of_a_list_is_not_background(tree):
-    exports.put(tree, "SegmentationClass/a.png", exports.write_png(TRUTH % 2, color=0))
+    exports.put_mask(tree, "SegmentationClass/a.png", TRUTH % 2)
     exports.put(tree, "classes.txt", "crack\n")
     pixels, _ = found(tree)
     assert (pixels == np.array(["background", "crack"])[TRUTH % 2]).all()

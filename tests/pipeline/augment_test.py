@@ -1,12 +1,11 @@
 import importlib.util
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
 from support import marked, pages
 from support.paths import REPOSITORY
+from support.python import run_python
 import tensorflow as tf
 
 from voc_seg_tfrecord import VOID, pipeline
@@ -89,6 +88,7 @@ def recipe(module):
 CHECK = """
 import numpy as np
 from support import marked
+from support.python import run_python
 
 found = [augment(*marked.image_and_mask()) for _ in range(8)]
 pairs = [(np.asarray(image), np.asarray(mask)) for image, mask in found]
@@ -105,7 +105,4 @@ def test_the_recipe_for_albumentations_fills_masks_with_void():
 
 def test_the_recipe_for_torchvision_fills_masks_with_void():
     """A process of its own, as torchvision cannot be imported after TensorFlow."""
-    code = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'tests')!r})\n"
-    code += recipe("torchvision") + CHECK
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert run.returncode == 0, run.stderr
+    run_python("-c", recipe("torchvision") + CHECK, PYTHONPATH=str(REPOSITORY / "tests"))

@@ -3,21 +3,14 @@
 import numpy as np
 import pytest
 from support.building import build
-from support.painting import assert_same, assert_together, painted
-from support.runs import assert_goes_on, digest, digest_elsewhere
-from support.small_tree import write_small_tree
+from support.painting import assert_same, assert_together, dataset, painted
+from support.runs import assert_goes_on, digest
 import tensorflow as tf
 
-from voc_seg_tfrecord import VocSegConfig, pipeline
+from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.base.errors import ConfigError
 
 COUNT = 14
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    tree = write_small_tree(tmp_path_factory.mktemp("tree"), COUNT)
-    return build(tmp_path_factory.mktemp("data"), VocSegConfig(name="small"), tree)
 
 
 def batches(builder, **arguments):
@@ -31,14 +24,9 @@ def filenames(dataset):
 TRAINING = {"size": 24, "batch_size": 4, "seed": 3, "epochs": 2}
 
 
-def test_the_same_seed_gives_the_same_batches_in_another_process_with_one_thread(small):
-    here = digest(pipeline.training_batches(small, **TRAINING))
-    assert digest_elsewhere(small, TRAINING) == here
-
-
 def test_another_seed_gives_other_batches(small):
-    assert len({digest(pipeline.training_batches(small, **{**TRAINING, "seed": s}))
-                for s in range(4)}) == 4  # fmt: skip
+    one, other = (pipeline.training_batches(small, **{**TRAINING, "seed": s}) for s in range(2))
+    assert digest(one) != digest(other)
 
 
 def test_a_run_that_starts_anew_at_an_epoch_goes_on_as_if_it_had_not_stopped(small):
@@ -130,7 +118,9 @@ def test_parts_and_sums_of_splits_are_those_of_tfds(tmp_path):
 
 
 def test_a_feature_that_is_not_there_is_named(small):
-    with pytest.raises(ConfigError, match="no feature instance_mask"):
+    with pytest.raises(
+        ConfigError, match=r"no feature instance_mask.*\n  expected: some of image,"
+    ):
         pipeline.read(small, "train", features=["image", "instance_mask"])
 
 
@@ -219,7 +209,6 @@ def test_padding_never_becomes_background(small):
 
 def test_keras_layers_after_it_keep_image_and_mask_aligned():
     import keras
-    from support.painting import assert_together, painted
 
     example = {k: tf.constant(v) for k, v in painted(40, 60).items()}
     batch = {
@@ -243,7 +232,6 @@ def test_keras_layers_after_it_keep_image_and_mask_aligned():
 
 def test_keras_layers_that_know_masks_can_be_given_them():
     import keras
-    from support.painting import painted
 
     example = {k: tf.constant(v) for k, v in painted(40, 60).items()}
     padded = pipeline.center_crop_or_pad(example, 64)
@@ -261,22 +249,6 @@ def test_keras_layers_that_know_masks_can_be_given_them():
 
 
 SIZES = [(1, 1), (1, 30), (70, 10), (33, 90), (64, 64)]
-
-
-def dataset(sizes):
-    def generate():
-        yield from (painted(*size) for size in sizes)
-
-    spec = {k: tf.TensorSpec(np.shape(v), np.asarray(v).dtype) for k, v in painted(1, 1).items()}
-    spec |= {
-        name: tf.TensorSpec([None, None, channels], tf.uint8)
-        for name, channels in (("image", 3), ("segmentation_mask", 1), ("instance_mask", 1))
-    }
-    spec |= {
-        "image/filename": tf.TensorSpec([], tf.string),
-        "labels": tf.TensorSpec([None], tf.int64),
-    }
-    return tf.data.Dataset.from_generator(generate, output_signature=spec)
 
 
 def singles(batch):

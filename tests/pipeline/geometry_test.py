@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.painting import assert_together, padded_sides, padding, painted
+from support.painting import assert_together, dataset, padded_sides, padding, painted
 import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
@@ -48,20 +48,27 @@ def test_image_and_masks_stay_together_when_they_are_resized(resize, size):
         assert_together(RESIZES[resize](tensors(painted(*size)), seed), tolerance=1)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_images_have_the_size_requested_and_it_is_static(size):
-    def shapes(function, wanted):
-        dataset = tf.data.Dataset.from_tensors(tensors(painted(*size))).map(function)
-        image, mask = (dataset.element_spec[n].shape for n in ("image", "segmentation_mask"))
-        assert (image, mask) == ((*wanted, 3), (*wanted, 1))
-        (example,) = dataset
-        assert example["image"].shape == image
-        assert example["instance_mask"].shape == mask
-
-    shapes(lambda e: pipeline.center_crop_or_pad(e, 64), (64, 64))
-    shapes(lambda e: pipeline.resize(e, (9, 21)), (9, 21))
-    shapes(lambda e: pipeline.random_crop_or_pad(e, (9, 700), seed=(1, 2)), (9, 700))
-    shapes(lambda e: pipeline.random_scaled_crop(e, 64, seed=(1, 2)), (64, 64))
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (lambda e: pipeline.center_crop_or_pad(e, 64), (64, 64)),
+        (lambda e: pipeline.resize(e, (9, 21)), (9, 21)),
+        (lambda e: pipeline.random_crop_or_pad(e, (9, 700), seed=(1, 2)), (9, 700)),
+        (lambda e: pipeline.random_scaled_crop(e, 64, seed=(1, 2)), (64, 64)),
+    ],
+)
+def test_images_have_the_size_requested_and_it_is_static(function, wanted):
+    moved = dataset(SIZES).map(function)
+    shapes = {
+        "image": (*wanted, 3),
+        "segmentation_mask": (*wanted, 1),
+        "instance_mask": (*wanted, 1),
+    }
+    assert {name: moved.element_spec[name].shape for name in shapes} == shapes
+    found = list(moved)
+    assert len(found) == len(SIZES)
+    for example in found:
+        assert {name: example[name].shape for name in shapes} == shapes
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -1,19 +1,11 @@
 import pytest
-from support.building import build
 from support.painting import assert_same
-from support.small_tree import write_small_tree
 
-from voc_seg_tfrecord import VocSegConfig, pipeline
+from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.base.errors import ConfigError
 
 LABELLED = ("001", "004", "009")
 ARGUMENTS = {"labelled": LABELLED, "size": 24, "batch_size": 2, "ratio": 1.5, "seed": 5}
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    tree = write_small_tree(tmp_path_factory.mktemp("tree"), 14)
-    return build(tmp_path_factory.mktemp("data"), VocSegConfig(name="small"), tree)
 
 
 def pairs(builder, **arguments):

@@ -1,8 +1,7 @@
-import io
-
 import numpy as np
 from PIL import Image
 import pytest
+from support.encoding import encoded
 from support.painting import assert_same
 import tensorflow as tf
 import tensorflow_datasets as tfds
@@ -68,16 +67,6 @@ def decoded_and_encoded(builder):
     )
 
 
-def jpeg(pixels, **options):
-    return encoded(pixels, "JPEG", **options)
-
-
-def encoded(pixels, file_format, **options):
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, file_format, **options)
-    return buffer.getvalue()
-
-
 def noise(*shape):
     return np.random.default_rng(5).integers(0, 256, shape, np.uint8)
 
@@ -105,7 +94,7 @@ def test_every_function_gives_the_same_of_encoded_images_as_of_decoded_ones(samp
 
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
 def test_a_window_of_a_jpeg_is_the_whole_ones_to_the_bit(subsampling):
-    data = jpeg(noise(60, 90, 3), quality=70, subsampling=subsampling)
+    data = encoded(noise(60, 90, 3), "JPEG", quality=70, subsampling=subsampling)
     whole = tf.io.decode_image(data, channels=3).numpy()
     for window in ([0, 0, 60, 90], [5, 17, 31, 40], [59, 89, 1, 1], [0, 33, 60, 1], [7, 1, 2, 88]):
         top, left, height, width = window
@@ -116,11 +105,9 @@ def test_a_window_of_a_jpeg_is_the_whole_ones_to_the_bit(subsampling):
 @pytest.mark.parametrize("mode", ["RGB", "L", "P", "RGBA"])
 def test_a_png_image_is_told_from_a_jpeg_inside_the_graph(mode):
     pixels = noise(60, 90, 3)
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).convert(mode).save(buffer, "PNG")
     examples = [
         {"image": data, "image/height": 60, "image/width": 90}
-        for data in (buffer.getvalue(), jpeg(pixels))
+        for data in (encoded(Image.fromarray(pixels).convert(mode)), encoded(pixels, "JPEG"))
     ]
     both = tf.data.Dataset.from_tensor_slices(
         {name: [example[name] for example in examples] for name in examples[0]}
@@ -135,8 +122,8 @@ def test_a_png_image_is_told_from_a_jpeg_inside_the_graph(mode):
 def test_scaled_down_image_and_mask_show_the_same_blocks(size, ratio):
     rows = np.arange(size[0], dtype=np.uint8)[:, None] + np.zeros(size, np.uint8)
     smooth = np.stack([rows * 3, rows * 3, rows * 3], axis=-1)
-    mask = encoded(rows, "PNG")
-    for image, tolerance in ((jpeg(smooth, quality=95), 6), (encoded(smooth, "PNG"), 2)):
+    mask = encoded(rows)
+    for image, tolerance in ((encoded(smooth, "JPEG", quality=95), 6), (encoded(smooth), 2)):
         example = pipeline.decode(
             {"image": tf.constant(image), "segmentation_mask": tf.constant(mask)}, ratio=ratio
         )
@@ -149,7 +136,7 @@ def test_scaled_down_image_and_mask_show_the_same_blocks(size, ratio):
 
 def test_other_ratios_are_refused():
     with pytest.raises(ConfigError, match="expected: 1, 2, 4 or 8"):
-        pipeline.decode({"image": tf.constant(jpeg(noise(8, 8, 3)))}, ratio=3)
+        pipeline.decode({"image": tf.constant(encoded(noise(8, 8, 3), "JPEG"))}, ratio=3)
 
 
 def test_a_decoded_image_cannot_be_scaled_by_the_decoder():
@@ -159,7 +146,7 @@ def test_a_decoded_image_cannot_be_scaled_by_the_decoder():
 
 def test_encoded_images_without_their_size_are_refused():
     with pytest.raises(ConfigError, match="expected: image/height and image/width"):
-        pipeline.center_crop_or_pad({"image": tf.constant(jpeg(noise(8, 8, 3)))}, 4)
+        pipeline.center_crop_or_pad({"image": tf.constant(encoded(noise(8, 8, 3), "JPEG"))}, 4)
 
 
 def test_an_example_without_images_is_refused():

@@ -4,10 +4,14 @@ from collections.abc import Callable
 import pathlib
 
 from etils import epath
+import numpy as np
 from support import exports
+from support.encoding import decoded
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.own_data.plan import open_tree
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks.read import read_mask
+from voc_seg_tfrecord.own_data.plan import Plan, open_tree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -16,11 +20,15 @@ def config(**fields) -> VocSegConfig:
     return VocSegConfig(name="mine", **fields)
 
 
+def read_as(config: VocSegConfig, plan: Plan) -> np.ndarray:
+    """Returns what a build makes of the mask `SegmentationClass/a.png`, uint8 `[H, W]`."""
+    path = plan.tree.root / "SegmentationClass" / "a.png"
+    return decoded(read_mask(File.read(path), config.example_spec(plan.rule).rule).png)
+
+
 def write_own_tree(root: pathlib.Path) -> Callable[[], VocTree]:
     """Writes the tree, without lists; returns what opens it with all that a test has added."""
-    mask = exports.write_png(exports.truth("a"), color=0)
-    for image_id in "abc":
-        exports.put_image(root, f"JPEGImages/{image_id}.jpg")
     for image_id in "ab":
-        exports.put(root, f"SegmentationClass/{image_id}.png", mask)
+        exports.put_pair(root, image_id, exports.truth("a"))
+    exports.put_image(root, "JPEGImages/c.jpg")
     return lambda: open_tree(epath.Path(root), config())
