@@ -4,10 +4,10 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from support.paths import REPOSITORY
+from support.waiting import wait_until
 
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ImageError, VocSegError
@@ -82,12 +82,7 @@ def test_processes_end_amid_a_task_when_the_one_that_started_them_is_killed(tmp_
     )
     place = tmp_path / "pid"
     parent = subprocess.Popen([sys.executable, "-c", code, place, str(REPOSITORY), TESTS])
-    while not (place.exists() and place.read_text()):
-        time.sleep(0.05)
+    assert wait_until(lambda: place.exists() and place.read_text())
     parent.kill()
     parent.wait()
-    pid, end = int(place.read_text()), time.monotonic() + 10
-    while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    assert wait_until(lambda: not pathlib.Path("/proc", place.read_text()).exists())

@@ -6,6 +6,7 @@ import zlib
 import numpy as np
 from PIL import Image
 import pytest
+from support.encoding import decoded, encoded
 from support.frames import two_frames
 from support.png_writer import chunk, write_png
 import tensorflow as tf
@@ -19,49 +20,43 @@ PIXELS = np.kron(RNG.integers(0, 256, (3, 4, 3), np.uint8), np.ones((8, 8, 1), n
 IMAGE = Image.fromarray(PIXELS)  # 32 wide, 24 high
 
 
-def save(image, kind, **kwargs):
-    buffer = io.BytesIO()
-    image.save(buffer, kind, **kwargs)
-    return buffer.getvalue()
-
-
 def with_orientation(value, image=IMAGE):
     exif = Image.Exif()
     exif[0x0112] = value
-    return save(image, "JPEG", exif=exif, quality=95, subsampling=0)
+    return encoded(image, "JPEG", exif=exif, quality=95, subsampling=0)
 
 
 def decode_both_ways(data):
     """Returns what TensorFlow and what Pillow make of stored bytes."""
     by_tf = tf.image.decode_image(data, channels=3).numpy()
-    by_pillow = np.asarray(Image.open(io.BytesIO(data)))
+    by_pillow = decoded(data)
     if by_pillow.ndim == 2:
         by_pillow = np.repeat(by_pillow[..., None], 3, axis=-1)
     return by_tf, by_pillow
 
 
 KEPT = {
-    "JPEG": save(IMAGE, "JPEG"),
-    "progressive JPEG": save(IMAGE, "JPEG", progressive=True),
-    "grey JPEG": save(IMAGE.convert("L"), "JPEG"),
-    "PNG": save(IMAGE, "PNG"),
-    "grey PNG": save(IMAGE.convert("L"), "PNG"),
-    "BMP": save(IMAGE, "BMP"),
-    "JPEG with bytes behind its end": save(IMAGE, "JPEG") + b"camera",
+    "JPEG": encoded(IMAGE, "JPEG"),
+    "progressive JPEG": encoded(IMAGE, "JPEG", progressive=True),
+    "grey JPEG": encoded(IMAGE.convert("L"), "JPEG"),
+    "PNG": encoded(IMAGE, "PNG"),
+    "grey PNG": encoded(IMAGE.convert("L"), "PNG"),
+    "BMP": encoded(IMAGE, "BMP"),
+    "JPEG with bytes behind its end": encoded(IMAGE, "JPEG") + b"camera",
 }
 
 ANIMATED = {kind: two_frames(kind) for kind in ("GIF", "PNG", "WEBP", "TIFF")}
 
 CONVERTED = {
-    "palette PNG": save(IMAGE.convert("P", palette=Image.Palette.ADAPTIVE), "PNG"),
-    "RGBA PNG": save(IMAGE.convert("RGBA"), "PNG"),
-    "grey PNG with alpha": save(IMAGE.convert("LA"), "PNG"),
-    "1-bit PNG": save(IMAGE.convert("1"), "PNG"),
-    "lossless WebP": save(IMAGE, "WEBP", lossless=True),
-    "TIFF": save(IMAGE, "TIFF"),
-    "GIF": save(IMAGE, "GIF"),
-    "grey BMP": save(IMAGE.convert("L"), "BMP"),
-    "CMYK JPEG": save(IMAGE.convert("CMYK"), "JPEG", quality=100),
+    "palette PNG": encoded(IMAGE.convert("P", palette=Image.Palette.ADAPTIVE), "PNG"),
+    "RGBA PNG": encoded(IMAGE.convert("RGBA"), "PNG"),
+    "grey PNG with alpha": encoded(IMAGE.convert("LA"), "PNG"),
+    "1-bit PNG": encoded(IMAGE.convert("1"), "PNG"),
+    "lossless WebP": encoded(IMAGE, "WEBP", lossless=True),
+    "TIFF": encoded(IMAGE, "TIFF"),
+    "GIF": encoded(IMAGE, "GIF"),
+    "grey BMP": encoded(IMAGE.convert("L"), "BMP"),
+    "CMYK JPEG": encoded(IMAGE.convert("CMYK"), "JPEG", quality=100),
 }
 
 
@@ -87,7 +82,7 @@ def test_what_only_one_decoder_reads_right_becomes_an_rgb_png(kind):
 
 def test_16_bit_grey_keeps_its_high_byte_as_tensorflow_does():
     values = RNG.integers(0, 1 << 16, (5, 7), np.uint16)
-    data = save(Image.fromarray(values), "PNG")
+    data = encoded(values)
     by_tf, _ = decode_both_ways(images.read_image(File(data, "a.png")).data)
     assert (by_tf[..., 0] == values >> 8).all()
     assert (by_tf == tf.image.decode_image(data, channels=3).numpy()).all()
@@ -137,7 +132,7 @@ def test_an_upright_image_with_exif_keeps_its_bytes():
         (CONVERTED["TIFF"][:200], "cannot be decoded|unidentified|0 bytes"),
         (b"RIFF\x10\0\0\0WEBPVP8 ", "cannot be decoded"),
         (
-            save(IMAGE, "GIF", save_all=True, append_images=[IMAGE.rotate(90)]),
+            encoded(IMAGE, "GIF", save_all=True, append_images=[IMAGE.rotate(90)]),
             "a GIF that is animated",
         ),
         (ANIMATED["PNG"], "a PNG that is animated"),
@@ -178,7 +173,7 @@ def test_a_bmp_whose_header_lies_is_stored_anew_or_refused(offset, value):
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "P"])
 def test_a_png_with_half_its_rows_is_refused(mode):
-    data = bytearray(save(IMAGE.convert(mode), "PNG"))
+    data = bytearray(encoded(IMAGE.convert(mode), "PNG"))
     data[16 + 4 : 16 + 8] = struct.pack(">I", 48)
     data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
     with pytest.raises(ImageError, match=r"bytes of pixels"):
@@ -207,10 +202,8 @@ RNG_OF_DECODERS = np.random.default_rng(5)
 NOISE = RNG_OF_DECODERS.integers(0, 256, (40, 56, 3), np.uint8)
 
 
-def jpeg(**kwargs):
-    buffer = io.BytesIO()
-    Image.fromarray(NOISE).save(buffer, "JPEG", **kwargs)
-    return buffer.getvalue()
+def jpeg(**options):
+    return encoded(NOISE, "JPEG", **options)
 
 
 @pytest.fixture(params=["readable", "alike"])
@@ -227,9 +220,7 @@ def test_whole_jpegs_of_any_quality_pass(quality, progressive, read):
 @pytest.mark.parametrize("mode", ["RGB", "L"])
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 def test_whole_images_with_and_without_colours_pass(mode, kind, read):
-    buffer = io.BytesIO()
-    Image.fromarray(NOISE).convert(mode).save(buffer, kind)
-    read(buffer.getvalue())
+    read(encoded(Image.fromarray(NOISE).convert(mode), kind))
 
 
 def test_a_jpeg_whose_header_says_another_size_is_refused():
@@ -326,44 +317,43 @@ def test_whether_decoders_read_it_alike_is_not_tried_by_the_cheaper_check():
     images.read_image(running_over(), decoding="readable")
 
 
-def jpeg_of_turns():
-    buffer = io.BytesIO()
-    Image.new("RGB", (7, 5)).save(buffer, "JPEG")
-    return File(buffer.getvalue(), "a.jpg")
-
-
+SMALL_JPEG = File(encoded(Image.new("RGB", (7, 5)), "JPEG"), "a.jpg")
 MASK = File(write_png(np.zeros((5, 7), int), color=0), "a.png")
 
 
-def most_at_once(files):
-    """Returns how many of three threads were decoding at once."""
-    inside, most, lock = 0, 0, threading.Lock()
-    together = threading.Barrier(3)
+class Turn:
+    """A lock that says when a second thread waits for it."""
+
+    def __init__(self):
+        self._lock, self.waited_for = threading.Lock(), threading.Event()
+
+    def __enter__(self):
+        if not self._lock.acquire(blocking=False):
+            self.waited_for.set()
+            self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._lock.release()
+
+
+@pytest.mark.parametrize("files", [(SMALL_JPEG, None), (MASK,)], ids=["image", "mask"])
+@pytest.mark.parametrize("large", [False, True])
+def test_large_files_are_decoded_one_at_a_time_and_others_side_by_side(files, large, monkeypatch):
+    turn, entered = Turn(), threading.Event()
+    monkeypatch.setattr(images, "_turn", turn)
+    monkeypatch.setattr(images, "LARGE", 34 if large else 35)
 
     def decode():
-        nonlocal inside, most
-        together.wait()
         with images.large_in_turn(*files):
-            with lock:
-                inside += 1
-                most = max(most, inside)
-            threading.Event().wait(0.05)
-            with lock:
-                inside -= 1
+            entered.set()
 
-    threads = [threading.Thread(target=decode) for _ in range(3)]
-    for thread in threads:
+    thread = threading.Thread(target=decode)
+    with images.large_in_turn(*files):
         thread.start()
-    for thread in threads:
-        thread.join()
-    return most
-
-
-@pytest.mark.parametrize("files", [(jpeg_of_turns(), None), (MASK,)], ids=["image", "mask"])
-def test_large_files_are_decoded_one_at_a_time_and_others_side_by_side(files, monkeypatch):
-    assert most_at_once(files) > 1
-    monkeypatch.setattr(images, "LARGE", 34)
-    assert most_at_once(files) == 1
+        assert (turn.waited_for if large else entered).wait(60)
+        assert entered.is_set() != large
+    thread.join()
+    assert entered.is_set()
 
 
 def test_a_file_without_a_header_is_left_to_the_decoder(monkeypatch):

@@ -7,11 +7,11 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
 from scipy import io as scipy_io
+from support.waiting import wait_until
 
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats import mat_files
@@ -176,11 +176,7 @@ def output(rest):
 def test_a_child_ends_with_its_process_even_if_that_is_killed():
     (pid,) = output("print(child().pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)")
     status = pathlib.Path("/proc", pid, "cmdline")
-    for _ in range(600):  # it ends as soon as the machine lets it
-        if not status.exists() or not status.read_bytes():
-            return
-        time.sleep(0.1)
-    pytest.fail(f"process {pid} still runs")
+    assert wait_until(lambda: not status.exists() or not status.read_bytes())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")

@@ -1,12 +1,11 @@
 import ast
-import io
 import struct
-import time
 import zlib
 
 import numpy as np
 from PIL import Image, ImageFile
 import pytest
+from support.encoding import encoded
 from support.frames import two_frames
 from support.paths import REPOSITORY
 from support.png_writer import chunk, write_png
@@ -23,21 +22,11 @@ RGB = RNG.integers(0, 256, (6, 8, 3), np.uint8)
 
 def saved(pixels, kind="PNG", mode=None):
     image = Image.fromarray(pixels)
-    buffer = io.BytesIO()
-    (image.convert(mode) if mode else image).save(buffer, kind)
-    return File(buffer.getvalue(), "a.png")
+    return File(encoded(image.convert(mode) if mode else image, kind), "a.png")
 
 
 def decode(data, error=ImageError):
     return pillow.decode(data if isinstance(data, File) else File(data, "a.png"), error)
-
-
-def animated_webp(width, height):
-    """Returns a WebP of a few hundred bytes whose two frames are this large."""
-    buffer = io.BytesIO()
-    frames = [Image.new("RGB", (width, height), color) for color in ("red", "blue")]
-    frames[0].save(buffer, "WEBP", save_all=True, append_images=frames[1:], method=0)
-    return buffer.getvalue()
 
 
 def test_no_other_module_imports_pillow_but_those_that_draw():
@@ -84,18 +73,11 @@ def test_the_histogram_of_an_array_counts_each_value():
 
 
 @pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP", "TIFF"])
-def test_a_file_of_two_frames_is_refused(kind):
+def test_a_file_of_two_frames_is_refused_before_any_is_decoded(kind, monkeypatch):
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda _: pytest.fail("decoded"))
     with pytest.raises(MaskError, match=r"(?s)a\.png: .*animated|several pages") as caught:
         decode(two_frames(kind), MaskError)
     assert caught.value.kind == "animated file"
-
-
-def test_frames_are_counted_before_any_is_decoded():
-    data = animated_webp(8000, 8000)
-    start = time.perf_counter()
-    with pytest.raises(ImageError, match="animated"):
-        decode(data)
-    assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"])
