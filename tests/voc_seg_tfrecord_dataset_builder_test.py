@@ -4,8 +4,6 @@ import io
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 from PIL import Image
@@ -13,6 +11,7 @@ import pytest
 from support.building import build, examples, version_folders
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
+from support.python import run_python
 from support.tfds_build import tfds_build, tfds_build_process
 import tensorflow_datasets as tfds
 
@@ -76,15 +75,6 @@ def test_the_jpeg_bytes_are_the_files_own(sample, split):
     raw = examples(sample, split, decoders={"image": tfds.decode.SkipDecoding()})
     for name, example in raw.items():
         assert example["image"] == (ROOT / "JPEGImages" / name).read_bytes()
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_a_data_source_on_array_record_gives_the_same(tmp_path, split):
-    builder = build(tmp_path, "sample", file_format="array_record")
-    source = builder.as_data_source(split=split)
-    assert len(source) == len(SPLITS[split])
-    for example in source:
-        assert_equals_source(example, example["image/filename"].decode()[:-4])
 
 
 def test_objects_have_the_fields_of_tfds_voc(sample):
@@ -165,10 +155,7 @@ def test_a_built_dataset_loads_without_the_package(sample):
         "print(sorted(next(iter(ds))))\n"
         "print([m for m in sys.modules if m.startswith('voc_seg_tfrecord.')])\n"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd="/", check=True, capture_output=True, text=True
-    )
-    count, names, modules = result.stdout.splitlines()
+    count, names, modules = run_python("-c", code, cwd="/").splitlines()
     assert count == "5 255 aeroplane"
     assert names == str(sorted(sample.info.features))
     assert modules == "[]"
@@ -184,17 +171,19 @@ def shard_hashes(folder):
 
 def test_two_processes_write_the_same_bytes(sample, tmp_path):
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"  # not that of this process
-    tfds_build_process("--config", "sample", "--data_dir", tmp_path, PYTHONHASHSEED=seed)
+    words = ("voc_seg_tfrecord", "build", "--release=sample", f"--data_dir={tmp_path}")
+    run_python("-m", *words, PYTHONHASHSEED=seed)
     folder = tmp_path / "voc_seg_tfrecord" / "sample" / "1.0.0"
     assert shard_hashes(folder) == shard_hashes(sample.data_dir)
     for name in ("features.json", "dataset_info.json", "metadata.json"):
         assert (folder / name).read_bytes() == (sample.data_path / name).read_bytes()
 
 
-def test_the_number_of_shards_is_honoured(tmp_path):
-    config = VocSegConfig(name="sharded", splits={"train": "train"})
-    builder = build(tmp_path, config, DUMMY_DATA, num_shards=3)
-    assert builder.info.splits["train"].shard_lengths == [1, 1, 1]
+def test_what_tfds_prints_names_the_place_of_the_dataset(tmp_path, capsys):
+    folder = build(tmp_path, "sample").data_dir
+    lines = [line for line in capsys.readouterr().out.splitlines() if "prepar" in line]
+    assert len(lines) == 2
+    assert all(f" to {folder}." in line for line in lines)
 
 
 def test_an_official_config_refuses_a_tree_with_other_lists(devkit, tmp_path):

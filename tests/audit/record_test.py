@@ -8,6 +8,7 @@ import pytest
 from support import doctoring
 from support.building import build
 from support.building import records as stored
+from support.encoding import encoded
 from support.tiled import tree_options, write_tree
 import tensorflow as tf
 
@@ -63,9 +64,7 @@ def test_bytes_that_cannot_be_decoded_are_a_problem_of_their_feature(
 
 def test_a_mask_of_another_size_and_a_value_that_is_no_class_are_named(serialized):
     mask = np.full((5, 7), 21, np.uint8)
-    record = changed(
-        serialized, "segmentation_mask", doctoring.encoded(Image.fromarray(mask), "PNG")
-    )
+    record = changed(serialized, "segmentation_mask", encoded(mask))
     found = "\n".join(problems(record))
     assert "segmentation_mask: height and width (5, 7), the image has (48, 64)" in found
     assert "segmentation_mask: values [21], there are 21 classes" in found
@@ -99,6 +98,12 @@ def numbers(example, name):
 
 def test_tiles_are_consistent_with_and_without_their_source(tiled, tree):
     assert found(tiled) == found(tiled, tree) == []
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_bar_of_the_sources_images_is_shown_only_if_asked_for(tiled, tree, capsys, progress):
+    verify.verify(tiled, tree, progress=progress)
+    assert ("source of train" in capsys.readouterr().err) == progress
 
 
 def test_each_image_of_the_source_is_decoded_once(tiled, tree, monkeypatch):

@@ -39,6 +39,9 @@ def test_own_data_has_image_and_mask_alone_unless_asked():
     assert VocSegConfig(name="x", objects=True).objects
 
 
+SWAPPED = [VOC_CLASSES[0], VOC_CLASSES[2], VOC_CLASSES[1], *VOC_CLASSES[3:]]
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -50,6 +53,7 @@ def test_own_data_has_image_and_mask_alone_unless_asked():
         ({"class_names": ["a", "\xa0"]}, "class_names"),
         ({"class_names": ["a", "b\nc"]}, "control characters"),
         ({"class_names": [str(n) for n in range(256)]}, "255"),
+        ({"release": "2012", "class_names": SWAPPED}, "'bicycle' at another place than in"),
     ],
 )
 def test_fields_that_do_not_go_together_are_refused(fields, words):

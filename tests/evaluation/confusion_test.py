@@ -54,6 +54,10 @@ def test_a_class_that_is_only_predicted_counts_as_zero():
     assert result.mean_accuracy == 0.5
 
 
+def test_one_class_is_enough():
+    assert score([np.zeros((1, 4), np.uint8)], [np.zeros((1, 4), int)], NAMES[:1]).miou == 1
+
+
 def test_with_nothing_but_void_nothing_is_defined():
     result = score([np.full((3, 3), VOID)], [np.zeros((3, 3), int)])
     assert np.isnan([result.miou, result.mean_accuracy, result.pixel_accuracy]).all()

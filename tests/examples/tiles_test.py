@@ -64,6 +64,14 @@ def test_the_tiles_together_are_the_image_and_its_masks(data):
         assert seen.all()
 
 
+def test_a_tile_is_found_where_it_begins_and_nowhere_else():
+    tiling = Tiling(4, 1)
+    for tile in tiling.tiles(10, 7):
+        assert tiling.tile_at(10, 7, tile.top, tile.left) == tile
+        assert tiling.tile_at(10, 7, tile.top + 1, tile.left) is None
+        assert tiling.tile_at(10, 7, tile.top, tile.left + 1) is None
+
+
 def test_a_tile_says_where_it_lies_and_has_the_labels_of_its_own_mask():
     example, found = tiles(raw(10, 7), Tiling(4, 1))
     assert list(found) == [f"sub/a_r{r}_c{c}" for r in range(3) for c in range(2)]

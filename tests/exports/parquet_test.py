@@ -265,9 +265,12 @@ def palette_mask(examples):
     return examples
 
 
-def test_a_dataset_that_lost_records_is_not_exported_as_if_it_were_complete(seven, tmp_path):
-    doctoring.rewrite(seven, "train", lambda examples: examples[:-1])
-    with pytest.raises(VocSegError, match="6 records"):
+@pytest.mark.parametrize(("change", "count"), [(doctoring.drop, 6), (doctoring.double, 8)])
+def test_a_dataset_with_fewer_or_more_records_than_it_says_is_not_exported(
+    seven, tmp_path, change, count
+):
+    doctoring.rewrite(seven, "train", change)
+    with pytest.raises(VocSegError, match=f"{count} records"):
         export(seven, tmp_path / "out", layout="parquet")
     assert not (tmp_path / "out").exists()
 

@@ -11,16 +11,17 @@ from voc_seg_tfrecord.facts.releases import RELEASES
 PACKAGE = official_splits.facts_folder("facts").parent
 
 
-def test_every_address_is_registered_with_its_archives_hash():
+def test_every_address_is_registered_with_its_archives_hash_and_every_registered_one_is_used():
     rows = (official_splits.facts_folder("checksums") / "checksums.tsv").read_text().splitlines()
     registered = {url: (sha, name) for url, _, sha, name in (row.split("\t") for row in rows)}
-    for release in RELEASES.values():
-        for archive in release.archives:
-            for url in archive.urls:
-                sha256, filename = registered[url]
-                assert sha256 in archive.sha256s
-                assert filename == archive.filename
-                assert url.endswith(filename)
+    archives = [archive for release in RELEASES.values() for archive in release.archives]
+    for archive in archives:
+        for url in archive.urls:
+            sha256, filename = registered[url]
+            assert sha256 in archive.sha256s
+            assert filename == archive.filename
+            assert url.endswith(filename)
+    assert {url for archive in archives for url in archive.urls} == set(registered)
 
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=list(RELEASES))

@@ -4,8 +4,10 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
+from voc_seg_tfrecord.trees.layout import Naming
+from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.pair import Parts, Place
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.trees.tree import IdsByName, VocTree
 
 
 def test_a_missing_list_is_named_with_those_that_are_there(root):
@@ -47,16 +49,10 @@ def test_two_files_of_an_id_that_no_list_has_stop_nothing(root):
     assert len(VocTree(root).pairs("train", ["2007_000001"])) == 1
 
 
-@pytest.mark.parametrize(
-    ("listed", "words"),
-    [
-        ("CAFE\u0301", "differs in upper and lower case"),
-    ],
-)
-def test_a_file_whose_name_only_looks_like_the_id_is_told(root, listed, words):
+def test_a_file_whose_name_only_looks_like_the_id_is_told(root):
     (root / "JPEGImages" / "2007_000001.jpg").rename(root / "JPEGImages" / "cafe\u0301.jpg")
-    with pytest.raises(SplitError, match=words):
-        VocTree(root).pairs("train", [listed])
+    with pytest.raises(SplitError, match="differs in upper and lower case"):
+        VocTree(root).pairs("train", ["CAFE\u0301"])
 
 
 def test_an_image_may_do_without_masks_where_that_means_background(root):
@@ -107,3 +103,9 @@ def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
     other = tree.with_layout(dataclasses.replace(tree.layout, mask_name="gt_{id}.png"))
     assert [*other.masks] == ["2007_000001"]
     assert other.pairs("train", ["2007_000001"])[0].mask.endswith("gt_2007_000001.png")
+
+
+def test_a_list_may_have_an_images_id_or_its_name_without_the_ending():
+    known = IdsByName(lambda: Names({"a": "a_rgb.png"}), Naming(suffix="_rgb"))
+    assert known["a"] == known["a_rgb"] == "a"
+    assert "a_nir" not in known
