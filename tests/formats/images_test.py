@@ -250,7 +250,7 @@ def test_a_jpeg_whose_pixels_end_early_is_refused(progressive, end, read):
 @pytest.mark.parametrize("mode", ["RGB", "CMYK"])
 def test_a_jpeg_whose_stream_is_damaged_is_refused_though_both_decoders_decode_it(mode, read):
     data = bytearray(
-        save(Image.fromarray(NOISE).convert(mode), "JPEG", quality=95, restart_marker_rows=1)
+        encoded(Image.fromarray(NOISE).convert(mode), "JPEG", quality=95, restart_marker_rows=1)
     )
     start = data.index(b"\xff\xda") + 50
     del data[start : start + 300]
@@ -264,7 +264,7 @@ def of_rare_sampling():
 
     Each of its blocks has the two shortest codes, "no difference" and "no frequency".
     """
-    data = bytearray(save(Image.new("RGB", (16, 16), (128,) * 3), "JPEG", subsampling=0))
+    data = bytearray(encoded(Image.new("RGB", (16, 16), (128,) * 3), "JPEG", subsampling=0))
     frame = data.index(b"\xff\xc0")
     data[frame + 11] = 0x42  # 4 x 2 blocks of brightness to one of each colour
     scan = data.index(b"\xff\xda") + 14

@@ -263,8 +263,8 @@ def test_a_cut_tar_inside_a_complete_compressed_stream_is_refused(cvat, mode):
             pass
 
 
-def test_a_tar_that_lost_a_few_bytes_is_refused_and_not_taken_for_one_that_ends_there(export):
-    path = packed(export, ".tar")
+def test_a_tar_that_lost_a_few_bytes_is_refused_and_not_taken_for_one_that_ends_there(cvat):
+    path = packed(cvat, ".tar")
     data = path.read_bytes()
     for place in range(0, len(data) - 10_240, 499):
         path.write_bytes(data[:place] + data[place + 9 :])
