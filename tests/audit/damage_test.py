@@ -176,3 +176,23 @@ def test_an_update_of_the_info_keeps_the_digests_of_shards(tmp_path, capsys):
     builder.download_and_prepare(download_config=config)
     assert cli.main(["verify", str(builder.data_path)]) == 1
     assert f"{SHARD}: the file's sha256 is " in capsys.readouterr().out
+
+
+def test_a_damaged_file_of_class_names_is_noticed_without_digests_too(folder):
+    (folder / "SHA256SUMS").unlink()
+    for name in ("labels.labels.txt", "segmentation_mask.labels.txt", "metadata.json"):
+        whole = (folder / name).read_text()
+        (folder / name).write_text(whole.replace("aeroplane", "aeroplant"))
+        with pytest.raises(RecordError, match=r"are not those of metadata\.json"):
+            open_built(str(folder))
+        (folder / name).write_text(whole)
+    (folder / "metadata.json").write_text("{")
+    with pytest.raises(RecordError, match="a damaged dataset_info"):
+        open_built(str(folder))
+
+
+def test_a_folder_in_place_of_a_shard_is_a_fault(folder, capsys):
+    (folder / SHARD).unlink()
+    (folder / SHARD).mkdir()
+    assert cli.main(["verify", str(folder)]) == 1
+    assert "Is a directory" in "".join(capsys.readouterr())

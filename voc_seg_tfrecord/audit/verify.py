@@ -207,6 +207,6 @@ def _changed_shards(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[s
     if not sums and (found := records.wrong_size(builder, split)):
         yield found
     for path in shard_paths(builder, split) if sums else ():
-        if path.exists() and (found := storage.digest_of(path)[0]) != sums.get(path.name):
+        if path.is_file() and (found := storage.digest_of(path)[0]) != sums.get(path.name):
             said = sums.get(path.name, "none")
             yield f"{path.name}: the file's sha256 is {found}, {storage.SUMS} says {said}"

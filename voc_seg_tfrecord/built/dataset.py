@@ -57,6 +57,7 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
         builder = tfds.builder_from_directory(folder)
         if not builder.info.splits:
             raise ValueError("no splits")
+        _check_names(builder)
         shards = [
             path.name for split in builder.info.splits for path in shard_paths(builder, split)
         ]
@@ -92,6 +93,16 @@ def open_splits(
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     """Returns the config that a dataset says it was built with; empty if it does not say it."""
     return dict((builder.info.metadata or {}).get("config") or {})
+
+
+def _check_names(builder: tfds.core.DatasetBuilder) -> None:
+    """Checks that the files with the names of classes say the same, as SHA256SUMS may be gone."""
+    said = (builder.info.metadata or {}).get("class_names")
+    features = builder.info.features
+    for name in {MASK, LABELS, LABEL} & set(features) if said is not None else ():
+        names = features[name].feature.names if name == LABELS else features[name].names
+        if list(names) != list(said):
+            raise ValueError(f"the class names of {name} are not those of metadata.json")
 
 
 def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Path]:
