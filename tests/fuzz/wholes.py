@@ -46,7 +46,7 @@ def archive(rng: random.Random) -> str:
     if ending != ".zip" and rng.random() < 0.6:  # so that the packed stream is sound
         data = _damaged_blocks(rng, data)
     data = PACKERS.get(ending, lambda packed: packed)(data)
-    if rng.random() < 0.6:
+    if data and rng.random() < 0.6:
         data = damaged(rng, data) if rng.random() < 0.6 else data[: rng.randrange(len(data))]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, f"x{ending}")

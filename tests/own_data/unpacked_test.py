@@ -270,3 +270,11 @@ def test_a_tar_that_lost_a_few_bytes_is_refused_and_not_taken_for_one_that_ends_
         path.write_bytes(data[:place] + data[place + 9 :])
         with pytest.raises(LayoutError, match="cannot be unpacked"), unpacked(path):
             pass
+
+
+def test_a_file_that_lost_its_name_is_not_left_out(tmp_path):
+    path = tmp_path / "hostile.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(tarfile.TarInfo(""), io.BytesIO())
+    with pytest.raises(LayoutError, match="a file without a name"), unpacked(path):
+        pass

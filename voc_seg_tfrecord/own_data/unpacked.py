@@ -179,6 +179,8 @@ def _checked(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
     for member in members:
         name = member.name.replace("\\", "/")  # written on Windows
         parts = [part for part in name.split("/") if part not in ("", ".")]
+        if not parts and member.kind == "file":
+            raise _refused(where, "a file without a name")
         if not parts or parts[0] == _MACOS:
             continue
         if name.startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
