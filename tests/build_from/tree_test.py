@@ -10,11 +10,10 @@ from support.building import examples
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOID, VocSegError, voc_palette
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.formats import file
-from voc_seg_tfrecord.formats.file import _read
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {
@@ -87,8 +86,13 @@ def test_each_mask_is_opened_once_to_decide_and_once_to_build(
 ):
     root, data_dir = export("cvat"), tmp_path / "data"  # its masks are read by colour
     opened = []
-    read = _read
-    monkeypatch.setattr(file, "_read", lambda path: opened.append(pathlib.Path(path)) or read(path))
+    read = storage.read_bytes
+
+    def noted(path, *most):
+        opened.append(pathlib.Path(path))
+        return read(path, *most)
+
+    monkeypatch.setattr(storage, "read_bytes", noted)
     if by_command:
         assert cli.main(["build", str(root), "--name", "mine", "--data_dir", str(data_dir)]) == 0
     else:
