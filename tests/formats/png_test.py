@@ -1,7 +1,9 @@
+import io
 import struct
 import zlib
 
 import numpy as np
+from PIL import Image
 import pytest
 from support.png_writer import chunk, write_png
 
@@ -31,6 +33,15 @@ def test_a_palette_png_becomes_grey_with_its_pixel_stream_untouched():
     extra = chunk(b"tRNS", b"\0") + chunk(b"tEXt", b"Comment\0hello")
     expected = write_png(VALUES, color=0)
     assert grey(write_png(VALUES, palette=voc_palette(), extra=extra)) == expected
+
+
+def test_entries_of_a_palette_can_be_transparent():
+    data = write_png(VALUES, color=0)
+    colors = bytes(range(3)) * 16
+    shown = png.palette_png(File(data, "m.png"), colors, alpha=b"\0\x80")
+    with Image.open(io.BytesIO(shown)) as image:
+        alpha = np.asarray(image.convert("RGBA"))[..., 3]
+    assert (alpha == np.array([0, 128, *[255] * 254])[VALUES]).all()
 
 
 def test_a_grey_png_comes_back_as_it_is():

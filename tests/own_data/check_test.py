@@ -42,7 +42,7 @@ def test_every_problem_is_found_in_one_go(cvat, capsys):
         "note": 1,
         "size of mask and image differ": 1,
         "damaged file": 1,
-        "missing in JPEGImages": 1,
+        "missing image": 1,
         "mask in no split": 1,
         "no mask": 2,
         "class missing in a split": 1,

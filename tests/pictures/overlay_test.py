@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.pictures.overlay import class_colors, deepest, overlay, painted, shrink
+from voc_seg_tfrecord.pictures.overlay import (
+    class_colors,
+    deepest,
+    layer,
+    overlay,
+    painted,
+    shrink,
+)
 
 COLORS = class_colors(0)
 
@@ -51,6 +58,16 @@ def test_background_shows_the_image_whichever_class_it_is():
     mask = blank(20, 20, 1)
     assert (overlay(image, mask, class_colors(1), 1) == 100).all()
     assert (overlay(image, mask, COLORS, 0) != 100).any()
+
+
+def test_what_is_laid_over_an_image_is_opaque_where_it_is_a_line_and_clear_on_background():
+    mask = blank(20, 20)
+    mask[5:15, 5:15] = 3
+    drawn = layer(mask, COLORS, 0)
+    assert drawn[0, 0].tolist() == [0, 0, 0, 0]
+    assert drawn[10, 10].tolist() == [*COLORS[3], 128]
+    assert drawn[5, 5].tolist() == [*COLORS[3], 255]
+    assert drawn[4, 5].tolist()[3] == 255
 
 
 def test_no_known_background_means_that_every_class_is_laid_over_the_image():

@@ -121,6 +121,7 @@ def test_a_narrow_screen_scrolls_in_no_direction_but_down(page, hostile):
 
 def test_the_slider_moves_between_image_and_mask_by_keyboard(page):
     with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        window.get_by_label("Slider").check()
         card = window.locator("#examples .card").first
         mask = card.locator(".mask")
         clip = "e => getComputedStyle(e).clipPath"
@@ -143,6 +144,100 @@ def test_the_filter_leaves_the_examples_of_a_class(page):
         assert shown.count() == 1
         assert "dog" in shown.text_content()
         assert window.locator("#count").text_content() == "1 of 6 examples on this page"
+
+
+def test_outlines_over_the_image_are_the_first_of_three_views_of_every_example(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        frame = window.locator("#examples .frame").first
+
+        def seen():
+            return [frame.locator(f".{name}").is_visible() for name in ("photo", "mask", "layer")]
+
+        assert seen() == [True, False, True]
+        window.get_by_label("Side by side").check()
+        assert seen() == [True, True, False]
+        window.get_by_label("Slider").check()
+        assert seen() == [True, True, False]
+        assert frame.locator("xpath=..").locator(".slider").is_visible()
+
+
+def test_a_click_enlarges_an_example_arrow_keys_go_on_and_escape_closes(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        ids = window.locator("#examples .id").all_text_contents()
+        shown = window.locator("dialog .id")
+        window.locator("#examples .frame").first.click()
+        assert shown.text_content() == ids[0]
+        wide = "e => e.getBoundingClientRect().width"
+        assert window.locator("dialog .layer").evaluate(wide) > 500
+        window.keyboard.press("ArrowRight")
+        assert shown.text_content() == ids[1]
+        window.keyboard.press("ArrowLeft")
+        assert shown.text_content() == ids[0]
+        window.keyboard.press("Escape")
+        assert not window.locator("dialog").is_visible()
+        assert window.evaluate("document.activeElement.ariaLabel") == f"Enlarge {ids[0]}"
+        window.keyboard.press("Enter")
+        assert window.locator("dialog").is_visible()
+        assert window.noise == []
+
+
+def test_bars_cells_and_heat_maps_lead_to_their_examples(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        for link in ("#classes svg a", "#classes tbody a", "#places figcaption a", ".dense td a"):
+            first = window.locator(link).first
+            first.evaluate("e => e.dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+            target = first.get_attribute("href")
+            assert window.locator(target).count() == 1
+            labels = first.get_attribute("data-filter")
+            for card in window.locator("#examples .card:visible").all() if labels else ():
+                assert {*labels.split()} <= {*card.get_attribute("data-labels").split()}
+        window.locator(".dense td a[data-filter='15 12']").click()
+        assert window.locator("#filter").evaluate("e => e.selectedOptions[0].text") == (
+            "person and dog"
+        )
+        assert window.locator("#examples .card:visible").count() == 1
+        assert window.evaluate("location.hash") == "#examples"
+
+
+def test_a_table_is_sorted_by_the_head_that_is_clicked_also_below_two_rows_of_heads(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        table = window.locator("#classes table")
+        heads = table.locator("thead tr").nth(1).locator("th")
+        pixels = (
+            "[...document.querySelectorAll('#classes tbody tr')].map(r => r.cells[3].innerText)"
+        )
+        heads.nth(1).get_by_role("button").click()
+        numbers = [int(text.replace(",", "")) for text in window.evaluate(pixels)]
+        assert numbers == sorted(numbers, reverse=True)
+        assert heads.nth(1).get_attribute("aria-sort") == "descending"
+        table.get_by_role("button", name="Class", exact=True).press("Enter")
+        names = table.locator("tbody th").all_text_contents()
+        assert names == sorted(names)
+        assert heads.nth(1).get_attribute("aria-sort") is None
+
+
+def test_the_name_of_a_file_is_copied(page):
+    with browser.opened(page, permissions=["clipboard-read", "clipboard-write"]) as window:
+        card = window.locator("#examples .card").first
+        card.locator(".copy").click()
+        window.wait_for_function("document.querySelector('.copy:focus').textContent === 'Copied'")
+        name = card.locator(".id").get_attribute("title")
+        assert window.evaluate("navigator.clipboard.readText()") == name
+
+
+def test_a_narrow_screen_has_two_columns_and_folds_all_sections_but_the_first(page):
+    with browser.opened(page, viewport={"width": 390, "height": 800}) as window:
+        folds = window.locator("main > section > details").evaluate_all("e => e.map(d => d.open)")
+        assert folds == [True, *[False] * (window.locator("section").count() - 1)]
+        assert window.evaluate("document.documentElement.scrollHeight") < 3000
+        window.locator("nav a[href='#examples']").click()
+        assert window.locator("#examples .card").first.is_visible()
+        columns = "e => getComputedStyle(e).gridTemplateColumns.split(' ').length"
+        assert window.locator("#examples .gallery").first.evaluate(columns) == 2
+        window.locator("#objects h2").click()
+        assert window.locator("#objects .chart").is_visible()
 
 
 def test_the_class_under_the_pointer_is_named(page):

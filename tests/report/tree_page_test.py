@@ -1,4 +1,4 @@
-import re
+import dataclasses
 import shutil
 
 import numpy as np
@@ -7,6 +7,9 @@ import pytest
 from support import browser
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.report import tree_page
 
 
 @pytest.fixture
@@ -40,7 +43,7 @@ def test_the_files_of_each_finding_are_shown_with_what_was_found(broken, tmp_pat
         assert "A build would stop: 2 problems." in window.locator("header").text_content()
         shown = {}
         for kind in window.locator(".kind").all():
-            title = re.sub(r" \d+ \S .*", "", kind.locator("h3").text_content())
+            title = kind.locator("h3").evaluate("e => e.childNodes[1].textContent.trim()")
             shown[title] = kind.locator(".id").all_text_contents()
         assert shown["Damaged file"] == ["2007_000001"]
         assert shown["Unknown mask value"] == ["2012_000006"]
@@ -50,6 +53,67 @@ def test_the_files_of_each_finding_are_shown_with_what_was_found(broken, tmp_pat
         window.evaluate("[...document.images].map(i => i.loading = 'eager')")
         broken_images = "[...document.images].filter(i => !i.complete || !i.naturalWidth).length"
         window.wait_for_function(f"{broken_images} === 0")
+
+
+def test_a_table_leads_to_each_kind_of_finding_and_says_its_effect_first(broken, tmp_path):
+    check(broken, tmp_path / "a.html")
+    with browser.opened(tmp_path / "a.html") as window:
+        rows = window.locator("#findings tbody tr").all()
+        assert len(rows) == window.locator(".kind").count()
+        for row in rows:
+            effect, count = row.locator("td").all_text_contents()
+            kind = row.locator("th").text_content()
+            heading = window.locator(row.locator("a").get_attribute("href")).locator("h3")
+            assert heading.text_content() == f"{effect} {kind} {count} \N{MULTIPLICATION SIGN}"
+        assert rows[0].locator("td").first.text_content() == "Stops a build"
+
+
+def test_a_box_and_a_crop_show_where_the_unknown_pixels_are(broken, tmp_path):
+    check(broken, tmp_path / "a.html")
+    with Image.open(broken / "SegmentationClass" / "2012_000006.png") as mask:
+        width = mask.width
+    with browser.opened(tmp_path / "a.html") as window:
+        card = window.locator(".card", has=window.locator(".boxes"))
+        assert card.locator(".id").text_content() == "2012_000006"
+        box = card.locator("rect").evaluate(
+            "r => ['x','y','width','height'].map(n => +r[n].baseVal.value)"
+        )
+        ring = width / 100
+        assert np.allclose(box, (-ring, -ring, width + 2 * ring, 20 + 2 * ring))
+        assert card.locator(".two img").count() == 2
+
+
+@pytest.mark.parametrize("kind", ["palette", "rgb", "grey"])
+def test_pixels_are_unknown_whose_value_or_colour_is_no_class(kind):
+    rule = index_rule(3)
+    colors = {(9, 9, 9): 0, (0, 0, 128): 1}
+    if kind != "grey":
+        rule = dataclasses.replace(rule, colors=colors)
+    values = np.array([[0, 1], [0, 200]])
+    palette = np.zeros((201, 3), np.uint8)
+    palette[:2] = [*colors]
+    samples = {
+        "grey": stored.Samples("grey", values),
+        "palette": stored.Samples("palette", values, palette),
+        "rgb": stored.Samples("rgb", palette[values]),
+    }[kind]
+    found = tree_page.unknown_pixels(samples, rule)
+    assert found.tolist() == [[False, False], [False, True]]
+
+
+def test_the_sizes_of_an_image_and_of_its_mask_stand_side_by_side(root, tmp_path):
+    mask = root / "SegmentationClass" / "2012_000006.png"
+    with Image.open(mask) as opened:
+        width, height = opened.size
+        opened.resize((7, 5)).save(mask)
+    check(root, tmp_path / "a.html")
+    with browser.opened(tmp_path / "a.html") as window:
+        card = window.locator(".card", has=window.locator(".apart"))
+        by = "\N{MULTIPLICATION SIGN}"
+        sizes = card.locator(".two span").all_text_contents()
+        assert sizes == [f"image {width} {by} {height}", f"mask 7 {by} 5"]
+        assert card.locator(".photo").is_visible()
+        assert card.locator(".mask").is_visible()
 
 
 def test_a_narrow_screen_scrolls_in_no_direction_but_down(broken, tmp_path):

@@ -259,12 +259,13 @@ def is_bare(grey: bytes, chunks: tuple[Chunk, ...]) -> bool:
     return len(grey) == len(PNG_SIGNATURE) + bare
 
 
-def palette_png(grey: File, palette: bytes) -> bytes:
+def palette_png(grey: File, palette: bytes, alpha: bytes = b"") -> bytes:
     """Makes the palette PNG whose indices are the values of an 8-bit greyscale PNG.
 
     Args:
       grey: such a PNG, as records hold it.
-      palette: RGB bytes of 256 entries.
+      palette: RGB bytes of up to 256 entries.
+      alpha: of the first entries, 0 to 255; the others are opaque.
 
     Returns:
       The PNG, its pixel stream untouched.
@@ -274,7 +275,8 @@ def palette_png(grey: File, palette: bytes) -> bytes:
     """
     chunks = read_chunks(grey, read_header(grey))
     header = _recolored(chunks[0], ColorType.PALETTE)
-    return join_chunks([header, make_chunk(b"PLTE", palette), *_pixels(chunks)])
+    transparent = [make_chunk(b"tRNS", alpha)] if alpha else []
+    return join_chunks([header, make_chunk(b"PLTE", palette), *transparent, *_pixels(chunks)])
 
 
 def _pixels(chunks: tuple[Chunk, ...]) -> list[Chunk]:

@@ -8,6 +8,7 @@ from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.formats.png_pixels import count_values
 
 _VOID_LINE = (96, 96, 96)
+_HALF = 128  # of 255: half transparent
 _HATCH, _LINE = 6, 2  # pixels from one line over void to the next, and a line's width
 
 
@@ -111,26 +112,24 @@ def _lines(height: int, width: int) -> np.ndarray:
     return (rows + columns) % _HATCH < _LINE
 
 
-def overlay(
-    image: np.ndarray, mask: np.ndarray, palette: np.ndarray, background: int | None
-) -> np.ndarray:
-    """Lays a mask half transparently over its image, with an outline around each class.
+def layer(mask: np.ndarray, palette: np.ndarray, background: int | None) -> np.ndarray:
+    """Draws what is laid over an image: half transparent classes, with an outline around each.
 
     The outline is a line in the class's colour, and a black or white one around it, whichever
-    differs more, so that it is seen on any image. Background is not laid over the image. Void
-    has lines.
+    differs more, so that it is seen on any image. Background is transparent. Void has lines.
 
     Args:
-      image: uint8 `[H, W, 3]`.
       mask: uint8 `[H, W]`, class indices and 255 for void.
       palette: uint8 `[256, 3]`, as `class_colors` gives it.
       background: index of the background class, None if there is none.
 
     Returns:
-      uint8 `[H, W, 3]`.
+      uint8 `[H, W, 4]`: red, green, blue and alpha, which is 0, 128 or 255.
     """
-    both = np.where(mask[..., None] == background, image, image // 2 + palette[mask] // 2)
-    both[(mask == VOID) & _lines(*mask.shape)] = _VOID_LINE
+    drawn = np.full((*mask.shape, 4), _HALF, np.uint8)
+    drawn[..., :3] = palette[mask]
+    drawn[mask == background] = 0
+    drawn[(mask == VOID) & _lines(*mask.shape)] = (*_VOID_LINE, 255)
     outlined = np.zeros(mask.shape, bool)
     for value in reversed(common_first(mask)):
         if value not in (VOID, background):
@@ -138,10 +137,19 @@ def overlay(
             region = mask == value
             border = region & ~_shrunk(region) & ~outlined
             around = grown(region) & ~region & ~outlined
-            both[border] = palette[value]
-            both[around] = contrast(palette[value])
+            drawn[border] = (*palette[value], 255)
+            drawn[around] = (*contrast(palette[value]), 255)
             outlined |= region | around
-    return both
+    return drawn
+
+
+def overlay(
+    image: np.ndarray, mask: np.ndarray, palette: np.ndarray, background: int | None
+) -> np.ndarray:
+    """Lays a mask over its image, uint8 `[H, W, 3]`, as `layer` draws it; the rest is as there."""
+    drawn = layer(mask, palette, background)
+    color, alpha = drawn[..., :3], drawn[..., 3:]
+    return np.select([alpha == 0, alpha == _HALF], [image, image // 2 + color // 2], color)
 
 
 def contrast(color: Sequence[int] | np.ndarray) -> tuple[int, int, int]:

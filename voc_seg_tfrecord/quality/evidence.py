@@ -98,7 +98,7 @@ def examine(
     )
     if mask is None:
         return found
-    regions = _regions(mask)
+    regions = regions_of(mask)
     by_size = regions[np.lexsort((regions[:, 1], regions[:, 0]))]
     starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
     return dataclasses.replace(
@@ -127,7 +127,7 @@ def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
     return tuple((x + 1, y + 1) for y, x in found.tolist())
 
 
-def _regions(mask: np.ndarray) -> np.ndarray:
+def regions_of(mask: np.ndarray) -> np.ndarray:
     """Returns class, pixels and box of each region, int64 `[N, 6]`, ascending by place."""
     width = mask.shape[1]
     ends = np.union1d(run_ends(mask), np.arange(width - 1, mask.size, width))

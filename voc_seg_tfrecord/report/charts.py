@@ -18,9 +18,6 @@ CLASSES = 30
 
 _SPLITS = len(svg.SERIES)
 _NAME = 16  # characters of a class name beside a bar
-TOGETHER = 20
-"""Classes in the chart of classes that are in one image, at most."""
-
 _SIZES = 400  # image sizes
 
 
@@ -31,6 +28,7 @@ def bars(
     colors: Sequence[str],
     form: str,
     prefix: str,
+    links: Sequence[str] = (),
 ) -> str:
     """Draws one bar for each class and split.
 
@@ -43,6 +41,7 @@ def bars(
       colors: of the classes, as `#rrggbb`.
       form: how a value is written, such as `{:.2%}`.
       prefix: of ids.
+      links: of the classes to their examples, as `svg.render` takes them; empty if there are none.
     """
     shown = dict(list(values.items())[:_SPLITS])
     row = 8 + 13 * len(shown)
@@ -55,7 +54,9 @@ def bars(
         top = max((max(v, default=0) for v in shown.values()), default=0) or 1
         rows = np.arange(len(names)) * row + 6
         for place, of_split in enumerate(shown.values()):
-            axes.barh(rows + 13 * place, of_split, 10, color=svg.SERIES[place])
+            drawn = axes.barh(rows + 13 * place, of_split, 10, color=svg.SERIES[place])
+            for bar, link in zip(drawn, links, strict=False):
+                bar.set_url(link or None)
         for number, place, value, text in _bar_texts(values, form):
             color = svg.INK if value else svg.WARN
             at = value + 0.015 * top, rows[number] + 13 * place
@@ -74,6 +75,8 @@ def bars(
         )
         axes.set_xticks([])
         axes.set_yticks(middle, [clean(name, _NAME) for name in names], size=11)
+        for text, link in zip(axes.get_yticklabels(), links, strict=False):
+            text.set_url(link or None)
         axes.tick_params(length=0, pad=17)
         axes.set_xlim(0, top * 1.48)
         axes.set_ylim(height - 4, -4)
@@ -141,43 +144,6 @@ def sizes(values: Mapping[str, np.ndarray], prefix: str) -> str:
         return svg.render(figure, _label("Width and height of images", shown), prefix)
 
 
-def together(counts: np.ndarray, names: Sequence[str], prefix: str) -> str:
-    """Draws which share of the images with a row's class has a column's class too.
-
-    Args:
-      counts: images that have both of two classes, int64 `[C, C]`.
-      names: of the classes; the first 20 are drawn.
-      prefix: of ids.
-    """
-    from matplotlib.colors import LinearSegmentedColormap
-
-    number = min(len(names), TOGETHER)
-    own = np.maximum(1, np.diag(counts)[:number, None])
-    shares = counts[:number, :number] / own
-    np.fill_diagonal(shares, 0)
-    clear = LinearSegmentedColormap.from_list("clear", [f"{svg.ACCENT}00", svg.ACCENT])
-    side = 12.5 * number + 4
-    with svg.figure(WIDTH, side + 110) as figure:
-        axes = figure.add_axes((116 / WIDTH, 2 / (side + 110), 220 / WIDTH, side / (side + 110)))
-        axes.imshow(
-            shares,
-            cmap=clear,
-            vmin=0,
-            vmax=max(0.01, shares.max()),
-            aspect="auto",
-            interpolation="none",
-        )
-        short = [clean(name, _NAME) for name in names[:number]]
-        axes.xaxis.tick_top()
-        axes.set_xticks(range(number), short, size=10, rotation=90)
-        axes.set_yticks(range(number), short, size=10)
-        axes.tick_params(length=0)
-        axes.grid(visible=False)
-        axes.spines[:].set_visible(True)
-        label = "Classes that are in one image, a row and a column for each; the table has numbers"
-        return svg.render(figure, label, prefix)
-
-
 def clean(name: str, length: int = 0) -> str:
     """Returns a name without characters that XML cannot hold, cut to a length if it is given."""
     plain = "".join("\ufffd" if _forbidden(c) else c for c in name)
@@ -210,6 +176,7 @@ def draw_all(
     colors: Sequence[str],
     labels: Sequence[int],
     *,
+    links: Mapping[int, str],
     masked: bool,
     unit: str,
 ) -> dict[str, str]:
@@ -220,6 +187,7 @@ def draw_all(
       names: of the classes.
       colors: of the mask values, as `#rrggbb`.
       labels: the classes to show, in this order; background is not among them.
+      links: of classes to their examples, as `svg.render` takes them.
       masked: whether there are masks.
       unit: what a record is, `image` or `tile`.
     """
@@ -228,7 +196,8 @@ def draw_all(
 
     def per_class(title: str, values: Mapping[str, np.ndarray], form: str) -> str:
         chosen = {split: of_split[labels].tolist() for split, of_split in values.items()}
-        return bars(title, chosen, *shown, form, title.split()[0].lower())
+        lead = [links.get(label, "") for label in labels]
+        return bars(title, chosen, *shown, form, title.split()[0].lower(), lead)
 
     found = {"sizes": sizes({s: f.stats.sizes for s, f in facts.items()}, "sizes")}
     if labels:
@@ -239,8 +208,6 @@ def draw_all(
     if labels:
         pixels = {s: f.stats.share for s, f in facts.items()}
         found["pixels"] = per_class("Pixels per class, as a share", pixels, "{:.2%}")
-        both = sum(f.together for f in facts.values())[np.ix_(labels, labels)]
-        found["together"] = together(both, shown[0], "together")
         if all(f.has_objects for f in facts.values()):
             objects = {s: f.stats.objects for s, f in facts.items()}
             found["objects"] = per_class("Objects per class", objects, "{:,}")

@@ -54,7 +54,7 @@ class Chosen:
       smallest: objects, the smallest first.
       pairs: images that look alike, or are the same, in two splits.
       problems: records with problems.
-      suspects: records whose labels may be wrong, the most suspicious first, and what is wrong.
+      suspects: records whose labels may be wrong, the most suspicious first, and what was found.
     """
 
     gallery: Mapping[str, list[int]]
@@ -63,7 +63,7 @@ class Chosen:
     smallest: list[Object]
     pairs: list[tuple[Place, Place]]
     problems: list[Place]
-    suspects: list[tuple[Place, str]]
+    suspects: list[tuple[Place, Finding]]
 
     def places(self) -> Iterator[Place]:
         """Yields the records of which thumbnails are needed."""
@@ -114,7 +114,7 @@ def choose(
         [*_same(numbers, shared), *_pairs(numbers, label_errors)][:_PAIRS],
         list(_problems(facts))[:_PROBLEMS],
         [
-            ((error.split, numbers[error.split][error.ids[-1]]), error.message)
+            ((error.split, numbers[error.split][error.ids[-1]]), error)
             for error in label_errors
             if error.box
         ][:_SUSPECTS],

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.pictures.overlay import class_colors
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.report import charts, gather, page, svg, thumbnails
 from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.choose import choose
+from voc_seg_tfrecord.report.choose import Chosen, choose
 from voc_seg_tfrecord.report.gather import SplitFacts
 from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 
@@ -91,9 +91,10 @@ def render(
     label_errors = rules.find(evidence, names, background)
     chosen = choose(facts, background, shared, label_errors, num=num, seed=seed)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
-    shown = thumbnails.read(builder, set(chosen.places()), objects, colors)
+    shown = thumbnails.read(builder, set(chosen.places()), objects, colors, background)
     order = by_images(facts, names)
     foreground = [label for label in order if label != background]
+    links = find_links(facts, chosen)
     return page.render(
         "dataset",
         colors,
@@ -104,6 +105,7 @@ def render(
         names=[*names, *[f"class {n}" for n in range(len(names), VOID)], "void"],
         background=background,
         masked=masked,
+        views=masked,
         unit=unit,
         void_share=_void_share(facts),
         instances=masked and all(f.has_objects for f in facts.values()),
@@ -111,11 +113,18 @@ def render(
         classes=class_rows(facts, names),
         findings=list(findings(facts, shared, label_errors)),
         charts=charts.draw_all(
-            facts, names, list(map(page.hex_color, colors)), foreground, masked=masked, unit=unit
+            facts,
+            names,
+            list(map(page.hex_color, colors)),
+            foreground,
+            links=links,
+            masked=masked,
+            unit=unit,
         ),
+        links=links,
         histograms=charts.histogram_rows(facts),
         maps=svg.heat_maps(sum(f.places for f in facts.values()), order) if masked else [],
-        together=together_rows(facts, foreground),
+        together=together_rows(facts, foreground, chosen) if masked else [],
         objects=object_rows(facts) if masked else [],
         chosen=chosen,
         shown=shown,
@@ -144,13 +153,56 @@ def _about(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     }
 
 
+def find_links(facts: Mapping[str, SplitFacts], chosen: Chosen) -> dict[int, str]:
+    """Returns where examples of a class are on the page: `#rare-3`, or `#examples?3`."""
+    found = {label: f"#rare-{label}" for label, _ in chosen.rare}
+    for label in np.flatnonzero(_shown_together(facts, chosen).any(0)).tolist():
+        found.setdefault(label, f"#examples?{label}")
+    return found
+
+
+def _shown_together(facts: Mapping[str, SplitFacts], chosen: Chosen) -> np.ndarray:
+    """Returns which two values any example of the galleries has, bool `[256, 256]`."""
+    present = [facts[split].present[numbers] for split, numbers in chosen.gallery.items()]
+    shown = np.concatenate([np.zeros((0, 256), bool), *present]).astype(np.float32)
+    return shown.T @ shown > 0
+
+
+_TOGETHER = 20
+"""Classes in the table of classes that are in one image, at most."""
+
+_STEPS = 8  # of colour in it
+
+
 def together_rows(
-    facts: Mapping[str, SplitFacts], labels: Sequence[int]
-) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Returns for each class how many images have it together with each of the first classes."""
-    first = list(labels[: charts.TOGETHER])
-    counts = sum(f.together for f in facts.values())
-    return [(row, [(column, int(counts[row, column])) for column in first]) for row in first]
+    facts: Mapping[str, SplitFacts], labels: Sequence[int], chosen: Chosen
+) -> list[tuple[int, list[tuple[int, int, int, str]]]]:
+    """Returns a row for each of the first classes, with a cell for each of them.
+
+    Of each cell the column's class; how many images have both; how strong its colour is, 0 to 8,
+    by their share of the images with the row's class; and the link to an example, or nothing.
+    """
+    first = list(labels[:_TOGETHER])
+    counts = sum(f.together for f in facts.values())[np.ix_(first, first)]
+    shares = counts / np.maximum(1, np.diag(counts))[:, None]
+    np.fill_diagonal(shares, 0)
+    steps = np.ceil(shares * (_STEPS / max(0.01, shares.max(initial=0)))).astype(int)
+    linked = _shown_together(facts, chosen)
+    return [
+        (
+            row,
+            [
+                (
+                    column,
+                    int(counts[i, j]),
+                    int(steps[i, j]),
+                    f"#examples?{row} {column}" if linked[row, column] else "",
+                )
+                for j, column in enumerate(first)
+            ],
+        )
+        for i, row in enumerate(first)
+    ]
 
 
 @dataclasses.dataclass(frozen=True)

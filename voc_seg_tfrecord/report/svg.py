@@ -22,9 +22,6 @@ _SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 INK, LINE, WARN = "#010203", "#010204", "#010205"
 """Colours to draw text, thin lines and warnings in: they stand for those of the page."""
 
-ACCENT = "#3b76c4"
-"""A blue that shows on a light and on a dark page."""
-
 SERIES = ("#020301", "#020302", "#020303", "#020304", "#020305", "#020306")
 """Colours to draw the first splits in, which stand for those of the page."""
 
@@ -75,6 +72,9 @@ def render(drawn: Any, label: str, prefix: str) -> str:
       drawn: a figure that `figure` yielded.
       label: what it shows, for who cannot see it.
       prefix: of ids, another one for each figure of a page.
+
+    A link such as `#examples?12`, which an artist has as its URL, leads to `#examples` and shows
+    those with class 12. It is for the mouse: the chart's table has the same links for the keyboard.
     """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -123,7 +123,11 @@ def _clean(element: ElementTree.Element, used: set[str], prefix: str) -> None:
     if (name := attributes.pop("id", None)) in used:
         attributes["id"] = f"{prefix}-{name}"
     link = attributes.pop(f"{_XLINK}href", None)
-    if link is not None:
+    if link is not None and element.tag == f"{_SVG}a":
+        attributes["href"], _, labels = link.partition("?")
+        attributes["tabindex"] = "-1"
+        attributes |= {"data-filter": labels} if labels else {}
+    elif link is not None:
         attributes["href"] = f"#{prefix}-{link[1:]}" if link.startswith("#") else link
     if clip := attributes.get("clip-path"):
         attributes["clip-path"] = clip.replace("url(#", f"url(#{prefix}-")

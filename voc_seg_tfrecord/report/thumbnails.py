@@ -15,7 +15,7 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.pictures.overlay import common_first, grown, shrink
+from voc_seg_tfrecord.pictures.overlay import common_first, grown, layer, shrink
 from voc_seg_tfrecord.report.choose import Object, Place
 
 SIDE = 320
@@ -40,6 +40,7 @@ class Shown:
       shares: each mask value that the image has, and its share of the pixels, the largest first;
         with a label in place of a mask, that label.
       objects: data URLs of the objects that were asked for.
+      layer: data URL of a PNG that is laid over the image; empty if the classes are not known.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Shown:
     mask: str
     shares: tuple[tuple[int, float], ...]
     objects: Mapping[Object, str]
+    layer: str = ""
 
 
 def read(
@@ -57,6 +59,7 @@ def read(
     places: Collection[Place],
     objects: Collection[Object],
     colors: np.ndarray,
+    background: int | None,
 ) -> dict[Place, Shown]:
     """Reads the records once more, and decodes those that are to be shown.
 
@@ -65,13 +68,14 @@ def read(
       places: records to show.
       objects: objects to show.
       colors: of the mask values, uint8 `[256, 3]`.
+      background: index of the background class, None if there is none.
     """
     needed = {*places, *(o.place for o in objects)}
 
     def show(item: tuple[Place, bytes]) -> Shown:
         place, stored = item
         mine = [o for o in objects if o.place == place]
-        return _shown(records.parse(stored), mine, colors, place in whole)
+        return _shown(records.parse(stored), mine, colors, background, place in whole)
 
     whole = set(places)
     return {place: shown for (place, _), shown in ordered_map(show, serialized(builder, needed))}
@@ -87,11 +91,31 @@ def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
 
     No class disappears in it, however few pixels it has.
     """
-    scale = min(1, SIDE / max(mask.shape))
-    height, width = (max(1, round(side * scale)) for side in mask.shape)
-    values, indices = np.unique(shrink(mask, height, width), return_inverse=True)
-    grey = pillow.encode_png(indices.reshape(height, width).astype(np.uint8))
+    small = small_mask(mask)
+    values, indices = np.unique(small, return_inverse=True)
+    grey = pillow.encode_png(indices.reshape(small.shape).astype(np.uint8))
     return _url("png", png.palette_png(File(grey, "mask"), colors[values].tobytes()))
+
+
+def layer_url(mask: np.ndarray, colors: np.ndarray, background: int | None) -> str:
+    """Returns what `preview` lays over an image, as the data URL of a PNG; see `mask_url`."""
+    drawn = layer(small_mask(mask), colors, background)
+    packed = drawn.view("<u4")[..., 0]
+    values, indices = np.unique(packed, return_inverse=True)
+    if len(values) > 256:
+        return _url("png", pillow.encode_png(drawn))
+    grey = pillow.encode_png(indices.reshape(packed.shape).astype(np.uint8))
+    entries = values.view(np.uint8).reshape(-1, 4)
+    return _url(
+        "png",
+        png.palette_png(File(grey, "mask"), entries[:, :3].tobytes(), entries[:, 3].tobytes()),
+    )
+
+
+def small_mask(mask: np.ndarray) -> np.ndarray:
+    """Returns a mask, uint8 `[H, W]`, with at most `SIDE` pixels on its longer side."""
+    scale = min(1, SIDE / max(mask.shape))
+    return shrink(mask, *(max(1, round(side * scale)) for side in mask.shape))
 
 
 def serialized(
@@ -107,7 +131,13 @@ def serialized(
                 break
 
 
-def _shown(record: Record, objects: list[Object], colors: np.ndarray, whole: bool) -> Shown:
+def _shown(
+    record: Record,
+    objects: list[Object],
+    colors: np.ndarray,
+    background: int | None,
+    whole: bool,
+) -> Shown:
     side = None if objects else SIDE
     try:
         image = pillow.decode(File(record.bytes(IMAGE), record.id), RecordError, side=side).rgb()
@@ -120,15 +150,17 @@ def _shown(record: Record, objects: list[Object], colors: np.ndarray, whole: boo
     for one in objects:
         found = masks[INSTANCES] == one.number if one.number else mask == one.label
         if image is not None and found.shape == image.shape[:2]:
-            crops[one] = _crop(image, found)
+            crops[one] = crop(image, found)
+    small = small_mask(mask) if whole and mask is not None else None
     return Shown(
         record.id,
         record.bytes(FILENAME).decode(errors="replace"),
         *size,
         image_url(image) if whole and image is not None else "",
-        mask_url(mask, colors) if whole and mask is not None else "",
+        "" if small is None else mask_url(small, colors),
         shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
         crops,
+        "" if small is None else layer_url(small, colors, background),
     )
 
 
@@ -147,8 +179,8 @@ def shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
     return tuple((value, float(counts[value] / mask.size)) for value in common_first(mask))
 
 
-def _crop(image: np.ndarray, found: np.ndarray) -> str:
-    """Returns an object with what is around it, and a line around it, as a data URL."""
+def crop(image: np.ndarray, found: np.ndarray) -> str:
+    """Returns the pixels `found`, bool `[H, W]`, a line around them, and more, as a data URL."""
     rows, columns = (np.flatnonzero(found.any(axis)) for axis in (1, 0))
     window = tuple(
         _span(of[0], of[-1], n) for of, n in zip((rows, columns), found.shape, strict=True)

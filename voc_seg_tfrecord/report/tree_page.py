@@ -1,6 +1,6 @@
 """The page of a tree before it is built: what `check` found, with thumbnails of the files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import dataclasses
 import functools
 from typing import Any
@@ -17,18 +17,50 @@ from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data.check import Report, by_kind
 from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.quality.evidence import Box, regions_of
 from voc_seg_tfrecord.quality.rules import STOPS, Finding
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.thumbnails import SIDE, Shown, image_url, mask_url, shares
+from voc_seg_tfrecord.report.thumbnails import (
+    SIDE,
+    Shown,
+    crop,
+    image_url,
+    layer_url,
+    mask_url,
+    shares,
+)
 from voc_seg_tfrecord.stats.counts import ClassCounts
 from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
 OF_A_KIND = 6
 """Images that are shown of one kind of finding, at most."""
+
+_BOXES = 8  # on one image
+_RING = 2  # pixels between a box's content and the line around it in a crop
+
+
+@dataclasses.dataclass(frozen=True)
+class Offender:
+    """One image that a finding is about.
+
+    Attributes:
+      splits: those that list it.
+      shown: its thumbnails.
+      boxes: around what is wrong, the largest first.
+      crops: data URLs of the first of them with what is around it: in the image and in the mask.
+      mask_size: height and width of the mask, if the image has another size.
+    """
+
+    splits: str
+    shown: Shown
+    boxes: Sequence[Box]
+    crops: Sequence[str]
+    mask_size: tuple[int, int] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,18 +71,23 @@ class Offenders:
       report: what was found.
       config: the config of a build.
       colors: of the mask values, uint8 `[256, 3]`.
+      background: index of the background class, None if there is none.
     """
 
     report: Report
     config: VocSegConfig | None
     colors: np.ndarray
+    background: int | None
 
-    def of(self, findings: list[Finding]) -> list[tuple[str, Shown]]:
-        """Returns the first images of these findings, each with the splits that list it."""
+    def of(self, findings: list[Finding]) -> list[Offender]:
+        """Returns the first images of these findings."""
         if self.report.tree is None:
             return []
-        found = dict.fromkeys(i for finding in findings for i in self._ids(finding))
-        return [self._show(image_id) for image_id in list(found)[:OF_A_KIND]]
+        found: dict[str, Finding] = {}
+        for finding in findings:
+            for image_id in self._ids(finding):
+                found.setdefault(image_id, finding)
+        return [self._show(*item) for item in list(found.items())[:OF_A_KIND]]
 
     def _ids(self, finding: Finding) -> Iterator[str]:
         """Yields the ids that a finding is about; only files of the tree are ever read."""
@@ -74,24 +111,32 @@ class Offenders:
         folders = ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
         return {(f, name): image_id for f, names in folders for image_id, name in names.items()}
 
-    def _show(self, image_id: str) -> tuple[str, Shown]:
+    def _show(self, image_id: str, finding: Finding) -> Offender:
         tree, plan = self.report.tree, self.report.plan
         image = _path(tree, tree.layout.images, tree.images.get(image_id))
         mask = _path(tree, tree.layout.masks, tree.masks.get(image_id))
         size, url = _image(image)
         by_class = self._mask(Pair(image_id, image_id, image, mask)) if image and mask else None
-        shown = _samples(mask, self.colors) if by_class is None else mask_url(by_class, self.colors)
+        values, colors = _stored(mask, self.colors) if by_class is None else (by_class, self.colors)
         lists = [split for split, ids in plan.splits.items() if image_id in ids] if plan else []
-        found = Shown(
+        shown = Shown(
             image_id,
             str(tree.images.get(image_id, "no image")),
             *size,
             url,
-            shown,
+            _mask_url(values, colors),
             () if by_class is None else shares(by_class),
             {},
+            "" if by_class is None else layer_url(by_class, self.colors, self.background),
         )
-        return ", ".join(lists) or "in no split", found
+        found = (
+            [finding.box] if finding.box else [] if by_class is not None else self._unknown(mask)
+        )
+        boxes = [box for box in found if 2 * box[2] * box[3] < size[0] * size[1]]
+        same = not values.size or values.shape[:2] == size
+        crops = _crops(image, values, colors, boxes[0]) if boxes and same else ()
+        mask_size = None if same or not url else values.shape[:2]
+        return Offender(", ".join(lists) or "in no split", shown, boxes, crops, mask_size)
 
     def _mask(self, pair: Pair) -> np.ndarray | None:
         """Returns the classes of a mask, uint8 `[H, W]`; None if a build could not read it."""
@@ -104,6 +149,34 @@ class Offenders:
             return pillow.decode(File(example[MASK], pair.id), MaskError).values()
         except Exception:  # as in a check: whatever a file does to a decoder
             return None
+
+    def _unknown(self, path: epath.Path | None) -> list[Box]:
+        """Returns boxes around the regions of a mask whose values or colours are no class."""
+        if path is None or self.report.plan is None or self.report.plan.rule is None:
+            return []
+        try:
+            samples = stored.read_samples(File.read(path, MaskError))
+            unknown = unknown_pixels(samples, self.report.plan.rule.of_mask(str(path)))
+        except Exception:  # as above
+            return []
+        regions = regions_of(np.where(unknown, np.uint8(0), np.uint8(VOID)))
+        largest = sorted(regions.tolist(), key=lambda region: -region[1])[:_BOXES]
+        return [tuple(box) for _, _, *box in largest]
+
+
+def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:
+    """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
+    values = samples.values.astype(np.int64)
+    if samples.kind == "rgb":
+        values = values @ (1 << 16, 1 << 8, 1)
+    occurring = np.unique(values)
+    unknown = []
+    for value in occurring.tolist():
+        color = (value >> 16, value >> 8 & 255, value & 255)
+        if samples.palette is not None:
+            color = tuple(samples.palette[value].tolist()) if value < len(samples.palette) else None
+        unknown.append(rule.class_of(samples.kind, value, color) is None)
+    return np.array(unknown, bool)[np.searchsorted(occurring, values)]
 
 
 def _path(tree: VocTree, folder: str, name: str | None) -> epath.Path | None:
@@ -122,25 +195,50 @@ def _image(path: epath.Path | None) -> tuple[tuple[int, int], str]:
         return (0, 0), ""
 
 
-def _samples(path: epath.Path | None, colors: np.ndarray) -> str:
-    """Returns a mask as it is in its file, in its own colours if it has any."""
-    if path is None:
+def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns a mask as it is in its file, and its colours, its own if it has any.
+
+    The mask is uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; `[0, 0]` if it cannot be read.
+    """
+    if path is not None:
+        try:
+            file = File.read(path, MaskError)
+            if path.suffix == ".npy":
+                return stored.read_samples(file).values.astype(np.uint8), colors
+            still = pillow.decode(file, MaskError, damaged=True)
+            if still.values().ndim != 2:
+                return still.rgb(), colors
+            own = still.palette()
+            if own is not None:
+                colors = np.zeros((256, 3), np.uint8)
+                colors[: len(own)] = own
+            return still.values().astype(np.uint8), colors
+        except Exception:  # as above
+            pass
+    return np.zeros((0, 0), np.uint8), colors
+
+
+def _mask_url(values: np.ndarray, colors: np.ndarray) -> str:
+    if not values.size:
         return ""
+    return mask_url(values, colors) if values.ndim == 2 else image_url(values)
+
+
+def _crops(
+    path: epath.Path | None, values: np.ndarray, colors: np.ndarray, box: Box
+) -> tuple[str, ...]:
+    """Returns what is in a box of an image and of its mask, uint8 `[H, W]` or `[H, W, 3]`."""
+    left, top, width, height = box
+    within = np.zeros(values.shape[:2], bool)
+    rows = slice(max(0, top - _RING), top + height + _RING)
+    within[rows, max(0, left - _RING) : left + width + _RING] = True
+    pictures = [colors[values] if values.ndim == 2 else values]
     try:
-        file = File.read(path, MaskError)
-        if path.suffix == ".npy":
-            return mask_url(stored.read_samples(file).values.astype(np.uint8), colors)
-        still = pillow.decode(file, MaskError, damaged=True)
-        values = still.values()
-        if values.ndim != 2:
-            return image_url(still.rgb())
-        own = still.palette()
-        if own is not None:
-            colors = np.zeros((256, 3), np.uint8)
-            colors[: len(own)] = own
-        return mask_url(values.astype(np.uint8), colors)
-    except Exception:  # as above
-        return ""
+        image = pillow.decode(File.read(path, ImageError), ImageError, damaged=True).rgb()
+        pictures.insert(0, image)
+    except VocSegError:  # the mask alone
+        pass
+    return tuple(crop(picture, within) for picture in pictures)
 
 
 _FIRST, _MESSAGES = 3, 50  # of a kind
@@ -169,6 +267,7 @@ def write_tree(
     names = [clean(name) for name in report.class_names]
     by_split = dict(report.by_split) or {"all": ClassCounts(report.images, report.pixels)}
     foreground = sorted((c for c in used if c != background), key=lambda c: -report.images[c])
+    kinds = list(_kinds(report, Offenders(report, config, colors, background), root, found_at))
     text = page.render(
         "tree",
         colors,
@@ -178,7 +277,8 @@ def write_tree(
         ok=report.ok,
         examined=report.examined,
         stops=sum(finding.effect == STOPS for finding in report.findings),
-        kinds=list(_kinds(report, Offenders(report, config, colors), root, found_at)),
+        kinds=kinds,
+        views=any(kind["shown"] for kind in kinds),
         plan=describe(report.plan, config).replace(found_at, root) if report.plan else "",
         splits=dict(report.plan.splits) if report.plan else {},
         names=[*names, *[f"value {n}" for n in range(len(names), VOID)], "void"],

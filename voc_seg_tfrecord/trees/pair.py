@@ -139,7 +139,7 @@ class Place:
         return None if name is None else self._prefix + name
 
 
-def missing(root: epath.Path, part: str, place: Place, image_id: str) -> LayoutError:
+def missing(part: str, place: Place, image_id: str) -> LayoutError:
     """Returns the error that a part of an id, such as `mask`, has no file in a tree."""
     other = place.names.alike(image_id) if isinstance(place.names, Names) else ""
     return LayoutError(
@@ -149,7 +149,7 @@ def missing(root: epath.Path, part: str, place: Place, image_id: str) -> LayoutE
         remedy="write the ids exactly as the files are named, or rename the files"
         if other
         else f"put the file there, or remove the id from the list{_LEAVE_OUT.get(part, '')}",
-        kind=f"missing in {str(place.folder).removeprefix(f'{root}/')}",
+        kind=f"missing {_FILE_OF[part].partition(' ')[2]}",
     )
 
 

@@ -268,7 +268,7 @@ class VocTree:
         places = self.places(image_id, parts)
         for part, place in places.items():
             if place.needed and image_id not in place.names:
-                return missing(self.root, part, place, image_id)
+                return missing(part, place, image_id)
         for part, place in places.items():
             if place.twins(image_id):
                 return several(part, place, image_id)

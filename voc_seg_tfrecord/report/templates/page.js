@@ -1,33 +1,145 @@
 "use strict";
 (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const made = (tag, properties, ...content) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...content);
+    return element;
+  };
+  const button = (className, text, ariaLabel) => made("button", { type: "button", className, ariaLabel }, text);
   document.documentElement.classList.add("live");
+  const pictures = (card) => card.querySelector(".quad, .frame:not(.none)");
+  const idOf = (card) => card.querySelector(".id");
+  const named = (card) => idOf(card).title || idOf(card).textContent;
 
-  const cut = (frame, value) => frame.style.setProperty("--cut", value + "%");
-  all(".slider").forEach((slider) => {
-    const frame = slider.closest(".card").querySelector(".frame");
-    slider.addEventListener("input", () => cut(frame, slider.value));
-    cut(frame, slider.value);
-  });
-  const every = document.getElementById("all");
-  if (every) every.addEventListener("input", () => all(".filtered .slider").forEach((slider) => {
-    slider.value = every.value;
-    slider.dispatchEvent(new Event("input"));
-  }));
+  // On a narrow screen each section but the first can be unfolded.
+  const fold = (section, number) => {
+    const heading = section.querySelector("h2, h3");
+    const details = made("details", { className: "fold", open: !number }, made("summary", {}, heading));
+    details.append(...section.childNodes);
+    section.append(details);
+  };
+  if (matchMedia("(max-width:560px)").matches) {
+    all(".kind").forEach(fold);
+    all("main > section").forEach(fold);
+  }
+  const unfold = (target) => {
+    if (!target) return;
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    const inner = target.querySelector(":scope > details.fold");
+    if (inner) inner.open = true;
+    target.scrollIntoView();
+  };
+  const follow = () => { if (location.hash) unfold(document.getElementById(location.hash.slice(1))); };
+  addEventListener("hashchange", follow);
+  follow();
 
+  // Examples of a class, or of two classes at once.
   const filter = document.getElementById("filter");
-  if (filter) filter.addEventListener("change", () => {
-    const cards = all(".filtered .card");
+  const choose = () => {
+    const wanted = filter.value.split(" ").filter(Boolean), cards = all(".filtered .card");
     cards.forEach((card) => {
       const labels = card.dataset.labels.split(" ");
-      card.hidden = filter.value !== "" && !labels.includes(filter.value);
+      card.hidden = !wanted.every((label) => labels.includes(label));
     });
     const shown = cards.filter((card) => !card.hidden).length;
     document.getElementById("count").textContent = shown + " of " + cards.length + " examples on this page";
+  };
+  const show = (labels) => {
+    const option = (value) => [...filter.options].find((one) => one.value === value);
+    if (!option(labels))
+      filter.add(new Option(labels.split(" ").map((label) => option(label).text).join(" and "), labels));
+    filter.value = labels;
+    choose();
+  };
+  if (filter) filter.addEventListener("change", choose);
+
+  // An example as large as the window; the arrow keys go on.
+  const stage = made("div", {}), before = button("", "← Previous"), after = button("", "Next →");
+  const other = button("", "Other view"), shut = button("", "Close");
+  const views = all(".views input");
+  const dialog = made("dialog", { ariaLabel: "An example, enlarged" }, made("div", { className: "bar" }, before, after, ...(views.length ? [other] : []), shut), stage);
+  document.body.append(dialog);
+  let current = null;
+  const enlarge = (card) => {
+    current = card;
+    stage.replaceChildren(card.cloneNode(true));
+    if (!dialog.open) dialog.showModal();
+  };
+  const go = (step) => {
+    const cards = all("main .card").filter((card) => pictures(card) && card.offsetParent);
+    enlarge(cards[(cards.indexOf(current) + step + cards.length) % cards.length]);
+  };
+  before.addEventListener("click", () => go(-1));
+  after.addEventListener("click", () => go(1));
+  shut.addEventListener("click", () => dialog.close());
+  other.addEventListener("click", () => {
+    views[(views.findIndex((view) => view.checked) + 1) % views.length].checked = true;
+  });
+  dialog.addEventListener("keydown", (event) => {
+    if (event.target.type === "range") return;
+    if (event.key === "ArrowRight") go(1);
+    if (event.key === "ArrowLeft") go(-1);
+  });
+  dialog.addEventListener("close", () => current.querySelector(".enlarge").focus());
+
+  all(".card").forEach((card) => {
+    if (pictures(card)) pictures(card).append(button("enlarge", "+", "Enlarge " + idOf(card).textContent));
+    idOf(card).after(button("copy", "Copy", "Copy the name " + named(card)));
+  });
+  const copy = async (pressed) => {
+    try {
+      await navigator.clipboard.writeText(named(pressed.closest(".card")));
+      pressed.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(idOf(pressed.closest(".card")));  // so that Ctrl+C copies it
+    }
+  };
+  addEventListener("click", (event) => {
+    const link = event.target.closest("a"), card = event.target.closest(".card");
+    if (link && link.dataset.filter) show(link.dataset.filter);
+    if (link && link.getAttribute("href") === location.hash) follow();
+    if (event.target.closest(".copy")) copy(event.target.closest(".copy"));
+    else if (card && !dialog.open && event.target.closest(".frame, .quad") && pictures(card)) enlarge(card);
   });
 
-  // The class under the pointer: a pixel of the mask has its class's colour, as has the swatch of
-  // the class's name below it.
+  // Tables are sorted by a column: first its largest numbers, or its names from A.
+  const value = (cell) => {
+    const text = cell.textContent.trim().replaceAll(",", ""), less = text[0] === "<";
+    return /^<?[-+]?[\d.]+(\s|$)/.test(text) ? parseFloat(text.slice(less)) - less * 1e-9 : text.toLowerCase();
+  };
+  const compare = (a, b) => {
+    if (typeof a === typeof b) return typeof a === "number" ? a - b : a.localeCompare(b);
+    return typeof a === "number" ? 1 : -1;  // "absent" and "none" are less than any number
+  };
+  const sort = (table, head, column) => {
+    const numbers = head.classList.contains("n"), old = head.ariaSort;
+    const up = old ? old === "descending" : !numbers;
+    all("th", table.tHead).forEach((th) => { th.ariaSort = null; });
+    head.ariaSort = up ? "ascending" : "descending";
+    const rows = [...table.tBodies[0].rows].map((row) => [value(row.cells[column]), row]);
+    rows.sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]));
+    table.tBodies[0].append(...rows.map((row) => row[1]));
+  };
+  all("table").filter((table) => table.tHead && table.tBodies[0].rows.length > 2).forEach((table) => {
+    const taken = [];  // by heads of two rows
+    [...table.tHead.rows].forEach((row, number) => {
+      let column = 0;
+      [...row.cells].forEach((head) => {
+        while (taken[column] > number) column += 1;
+        const first = column;
+        for (; column < first + head.colSpan; column += 1) taken[column] = number + head.rowSpan;
+        if (head.scope !== "col") return;
+        const pressed = button("sort", "");
+        pressed.append(...head.childNodes);
+        pressed.addEventListener("click", () => sort(table, head, first));
+        head.append(pressed);
+      });
+    });
+  });
+
+  // The slider, and the class under the pointer: a pixel of the mask has its class's colour, as has
+  // the swatch of the class's name below it.
   const pixels = new WeakMap();
   const read = (mask) => {
     if (!pixels.has(mask)) {
@@ -41,8 +153,9 @@
   };
   const colour = (chip) => getComputedStyle(chip.querySelector(".swatch")).backgroundColor;
   const names = (card) => all(".chips li", card).filter((chip) => chip.querySelector(".swatch"));
-  const under = (card, mask, event) => {
-    const box = mask.getBoundingClientRect();
+  const under = (card, picture, event) => {
+    const mask = card.querySelector(".mask"), box = picture.getBoundingClientRect();
+    if (!mask.naturalWidth) return "";
     const scale = Math.min(box.width / mask.naturalWidth, box.height / mask.naturalHeight);
     const x = Math.floor((event.clientX - box.left - box.width / 2) / scale + mask.naturalWidth / 2);
     const y = Math.floor((event.clientY - box.top - box.height / 2) / scale + mask.naturalHeight / 2);
@@ -52,17 +165,21 @@
     const found = names(card).filter((chip) => colour(chip) === rgb);
     return found.map((chip) => chip.querySelector("bdi").textContent).join(" or ");
   };
-  all(".frame.pair").forEach((frame) => {
-    const card = frame.closest(".card"), mask = frame.querySelector(".mask");
-    const here = frame.querySelector(".here"), slider = card.querySelector(".slider");
-    frame.addEventListener("pointermove", (event) => { here.textContent = under(card, mask, event); });
-    frame.addEventListener("pointerleave", () => { here.textContent = ""; });
-    if (!slider) return;
-    slider.addEventListener("focus", () => {
-      if (slider.matches(":focus-visible"))
-        here.textContent = names(card).map((chip) => chip.textContent.trim().replace(/\s+/g, " ")).join(", ");
-    });
-    slider.addEventListener("blur", () => { here.textContent = ""; });
+  const say = (frame, text) => {
+    all(".here").forEach((here) => { here.textContent = ""; });
+    if (frame) frame.querySelector(".here").textContent = text;
+  };
+  addEventListener("pointermove", (event) => {
+    const picture = event.target.closest(".frame.pair:not(.apart) img");
+    say(picture && picture.parentElement, picture && under(picture.closest(".card"), picture, event));
+  });
+  const frameOf = (slider) => slider.closest(".card").querySelector(".frame");
+  addEventListener("input", (event) => {
+    if (event.target.matches(".slider")) frameOf(event.target).style.setProperty("--cut", event.target.value + "%");
+  });
+  addEventListener("focusin", (event) => {
+    const slider = event.target.matches(".slider:focus-visible") && event.target;
+    say(slider && frameOf(slider), slider && names(slider.closest(".card")).map((chip) => chip.textContent.trim().replace(/\s+/g, " ")).join(", "));
   });
 
   // On paper a closed table is lost.
