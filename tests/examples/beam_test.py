@@ -100,7 +100,7 @@ BAD_RELEASES = {
         {"JPEGImages/2007_000001.jpg": b"", "JPEGImages/2008_000002.jpg": None},
         "split 'train': 1 of 3",
     ),
-    "a name that cannot be an id": ({"JPEGImages/2008\n000002.jpg": b"x"}, "control characters"),
+    "a name that cannot be an id": ({"JPEGImages/2008\n000002.jpg": b"x"}, "control character"),
 }
 
 

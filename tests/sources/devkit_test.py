@@ -36,7 +36,8 @@ def test_the_archive_in_the_manual_folder_wins_over_a_download(tmp_path):
 
 @pytest.mark.parametrize("given", [True, False])
 def test_an_archive_that_is_not_in_the_manual_folder_is_downloaded(tmp_path, given):
-    with pytest.raises(SourceError, match=r"neither its tree nor a\.tar in .*a\.tar is nowhere"):
+    words = r"(?s)neither its tree nor a\.tar in .*a\.tar is nowhere"
+    with pytest.raises(SourceError, match=words):
         find(Folder(tmp_path if given else None))
 
 
