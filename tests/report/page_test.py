@@ -130,6 +130,8 @@ def test_outlines_lie_over_the_image_without_scripts_and_on_paper_and_side_by_si
         photo, layer = (frame.locator(f".{name}") for name in ("photo", "layer"))
         assert photo.bounding_box() == layer.bounding_box()
         assert not window.locator("#filter").is_visible()
+        assert not window.locator(".copy").first.is_visible()
+        assert window.locator("#splits thead").get_by_text("Split").is_visible()
         window.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert window.evaluate("document.documentElement.scrollWidth") == 760
 
