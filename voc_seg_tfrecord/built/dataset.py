@@ -98,8 +98,10 @@ def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
 def _check_names(builder: tfds.core.DatasetBuilder) -> None:
     """Checks that the files with the names of classes say the same, as SHA256SUMS may be gone."""
     said = (builder.info.metadata or {}).get("class_names")
+    if said is None:
+        return
     features = builder.info.features
-    for name in {MASK, LABELS, LABEL} & set(features) if said is not None else ():
+    for name in {MASK, LABELS, LABEL} & set(features):
         names = features[name].feature.names if name == LABELS else features[name].names
         if list(names) != list(said):
             raise ValueError(f"the class names of {name} are not those of metadata.json")

@@ -113,7 +113,8 @@ def evaluate(
                 continue
             total.merge(one.counted)
             if per_image:
-                images.append(_image_score(one, split, number))
+                matrix = one.counted.matrix
+                images.append(_image_score(one, matrix, split, number))
         _check_complete(builder, split, digests, problems)
         # So that it does not depend on what a list is called.
         fingerprints["ids" if isinstance(split, Part) else split] = fingerprint.of_split(digests)
@@ -147,8 +148,7 @@ def _tiling(builder: tfds.core.DatasetBuilder, bands: Mapping[str, float | None]
     return tiling
 
 
-def _image_score(one: _Scored, split: str, number: int) -> ImageScore:
-    matrix = one.counted.matrix
+def _image_score(one: _Scored, matrix: np.ndarray, split: str, number: int) -> ImageScore:
     pixels = {(int(i), int(j)): int(matrix[i, j]) for i, j in np.argwhere(matrix)}
     return ImageScore(one.id, split, number, pixels, one.label_quality)
 
