@@ -65,7 +65,7 @@ def loaded(*words):
 def test_a_command_loads_its_own_module_and_no_large_package_but_what_it_needs(
     words, sample, tmp_path
 ):
-    name, *more = words.format(out=tmp_path).split()
+    name, *more = (word.format(out=tmp_path) for word in words.split())
     data = {
         "list": ["--data_dir", tmp_path],
         "leaks": [f"{sample.data_dir}@train", f"{sample.data_dir}@validation"],

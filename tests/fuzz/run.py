@@ -51,6 +51,7 @@ def _outcomes(kind: str, seed: str, left: list[int], folder: pathlib.Path) -> di
     found: dict[int, str] = {}
     while left:
         reader, writer = os.pipe()
+        sys.stdout.flush()  # or the child prints what waits there once more
         child = os.fork()
         if not child:
             _work(kind, seed, left, writer, folder)
@@ -72,6 +73,7 @@ def _work(kind: str, seed: str, numbers: list[int], writer: int, folder: pathlib
     from fuzz import kinds, wholes
 
     null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
     os.dup2(null, 2)
     if kind == "datasets":
         wholes.prepare(folder)
