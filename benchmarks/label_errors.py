@@ -121,7 +121,6 @@ def main() -> None:
     """Prints the row of one folder."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     tree_arguments.add(parser)
-    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     print(row(epath.Path(args.root).name, list(read(args)), args.seed))
 
