@@ -119,7 +119,7 @@ def test_copies_of_one_split_that_look_alike_are_one_group(usual):
 
 
 def test_images_without_masks_are_only_compared_with_each_other(usual):
-    bare = [dataclasses.replace(one, mask_sha256="") for one in usual]
+    bare = [dataclasses.replace(one, thumbnail=None) for one in usual]
     assert found(bare) == []
 
 

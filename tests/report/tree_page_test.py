@@ -1,3 +1,4 @@
+import csv
 import dataclasses
 import shutil
 
@@ -9,7 +10,7 @@ from support import browser
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.report import tree_page
+from voc_seg_tfrecord.own_data.check import unknown_pixels
 
 
 @pytest.fixture
@@ -83,6 +84,19 @@ def test_a_box_and_a_crop_show_where_the_unknown_pixels_are(broken, tmp_path):
         assert card.locator(".two img").count() == 2
 
 
+def test_the_table_of_fixes_says_where_the_unknown_pixels_are(broken, tmp_path):
+    cli.main(["check", str(broken), "--class_names", "voc", "--csv", str(tmp_path / "fixes.csv")])
+    rows = csv.DictReader((tmp_path / "fixes.csv").read_text().splitlines())
+    (row,) = (row for row in rows if row["kind"].startswith("unknown mask"))
+    with Image.open(broken / row["file"]) as mask:
+        assert [row[name] for name in ("x", "y", "width", "height")] == [
+            "0",
+            "0",
+            str(mask.width),
+            "20",
+        ]
+
+
 @pytest.mark.parametrize("kind", ["palette", "rgb", "grey"])
 def test_pixels_are_unknown_whose_value_or_colour_is_no_class(kind):
     rule = index_rule(3)
@@ -97,7 +111,7 @@ def test_pixels_are_unknown_whose_value_or_colour_is_no_class(kind):
         "palette": stored.Samples("palette", values, palette),
         "rgb": stored.Samples("rgb", palette[values]),
     }[kind]
-    found = tree_page.unknown_pixels(samples, rule)
+    found = unknown_pixels(samples, rule)
     assert found.tolist() == [[False, False], [False, True]]
 
 

@@ -48,11 +48,15 @@ class Still:
     """A decoded still image, which gives out its pixels as arrays and as PNG bytes.
 
     Every method raises the error that `decode` was given if Pillow fails.
+
+    Attributes:
+      full_size: height and width in the file, in pixels; a JPEG may be decoded to less.
     """
 
     _image: Image.Image
     _where: str
     _error: type[VocSegError]
+    full_size: tuple[int, int]
 
     @property
     def height(self) -> int:
@@ -130,7 +134,7 @@ class Still:
         image = self._image
         if image.mode.startswith("I"):
             image = image.point(lambda value: value / 256).convert("L")
-        return image.convert("RGBA").convert("RGB")
+        return image if image.mode == "RGB" else image.convert("RGBA").convert("RGB")
 
 
 def decode(
@@ -156,6 +160,7 @@ def decode(
     """
     with translated(file.where, error):
         image = _opened(file, error)
+        width, height = image.size
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
         with _truncated_allowed() if damaged else contextlib.nullcontext():
@@ -168,7 +173,7 @@ def decode(
             remedy="export the file again",
             kind="damaged file",
         )
-    return Still(image, file.where, error)
+    return Still(image, file.where, error, (height, width))
 
 
 def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:

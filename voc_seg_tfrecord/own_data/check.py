@@ -1,7 +1,7 @@
 """Finds everything that is wrong with a tree, in one reading that no file stops."""
 
 import collections
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import functools
 import re
@@ -12,7 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import SplitError, VocSegError
-from voc_seg_tfrecord.base.names import IMAGE, MASK, background_index
+from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID, background_index
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
@@ -20,10 +20,10 @@ from voc_seg_tfrecord.formats import images, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
-from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data.plan import Fallback, Plan, absent_images, plan_to_read
 from voc_seg_tfrecord.quality import rules
-from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.evidence import Box, Evidence, examine, regions_of
 from voc_seg_tfrecord.quality.rules import IGNORED, LEFT_OUT, STOPS, Finding, finding_of
 from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.trees.pair import Pair
@@ -109,6 +109,9 @@ _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
 
 MISSING_CLASS = "class missing in a split"
 """The kind of the finding that a split has no image of a class."""
+
+# Kinds of errors about pixels of a mask.
+_UNKNOWN = ("unknown mask colour", "unknown mask value")
 
 # What is wrong with an id's files, its mask's pixels by value, and what is compared of it.
 _Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
@@ -244,6 +247,7 @@ def _read_one(
 ) -> _Read:
     """Reads an id's files; with `blank`, another mask of the same size stands in for its mask."""
     split, pair = item
+    raw = None
     try:
         raw = pair.read()
         if blank and raw.mask is not None:
@@ -256,12 +260,44 @@ def _read_one(
             shown = None if blank or raw.mask is None else mask
             seen = examine(image, shown, image_id=pair.id, split=split, fits=fits)
     except VocSegError as error:
-        return [finding_of(error)], None, None
+        boxes: Sequence[Box] = ()
+        if raw and raw.mask and error.kind in _UNKNOWN:
+            boxes = unknown_boxes(raw.mask, spec.rule)
+        return [dataclasses.replace(finding_of(error), box=next(iter(boxes), None))], None, None
     # A check goes on, whatever a file does to a decoder.
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, None
     return list(_doubts(raw.image)), None if blank else count_values(mask), seen
+
+
+def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
+    """Returns boxes around the regions of a mask that a rule does not know, the largest first.
+
+    A mask that cannot be read has none.
+    """
+    try:
+        unknown = unknown_pixels(stored.read_samples(mask), rule.of_mask(mask.where))
+    except Exception:  # whatever a file does to a decoder
+        return []
+    found = np.where(unknown, np.uint8(0), np.uint8(VOID))
+    regions = regions_of(found, png_pixels.run_ends(found)).tolist()
+    return [tuple(box) for _, _, *box in sorted(regions, key=lambda region: -region[1])]
+
+
+def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:
+    """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
+    values = samples.values.astype(np.int64)
+    if samples.kind == "rgb":
+        values = values @ (1 << 16, 1 << 8, 1)
+    occurring = np.unique(values)
+    unknown = []
+    for value in occurring.tolist():
+        color = (value >> 16, value >> 8 & 255, value & 255)
+        if samples.palette is not None:
+            color = tuple(samples.palette[value].tolist()) if value < len(samples.palette) else None
+        unknown.append(rule.class_of(samples.kind, value, color) is None)
+    return np.array(unknown, bool)[np.searchsorted(occurring, values)]
 
 
 def _doubts(image: File) -> Iterable[Finding]:

@@ -41,10 +41,9 @@ class Evidence:
       split: the split; empty if the splits are not decided.
       image_sha256: of the image's bytes.
       look: the image squeezed, uint8 `[16, 18]`.
-      mask_sha256: of the mask's values; empty if the mask cannot be read.
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
-      thumbnail: the mask squeezed without mixing values, uint8 `[64, 64]`.
+      thumbnail: the mask squeezed without mixing values, uint8 `[64, 64]`; None without a mask.
       largest: the largest region of each class.
       smallest: the smallest region of each class.
       specks: regions of at most `SPECK` pixels, up to 200.
@@ -57,7 +56,6 @@ class Evidence:
     split: str
     image_sha256: str
     look: np.ndarray
-    mask_sha256: str = ""
     size: tuple[int, int] = (0, 0)
     labels: tuple[int, ...] = ()
     thumbnail: np.ndarray | None = None
@@ -83,11 +81,9 @@ def examine(
     Raises:
       ImageError: if the image cannot be decoded.
     """
-    fits = fits and mask is not None
-    size = pillow.read_size(image, ImageError)
-    small = fit.size_to_compare(*size)
-    side = min(small) if fits else 4 * alike.WIDTH
-    still = pillow.decode(image, ImageError, side=side)
+    small = fit.size_to_compare(*mask.shape) if fits and mask is not None else None
+    still = pillow.decode(image, ImageError, side=min(small) if small else 4 * alike.WIDTH)
+    fits = small is not None and still.full_size == mask.shape
     if fits:
         still = still.resized(*small)
     found = Evidence(
@@ -98,20 +94,20 @@ def examine(
     )
     if mask is None:
         return found
-    regions = regions_of(mask)
+    ends = run_ends(mask)
+    regions = regions_of(mask, ends)
     by_size = regions[np.lexsort((regions[:, 1], regions[:, 0]))]
     starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
     return dataclasses.replace(
         found,
-        mask_sha256=hashlib.sha256(repr(mask.shape).encode() + mask.tobytes()).hexdigest(),
         size=mask.shape,
         labels=tuple(by_size[starts, 0].tolist()),
         thumbnail=fit.reduced(mask, _SIDE, _SIDE),
         largest=_as_regions(by_size[[*(starts[1:] - 1), -1]] if len(starts) else by_size),
         smallest=_as_regions(by_size[starts]),
         specks=_as_regions(regions[regions[:, 1] <= SPECK][:_MOST]),
-        holes=_holes(mask),
-        fit=fit.measure(still.rgb(), mask) if fits and mask.shape == size else None,
+        holes=_holes(mask, ends),
+        fit=fit.measure(still.rgb(), mask) if fits else None,
     )
 
 
@@ -119,25 +115,35 @@ def _as_regions(table: np.ndarray) -> tuple[Region, ...]:
     return tuple(Region(label, pixels, (*box,)) for label, pixels, *box in table.tolist())
 
 
-def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
-    above, below, left, right = mask[:-2, 1:-1], mask[2:, 1:-1], mask[1:-1, :-2], mask[1:-1, 2:]
-    inner = mask[1:-1, 1:-1]
-    single = (above == below) & (left == right) & (above == left) & (above != inner)
-    found = np.argwhere(single & (above != VOID) & (inner != VOID))[:_MOST]
-    return tuple((x + 1, y + 1) for y, x in found.tolist())
+def _holes(mask: np.ndarray, ends: np.ndarray) -> tuple[tuple[int, int], ...]:
+    height, width = mask.shape
+    single = ends[1:][np.diff(ends) == 1]  # runs of one pixel
+    rows, columns = single // width, single % width
+    inside = (rows > 0) & (rows < height - 1) & (columns > 0) & (columns < width - 1)
+    single, values = single[inside], mask.ravel()
+    around = values[single + np.array([[-width], [width], [-1], [1]])]
+    alike = (around == around[0]).all(0) & (around[0] != VOID) & (values[single] != VOID)
+    return tuple((n % width, n // width) for n in single[alike][:_MOST].tolist())
 
 
-def regions_of(mask: np.ndarray) -> np.ndarray:
-    """Returns class, pixels and box of each region, int64 `[N, 6]`, ascending by place."""
+def regions_of(mask: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Returns class, pixels and box of each region, int64 `[N, 6]`, ascending by place.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`.
+      ends: `run_ends` of the mask.
+    """
     width = mask.shape[1]
-    ends = np.union1d(run_ends(mask), np.arange(width - 1, mask.size, width))
+    last = np.zeros(mask.size, bool)  # of a run, which ends with its row here
+    last[ends] = last[width - 1 :: width] = True
+    ends = np.flatnonzero(last)
     starts = np.concatenate([[0], ends[:-1] + 1])
     values = mask.ravel()[starts].astype(np.int64)
     keep = values != VOID
     starts, ends, values = starts[keep], ends[keep], values[keep]
-    _, first, of = np.unique(
-        _joined(starts, ends, values, width), return_index=True, return_inverse=True
-    )
+    of = _joined(starts, ends, values, width)
+    roots = of == np.arange(len(of))
+    first, of = np.flatnonzero(roots), (roots.cumsum() - 1)[of]
     rows, lefts, rights = starts // width, starts % width, ends % width
     pixels = np.bincount(of, ends - starts + 1, len(first)).astype(np.int64)
     top, left, bottom, right = (np.full(len(first), mask.size) for _ in range(4))

@@ -37,6 +37,14 @@ _FAR = 0.25  # of a side, the largest shift
 _INSIDE = 0.7  # of the border must stay in the image
 _AROUND = 12  # pixels on each side of a peak that it is compared with
 
+_FIRST, _LAST, _ALL = slice(None, -1), slice(1, None), slice(None)
+_NEIGHBOURS = (
+    ((_FIRST, _ALL), (_LAST, _ALL)),
+    ((_LAST, _ALL), (_FIRST, _ALL)),
+    ((_ALL, _FIRST), (_ALL, _LAST)),
+    ((_ALL, _LAST), (_ALL, _FIRST)),
+)  # the two sides of each pair of neighbours, each pair in both orders
+
 _GRID = 64  # fields of a side, on which masks are compared with other images
 _WINDOW = 500  # images before and after, with which a mask is compared
 _FEWEST = 8  # masks, of which a set is known
@@ -85,24 +93,25 @@ def edges_of(rgb: np.ndarray) -> np.ndarray:
     Args:
       rgb: the reduced image, uint8 `[h, w, 3]`.
     """
-    values = rgb.astype(np.int16)
-    right, down = np.zeros_like(values), np.zeros_like(values)
-    right[:, 1:-1] = values[:, 2:] - values[:, :-2]
-    down[1:-1] = values[2:] - values[:-2]
-    squared = right.astype(np.int32) ** 2 + down.astype(np.int32) ** 2
-    # As `squared.max(2)` does, in a tenth of the time.
-    largest = np.maximum(np.maximum(squared[..., 0], squared[..., 1]), squared[..., 2])
-    steps = (2 * np.sqrt(largest.astype(np.float32))).astype(np.int64)
+    largest = np.zeros(rgb.shape[:2], np.float32)
+    # One channel at a time: larger arrays cost more, as the C library gives them back each time.
+    for channel in range(3):
+        values = rgb[..., channel].astype(np.float32)
+        squared = np.zeros_like(values)
+        np.square(values[:, 2:] - values[:, :-2], out=squared[:, 1:-1])
+        squared[1:-1] += np.square(values[2:] - values[:-2])
+        np.maximum(largest, squared, out=largest)
+    steps = (2 * np.sqrt(largest)).astype(np.int64)
     counts = np.bincount(steps.ravel())
     ranks = ((counts.cumsum() - counts / 2) / steps.size).astype(np.float32)
-    return _widened(ranks[steps] ** 2)
+    return _widened((ranks**2).take(steps))
 
 
 def reduced(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     """Returns pixels of a mask, evenly spread, uint8 `[height, width]`."""
     rows = ((np.arange(height) + 0.5) * mask.shape[0] / height).astype(int)
     columns = ((np.arange(width) + 0.5) * mask.shape[1] / width).astype(int)
-    return mask[rows[:, None], columns]
+    return mask.take(rows, 0).take(columns, 1)
 
 
 def border_of(mask: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -114,10 +123,12 @@ def border_of(mask: np.ndarray, height: int, width: int) -> np.ndarray:
       width: of the reduced image.
     """
     values = _closed(reduced(mask, height, width))
+    known = values != VOID
     border = np.zeros(values.shape, bool)
-    for one, other in _neighbours():
-        differ = values[one] != values[other]
-        border[one] |= differ & (values[one] != VOID) & (values[other] != VOID)
+    for one, other in _NEIGHBOURS[::2]:
+        differ = (values[one] != values[other]) & known[one] & known[other]
+        border[one] |= differ
+        border[other] |= differ
     return border
 
 
@@ -135,18 +146,20 @@ def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
     if min(height, width) < _SHORTEST:
         return None
     border = border_of(mask, height, width)
-    if border.sum() < _BORDER:
+    places = np.flatnonzero(border)
+    if len(places) < _BORDER:
         return None
     edges = edges_of(rgb)
-    own = float(edges[border].mean())
-    fixed = (edges[:, ::-1], edges[::-1], edges[::-1, ::-1])
+    mirrored = places + (width - 1 - 2 * (places % width))
+    ways = (places, mirrored, border.size - 1 - mirrored, border.size - 1 - places)
+    own, *fixed = (float(edges.take(way).mean()) for way in ways)
     gain, (right, down) = _best_shift(edges, border)
     return Fit(
         own,
-        (*(float(other[border].mean()) - own for other in fixed), gain),
+        (*(other - own for other in fixed), gain),
         (round(right * mask.shape[1] / width), round(down * mask.shape[0] / height)),
         mask.shape,
-        *_on_grid(edges, border),
+        *_on_grid(edges, places),
     )
 
 
@@ -156,8 +169,10 @@ def _best_shift(edges: np.ndarray, border: np.ndarray) -> tuple[float, tuple[int
     far = int(_FAR * height), int(_FAR * width)
     size = _fast(height + far[0]), _fast(width + far[1])
     rows, columns = (np.arange(-most, most + 1) for most in far)
-    ranks = np.fft.irfft2(_transform(edges, size) * np.conj(_transform(border, size)), size)
-    ranks = ranks[np.ix_(rows, columns)]
+    product, other = _transform(edges, size), _transform(border, size)
+    product *= np.conj(other, out=other)
+    ranks = np.fft.ifft(product, out=product).take(columns, 1)
+    ranks = np.fft.irfft(ranks, size[0], axis=0).take(rows, 0) * (size[0] * size[1]) ** 2
     count = _inside(border, rows, columns)
     inside = count >= _INSIDE * np.count_nonzero(border)
     fits = np.where(inside, ranks / np.maximum(count, 1), 0)
@@ -171,11 +186,11 @@ def _best_shift(edges: np.ndarray, border: np.ndarray) -> tuple[float, tuple[int
     return float(peaks[best] - own), (int(best[1]) - far[1], int(best[0]) - far[0])
 
 
-def _on_grid(edges: np.ndarray, border: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _on_grid(edges: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the mean of the ranks, and the pixels of the border, in each field of the grid."""
-    fields, pixels = _fields(*border.shape)
+    fields, pixels = _fields(*edges.shape)
     ranks = np.bincount(fields, edges.ravel(), _GRID**2) / np.maximum(pixels, 1)
-    counts = np.bincount(fields[border.ravel()], minlength=_GRID**2)
+    counts = np.bincount(fields[places], minlength=_GRID**2)
     return (255 * ranks).astype(np.uint8), np.minimum(counts, 255).astype(np.uint8)
 
 
@@ -188,28 +203,36 @@ def _fields(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _transform(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    padded = np.zeros(size, np.float32)
-    padded[: values.shape[0], : values.shape[1]] = values
-    return np.fft.rfft2(padded)
+    """Returns the Fourier transform of float32 values, padded and divided by their number."""
+    # With its default norm, NumPy 2.4 transforms float32 forward in float64, which is slower.
+    half = np.fft.rfft(values.astype(np.float32), size[0], axis=0, norm="forward")
+    return np.fft.fft(half, size[1], norm="forward")
 
 
 def _inside(border: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Returns how many pixels of the border are in the image after each shift."""
-    sums = np.pad(border.astype(np.int32).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
-    (top, bottom), (left, right) = (
-        (np.maximum(0, -shift), side - np.maximum(0, shift))
-        for shift, side in ((rows, border.shape[0]), (columns, border.shape[1]))
-    )
-    outer = sums[np.ix_(bottom, right)] - sums[np.ix_(top, right)]
-    return outer - sums[np.ix_(bottom, left)] + sums[np.ix_(top, left)]
+    counts = border
+    for shifts in (rows, columns):
+        sums = _sums(counts, np.int32)
+        last = len(counts) - np.maximum(0, shifts)
+        counts = (sums.take(last, 0) - sums.take(np.maximum(0, -shifts), 0)).T
+    return counts
 
 
 def _mean_around(values: np.ndarray) -> np.ndarray:
     side = 2 * _AROUND + 1
-    sums = np.pad(values.astype(np.float64), _AROUND, mode="edge").cumsum(0).cumsum(1)
-    sums = np.pad(sums, ((1, 0), (1, 0)))
-    total = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
-    return total / side**2
+    for _ in range(2):
+        around = np.arange(-_AROUND, len(values) + _AROUND).clip(0, len(values) - 1)
+        sums = _sums(values.take(around, 0), np.float64)
+        values = (sums[side:] - sums[:-side]).T
+    return values / side**2
+
+
+def _sums(values: np.ndarray, dtype: type) -> np.ndarray:
+    """Returns the sums of the first 0, 1 and so on rows, `[H + 1, W]`."""
+    sums = np.zeros((len(values) + 1, values.shape[1]), dtype)
+    np.cumsum(values, 0, out=sums[1:])
+    return sums
 
 
 @functools.cache
@@ -225,18 +248,11 @@ def _fast(number: int) -> int:
         number += 1
 
 
-def _neighbours() -> tuple[tuple[tuple[slice, ...], tuple[slice, ...]], ...]:
-    """Returns the two sides of each pair of neighbours, each pair in both orders."""
-    first, last, every = slice(None, -1), slice(1, None), slice(None)
-    pairs = (((first, every), (last, every)), ((every, first), (every, last)))
-    return tuple(p for pair in pairs for p in (pair, pair[::-1]))
-
-
 def _widened(values: np.ndarray) -> np.ndarray:
     """Returns the largest value of each pixel and its eight neighbours."""
     for axis in (0, 1):
         wide = values.copy()
-        for one, other in _neighbours()[2 * axis : 2 * axis + 2]:
+        for one, other in _NEIGHBOURS[2 * axis : 2 * axis + 2]:
             np.maximum(wide[one], values[other], out=wide[one])
         values = wide
     return values
@@ -244,13 +260,19 @@ def _widened(values: np.ndarray) -> np.ndarray:
 
 def _closed(mask: np.ndarray) -> np.ndarray:
     """Returns a mask whose void has taken the values around it, by a few pixels."""
+    height, width = mask.shape[0], mask.shape[1] + 2
+    padded = np.full((height + 2, width), VOID, np.uint8)
+    padded[1:-1, 1:-1] = mask
+    values = padded.ravel()
+    rows, columns = np.nonzero(mask == VOID)
+    void = (rows + 1) * width + columns + 1
     for _ in range(_CLOSE):
-        if not (mask == VOID).any():
-            break
-        old, mask = mask, mask.copy()
-        for one, other in _neighbours():
-            np.copyto(mask[one], old[other], where=mask[one] == VOID)
-    return mask
+        taken = values[void]
+        for step in (width, -width, 1, -1):
+            taken = np.where(taken == VOID, values[void + step], taken)
+        values[void] = taken
+        void = void[taken == VOID]
+    return padded[1:-1, 1:-1]
 
 
 @dataclasses.dataclass(frozen=True)

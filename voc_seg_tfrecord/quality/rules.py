@@ -90,7 +90,7 @@ def find(
       names: of the classes, in mask order.
       background: index of the background class, None if there is none.
     """
-    masks = [e for e in evidence if e.mask_sha256]
+    masks = [e for e in evidence if e.thumbnail is not None]
     return suspicious_first(
         [
             *_misfits(masks),

@@ -137,7 +137,7 @@ def _read(
         objects,
         points,
         evidence,
-        hashlib.sha256(image.data).hexdigest(),
+        evidence.image_sha256 if evidence else hashlib.sha256(image.data).hexdigest(),
         digests_of(record, arrays),
         record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
         tuple(dict.fromkeys(problems)),

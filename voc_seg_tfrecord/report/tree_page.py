@@ -17,10 +17,9 @@ from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data.check import Report, by_kind
+from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.quality.evidence import Box, regions_of
+from voc_seg_tfrecord.quality.evidence import Box
 from voc_seg_tfrecord.quality.rules import STOPS, Finding
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
@@ -129,9 +128,9 @@ class Offenders:
             {},
             "" if by_class is None else layer_url(by_class, self.colors, self.background),
         )
-        found = (
-            [finding.box] if finding.box else [] if by_class is not None else self._unknown(mask)
-        )
+        found = [finding.box] if finding.box else []
+        if by_class is None:  # all boxes of which the finding has the first
+            found = self._unknown(mask)
         boxes = [box for box in found if 2 * box[2] * box[3] < size[0] * size[1]]
         same = not values.size or values.shape[:2] == size
         crops = _crops(image, values, colors, boxes[0]) if boxes and same else ()
@@ -155,28 +154,9 @@ class Offenders:
         if path is None or self.report.plan is None or self.report.plan.rule is None:
             return []
         try:
-            samples = stored.read_samples(File.read(path, MaskError))
-            unknown = unknown_pixels(samples, self.report.plan.rule.of_mask(str(path)))
-        except Exception:  # as above
+            return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)[:_BOXES]
+        except VocSegError:
             return []
-        regions = regions_of(np.where(unknown, np.uint8(0), np.uint8(VOID)))
-        largest = sorted(regions.tolist(), key=lambda region: -region[1])[:_BOXES]
-        return [tuple(box) for _, _, *box in largest]
-
-
-def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:
-    """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
-    values = samples.values.astype(np.int64)
-    if samples.kind == "rgb":
-        values = values @ (1 << 16, 1 << 8, 1)
-    occurring = np.unique(values)
-    unknown = []
-    for value in occurring.tolist():
-        color = (value >> 16, value >> 8 & 255, value & 255)
-        if samples.palette is not None:
-            color = tuple(samples.palette[value].tolist()) if value < len(samples.palette) else None
-        unknown.append(rule.class_of(samples.kind, value, color) is None)
-    return np.array(unknown, bool)[np.searchsorted(occurring, values)]
 
 
 def _path(tree: VocTree, folder: str, name: str | None) -> epath.Path | None:
@@ -189,8 +169,8 @@ def _image(path: epath.Path | None) -> tuple[tuple[int, int], str]:
         return (0, 0), ""
     try:
         file = File.read(path, ImageError)
-        size = pillow.read_size(file, ImageError)
-        return size, image_url(pillow.decode(file, ImageError, side=SIDE, damaged=True).rgb())
+        still = pillow.decode(file, ImageError, side=SIDE, damaged=True)
+        return still.full_size, image_url(still.rgb())
     except VocSegError:
         return (0, 0), ""
 
