@@ -278,12 +278,15 @@ def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epat
     raise ConfigError(f"{option} {file}", found=found, expected=expected, remedy=remedy)
 
 
-def write_file(file: epath.Path, data: bytes, option: str) -> None:
+def write_file(file: epath.Path, data: bytes | str, option: str) -> None:
     """Writes a file, which appears under its name only when it is complete.
+
+    Text becomes UTF-8. Half a surrogate pair, as in file names that are no UTF-8, becomes a `?`.
 
     Raises:
       ConfigError: if it cannot be written; `option` names it.
     """
+    data = data.encode("utf-8", "replace") if isinstance(data, str) else data
     try:
         with staged_file(file) as incomplete:
             incomplete.write_bytes(data)

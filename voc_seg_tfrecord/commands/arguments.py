@@ -20,29 +20,75 @@ from voc_seg_tfrecord.facts import lists
 T = TypeVar("T")
 
 
-def add_dataset(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Adds positional arguments that name built datasets, and `--data_dir`."""
+def _date(text: str) -> str:
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2024-05-31") from None
+
+
+_SHARED: dict[str, dict[str, Any]] = {
+    "data_dir": {
+        "help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)",
+    },
+    "ids": {
+        "metavar": "FILE",
+        "help": "take only the examples whose ids are in this text file, one per line; "
+        "DATASET@LIST does the same with a list of papers, such as 2012@seg11valid",
+    },
+    "json": {
+        "action": "store_true",
+        "help": "print the report as one JSON document; messages, progress and errors go to "
+        "standard error",
+    },
+    "no_fit": {
+        "action": "store_true",
+        "help": "do not look for masks that do not fit their images; this takes about 5 ms of "
+        "computing per image, which can be half of the time",
+    },
+    "published": {
+        "metavar": "DATE",
+        "type": _date,
+        "help": "date of publication for croissant.json, such as 2024-05-31; default: the date of "
+        "the release, or none for own data",
+    },
+    "seed": {
+        "type": int,
+        "default": 0,
+        "help": "seed for assigning ids to splits by ratio (0)",
+    },
+    "workers": {
+        "type": int,
+        "metavar": "N",
+        "help": "number of processes that make the examples; default: one, and for large data one "
+        "per core",
+    },
+}
+
+
+def add(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Adds options that several commands have to a command, or to a group of its options."""
     for name in names:
-        argument = parser.add_argument(
-            name,
-            metavar=name.upper(),
-            help="a built dataset: CONFIG, CONFIG:VERSION, voc_seg_tfrecord/CONFIG, or the path of "
-            "its version folder",
-        )
-        complete_by(argument, complete_datasets)
-    add_data_dir(parser)
+        parser.add_argument(f"--{name}", **_SHARED[name])
 
 
-def complete_by(argument: argparse.Action, completer: Callable[..., list[str]]) -> None:
-    """Lets a function say what the shell offers for an argument; see `complete_datasets`."""
-    argument.completer = completer  # type: ignore[attr-defined]  # argcomplete's own way
+def add_dataset(parser: argparse.ArgumentParser) -> None:
+    """Adds DATASET and `--data_dir`."""
+    argument = parser.add_argument(
+        "dataset",
+        metavar="DATASET",
+        help="a built dataset: CONFIG, CONFIG:VERSION, voc_seg_tfrecord/CONFIG, or the path of "
+        "its version folder",
+    )
+    complete_by(argument, complete_datasets)
+    add(parser, "data_dir")
 
 
 def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: Any) -> None:
     """Adds DATASET@SPLIT with a help text and options, `--data_dir` and `--predictions`."""
     argument = parser.add_argument("dataset", metavar="DATASET@SPLIT", help=dataset, **options)
     complete_by(argument, complete_datasets)
-    add_data_dir(parser)
+    add(parser, "data_dir")
     parser.add_argument(
         "--predictions",
         required=True,
@@ -51,59 +97,15 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
     )
 
 
-def add_ids(parser: argparse.ArgumentParser) -> None:
-    """Adds `--ids` to a command that takes DATASET@SPLIT."""
-    parser.add_argument(
-        "--ids",
-        metavar="FILE",
-        help="take only the examples whose ids are in this text file, one per line; "
-        "DATASET@LIST does the same with a list of papers, such as 2012@seg11valid",
-    )
+def complete_by(argument: argparse.Action, completer: Callable[..., list[str]]) -> None:
+    """Lets a function say what the shell offers for an argument; see `complete_datasets`."""
+    argument.completer = completer  # type: ignore[attr-defined]  # argcomplete's own way
 
 
-def add_json(parser: argparse._ActionsContainer) -> None:
-    """Adds `--json`, for commands that report."""
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print the report as one JSON document; messages, progress and errors go to standard "
-        "error",
-    )
-
-
-def add_no_fit(parser: argparse.ArgumentParser) -> None:
-    """Adds `--no_fit`, for commands that look for labels that may be wrong."""
-    parser.add_argument(
-        "--no_fit",
-        action="store_true",
-        help="do not look for masks that do not fit their images; this takes about 5 ms of "
-        "computing per image, which can be half of the time",
-    )
-
-
-def add_data_dir(parser: argparse.ArgumentParser) -> None:
-    """Adds `--data_dir` of commands that read built datasets."""
-    parser.add_argument(
-        "--data_dir", help="the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"
-    )
-
-
-def add_seed(parser: argparse._ActionsContainer) -> None:
-    """Adds `--seed` to a command or a group of its arguments."""
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed for assigning ids to splits by ratio (0)"
-    )
-
-
-def add_workers(parser: argparse._ActionsContainer) -> None:
-    """Adds `--workers` to a command."""
-    parser.add_argument(
-        "--workers",
-        type=int,
-        metavar="N",
-        help="number of processes that make the examples; default: one, and for large data one "
-        "per core",
-    )
+def check_num_shards(args: argparse.Namespace) -> None:
+    """Checks `--num_shards`; raises a `ConfigError` if it is below 1."""
+    if args.num_shards is not None and args.num_shards < 1:
+        raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
 
 
 def pairs(option: str, text: str, convert: Callable[[str, str], T]) -> dict[str, T]:
@@ -146,35 +148,12 @@ def word(_: str, text: str) -> str:
     return text
 
 
-def add_published(parser: argparse.ArgumentParser) -> None:
-    """Adds `--published` to a command that writes a Croissant file."""
-    parser.add_argument(
-        "--published",
-        metavar="DATE",
-        type=_date,
-        help="date of publication for croissant.json, such as 2024-05-31; default: the date of the "
-        "release, or none for own data",
-    )
-
-
-def _date(text: str) -> str:
-    try:
-        return datetime.date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2024-05-31") from None
-
-
-def run_completion(parser: argparse.ArgumentParser) -> None:
-    """Prints what may follow the words on the command line, and ends the process."""
-    import argcomplete
-
-    argcomplete.autocomplete(parser, always_complete_options=False)
-
-
 def complete_datasets(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Returns the names of datasets that are built, and paths once a `/` is written."""
     if prefix.startswith(("/", ".", "~")):
-        return _paths(prefix)
+        from argcomplete import completers
+
+        return list(completers.FilesCompleter()(prefix))
     folders = find.data_dirs(getattr(parsed_args, "data_dir", None))
     name, at, _ = prefix.rpartition("@")
     if at:
@@ -200,9 +179,3 @@ def _splits(name: str, folders: Sequence[epath.Path]) -> list[str]:
 def complete_sides(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Returns names of datasets, and of the lists that come with the package."""
     return [*complete_datasets(prefix, parsed_args), *lists.named_lists()]
-
-
-def _paths(prefix: str) -> list[str]:
-    from argcomplete import completers
-
-    return list(completers.FilesCompleter()(prefix))

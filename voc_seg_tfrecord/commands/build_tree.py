@@ -35,6 +35,10 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     fields |= tree_arguments.given(args, *_TILES, *_MEANINGS)
     with unpacked(args.root) as root:
         config, plan = find_config(root, name=args.name, **fields)
+        packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
+        words = tfds_words(args, config.to_json(), "FOLDER" if packed else str(args.root))
+        where = ", with the archive unpacked in FOLDER" if packed else ""
+        command = f"the same with TFDS{where}:\n  {shlex.join(words)}"
         found = describe(plan, config).replace(str(root), str(args.root))
         print(found)
         document = {
@@ -44,31 +48,28 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             "splits": {split: len(ids) for split, ids in plan.splits.items()},
             "found": found.splitlines(),
             "config": json.loads(config.to_json()),
-            "command": _tfds_words(args, config),
+            "command": words,
         }
         if args.dry_run:
-            print(f"\n{_tfds_command(args, config)}")
+            print(f"\n{command}")
             stops = _stops(plan, config, args)
             return bool(stops), document | {"problems": stops}
-        return 0, document | _build(args, config, plan)
+        builder = build(args, plan, config)
+        classes = _print_classes(builder, config)
+        splits = print_built(args, builder)
+        print(command)
+    built = {"folder": str(builder.data_dir), "splits": splits, "classes": classes}
+    return 0, document | built
 
 
-def _build(args: argparse.Namespace, config: VocSegConfig, plan: Plan) -> dict[str, Any]:
-    builder = build(args, plan, config)
-    classes = _print_classes(builder, config)
+def print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, int]:
+    """Prints where a dataset was built and how it is loaded; returns its examples by split."""
     splits = {name: split.num_examples for name, split in builder.info.splits.items()}
-    print_built(args, builder)
-    print(_tfds_command(args, config))
-    return {"folder": str(builder.data_dir), "splits": splits, "classes": classes}
-
-
-def print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> None:
-    """Prints where a dataset was built, with how many examples, and how it is loaded."""
-    splits = builder.info.splits
-    counts = ", ".join(f"{name} {split.num_examples}" for name, split in splits.items())
+    counts = ", ".join(f"{name} {count}" for name, count in splits.items())
     print(f"\nbuilt {builder.data_dir}: {counts}")
     data_dir = f", data_dir={args.data_dir!r}" if args.data_dir else ""
     print(f"load it with tfds.load('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
+    return splits
 
 
 def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
@@ -100,11 +101,6 @@ def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> d
     return {name: {"images": images, "pixels": pixels} for name, images, pixels in counts}
 
 
-def _tfds_words(args: argparse.Namespace, config: VocSegConfig) -> list[str]:
-    folder = "FOLDER" if _is_packed(args) else str(args.root)
-    return tfds_words(args, config.to_json(), folder)
-
-
 def tfds_words(args: argparse.Namespace, config: str, manual_dir: str | None) -> list[str]:
     """Returns the words of the `tfds build` that does the same."""
     words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
@@ -123,16 +119,6 @@ def build(
         options = {name: getattr(args, name) for name in names}
         source = own_source(plan, config) if plan else None
         return build_source(source, config, **options, **others)
-
-
-def _tfds_command(args: argparse.Namespace, config: VocSegConfig) -> str:
-    """Returns the `tfds build` that builds the same bytes, and what to do for it."""
-    where = ", with the archive unpacked in FOLDER" if _is_packed(args) else ""
-    return f"the same with TFDS{where}:\n  {shlex.join(_tfds_words(args, config))}"
-
-
-def _is_packed(args: argparse.Namespace) -> bool:
-    return is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
 
 
 _MEANINGS = {

@@ -36,14 +36,14 @@ _EFFECTS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     tree_arguments.add(parser)
-    arguments.add_json(parser)
+    arguments.add(parser, "json")
     parser.add_argument(
         "--html", metavar="FILE", help="also write a page with thumbnails of what was found"
     )
     parser.add_argument(
         "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
     )
-    arguments.add_no_fit(parser)
+    arguments.add(parser, "no_fit")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,8 +70,12 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
         print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")
     _print_findings(summary)
     if report.pixels.any():
-        _print_classes(report)
-    print(f"\n{report.examined} images read; " + _verdict(report))
+        print()
+        total = ClassCounts(report.images, report.pixels)
+        screen.show_class_table(report.class_names, total, report.by_split)
+    stops = sum(finding.effect == rules.STOPS for finding in report.findings)
+    verdict = f"stop: {stops} problems" if stops else "go through"
+    print(f"\n{report.examined} images read; a build would {verdict}")
     return 0 if report.ok else 1
 
 
@@ -91,8 +95,7 @@ def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
     """Writes what to fix: what stops a build, then the most suspicious labels."""
     found = [finding for of_kind in check.by_kind(report.findings).values() for finding in of_kind]
     rows = [_row(finding, report, str(root)) for finding in found if finding.kind != "note"]
-    text = screen.csv_text(_COLUMNS, rows)
-    staging.write_file(out, text.encode("utf-8", "replace"), "--csv")
+    staging.write_file(out, screen.csv_text(_COLUMNS, rows), "--csv")
 
 
 def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
@@ -111,14 +114,3 @@ def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...
     found = finding.message.replace(f"{root}/", "")
     score = round(finding.score, 2) if finding.score else ""
     return file, finding.kind, *(finding.box or [""] * 4), split, finding.remedy, score, found
-
-
-def _print_classes(report: check.Report) -> None:
-    total = ClassCounts(report.images, report.pixels)
-    print()
-    screen.show_class_table(report.class_names, total, report.by_split)
-
-
-def _verdict(report: check.Report) -> str:
-    stops = sum(finding.effect == rules.STOPS for finding in report.findings)
-    return f"a build would stop: {stops} problems" if stops else "a build would go through"

@@ -26,7 +26,7 @@ from etils.epath import gpath
 
 from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean
-from voc_seg_tfrecord.commands import arguments, process
+from voc_seg_tfrecord.commands import process
 from voc_seg_tfrecord.commands.process import PROGRAM, Stops, quiet_tensorflow, stops
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
 
@@ -193,7 +193,10 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     logging.set_verbosity(logging.ERROR)
     process.loaded()
     if "_ARGCOMPLETE" in os.environ:
-        arguments.run_completion(make_parser())  # prints what may follow, and ends the process
+        import argcomplete
+
+        # Prints what may follow, and ends the process.
+        argcomplete.autocomplete(make_parser(), always_complete_options=False)
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser(words)
     try:

@@ -18,7 +18,7 @@ EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     arguments.add_predictions(parser, "a built dataset and a split, or SPLIT+SPLIT, or a list")
-    arguments.add_ids(parser)
+    arguments.add(parser, "ids")
     parser.add_argument(
         "--probabilities",
         type=str.upper,
@@ -54,13 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write a page with the worst images, by class and by confusion, into this file",
     )
-    arguments.add_json(parser)
+    arguments.add(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Scores, prints, and writes the files that are asked for."""
     from voc_seg_tfrecord import evaluation
-    from voc_seg_tfrecord.evaluation import chart
+    from voc_seg_tfrecord.evaluation import result as results
 
     if not split_name(args.dataset)[1] and not args.ids:
         raise ConfigError(
@@ -69,13 +69,14 @@ def run(args: argparse.Namespace) -> int:
             expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012@validation",
             remedy="name the split that was predicted",
         )
-    if args.confusion:
-        drawing = staging.check_file(args.confusion, "--confusion", chart.ENDINGS)
-    written = {
-        option: staging.check_file(path, option)
-        for option, path in (("--per_image", args.per_image), ("--html", args.html))
-        if path
-    }
+    confusion, per_image, html = (
+        staging.check_file(path, option, endings) if path else None
+        for path, option, endings in (
+            (args.confusion, "--confusion", results.DRAWINGS),
+            (args.per_image, "--per_image", ()),
+            (args.html, "--html", ()),
+        )
+    )
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     result = evaluation.evaluate(
         builder,
@@ -84,20 +85,18 @@ def run(args: argparse.Namespace) -> int:
         probabilities=args.probabilities,
         trimap=args.trimap,
         boundary=args.boundary,
-        per_image=bool(written),
+        per_image=bool(per_image or html),
         progress=True,
     )
-    if args.confusion:
-        chart.save_confusion(result, drawing)
-    if "--per_image" in written:
-        text = _per_image(result).encode("utf-8", "replace")
-        staging.write_file(written["--per_image"], text, "--per_image")
-    if "--html" in written:
+    if confusion:
+        results.save_confusion(result, confusion)
+    if per_image:
+        staging.write_file(per_image, _per_image(result), "--per_image")
+    if html:
         from voc_seg_tfrecord.report import score_page
 
         page = score_page.render(builder, result, args.predictions, args.probabilities)
-        text = page.encode("utf-8", "replace")
-        staging.write_file(written["--html"], text, "--html")
+        staging.write_file(html, page, "--html")
     if args.json:
         write_json(result.as_dict() | {"trimap": args.trimap, "boundary": args.boundary})
     else:

@@ -5,7 +5,6 @@ A card (README.md) and a Croissant file (croissant.json) lie beside each of them
 
 import argparse
 
-from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
@@ -18,7 +17,7 @@ EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add_dataset(parser, "dataset")
+    arguments.add_dataset(parser)
     parser.add_argument(
         "--layout",
         required=True,
@@ -39,16 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --layout parquet: masks as palette PNGs, which viewers show in colours",
     )
-    arguments.add_published(parser)
-    arguments.add_json(parser)
+    arguments.add(parser, "published", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Exports and says what was written."""
     from voc_seg_tfrecord.exports import publish
 
-    if args.num_shards is not None and args.num_shards < 1:
-        raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
+    arguments.check_num_shards(args)
     layout = with_palette(args.layout) if args.palette else args.layout
     builder = open_built(args.dataset, args.data_dir)
     notes = export(

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--splits",
         help="ratios such as train=0.6,test=0.4; by default the split in the files' names",
     )
-    arguments.add_seed(parser)
+    arguments.add(parser, "seed")
     parser.add_argument(
         "--keys",
         help="which feature holds what, such as image=img,mask=seg,height=h,width=w; also "
@@ -55,9 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
-    arguments.add_workers(parser)
+    arguments.add(parser, "workers")
     parser.add_argument("--overwrite", action="store_true", help="replace a built dataset")
-    arguments.add_json(parser)
+    arguments.add(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for side in (a, b):
         arguments.complete_by(side, arguments.complete_sides)
-    arguments.add_dataset(parser)
+    arguments.add(parser, "data_dir")
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
     )
-    arguments.add_json(parser)
+    arguments.add(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:

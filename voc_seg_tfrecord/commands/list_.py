@@ -18,8 +18,7 @@ EXAMPLE = "voc-seg-tfrecord list --data_dir /data/tensorflow_datasets"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add_data_dir(parser)
-    arguments.add_json(parser)
+    arguments.add(parser, "data_dir", "json")
 
 
 def run(args: argparse.Namespace) -> int:

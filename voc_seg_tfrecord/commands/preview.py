@@ -18,7 +18,7 @@ EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add_dataset(parser, "dataset")
+    arguments.add_dataset(parser)
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="image to write, such as a.png or a.jpg"
     )

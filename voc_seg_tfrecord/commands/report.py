@@ -20,8 +20,8 @@ EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add_dataset(parser, "dataset")
-    arguments.add_ids(parser)
+    arguments.add_dataset(parser)
+    arguments.add(parser, "ids")
     parser.add_argument("--out", metavar="FILE", help="the page to write, such as report.html")
     parser.add_argument(
         "--card",
@@ -29,13 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write README.md and croissant.json into this folder; the name of a file ending with "
         ".md writes the card alone",
     )
-    arguments.add_published(parser)
+    arguments.add(parser, "published")
     parser.add_argument(
         "--num",
         type=int,
         help="number of examples in each split's gallery; default: 24, and at most 240 in all",
     )
-    arguments.add_no_fit(parser)
+    arguments.add(parser, "no_fit")
     parser.add_argument("--seed", type=int, default=0, help="seed for the choice of examples (0)")
 
 

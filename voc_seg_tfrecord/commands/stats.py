@@ -21,10 +21,10 @@ _COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add_dataset(parser, "dataset")
-    arguments.add_ids(parser)
+    arguments.add_dataset(parser)
+    arguments.add(parser, "ids")
     form = parser.add_mutually_exclusive_group()
-    arguments.add_json(form)
+    arguments.add(form, "json")
     form.add_argument("--csv", action="store_true", help="print one row per split and class as CSV")
 
 
@@ -84,7 +84,7 @@ def _print_classes(of_split) -> None:
     header = ("pixels", "share", "images", "objects", "median", "inv-log")
     rows = []
     for *start, share, images, objects, median, inverse in _rows(of_split):
-        shown = "-" if objects == "" else objects  # an empty cell would be no column for awk
+        shown = "-" if objects is None else objects  # an empty cell would be no column for awk
         rows.append((*start, f"{share:.3%}", images, shown, f"{median:.4f}", f"{inverse:.3f}"))
     void = (VOID, "void", of_split.void, f"{of_split.void_share:.3%}", *["-"] * 4)
     screen.show_table(("index", "class", *header), [*rows, void])
@@ -92,17 +92,7 @@ def _print_classes(of_split) -> None:
 
 
 def _rows(of_split):
-    """Yields index, name and the columns of each class."""
-    median, inverse = of_split.median_frequency_weights(), of_split.inverse_log_weights()
-    for index, name in enumerate(of_split.class_names):
-        objects = "" if of_split.objects is None else int(of_split.objects[index])
-        yield (
-            index,
-            name,
-            int(of_split.pixels[index]),
-            float(of_split.share[index]),
-            int(of_split.images[index]),
-            objects,
-            float(median[index]),
-            float(inverse[index]),
-        )
+    """Yields index, name and the columns of each class; None for objects that are not counted."""
+    for name, figures in of_split.as_dict()["classes"].items():
+        index, *others = figures.values()
+        yield index, name, *others

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=6,
         help="competition: 5 if trained on VOC's own train and val alone, else 6 (6)",
     )
-    arguments.add_json(parser)
+    arguments.add(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -125,7 +125,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "before the first _ (prefix:_), or give the same match of a regular expression "
         "(regex:PATTERN); needs ratios; default: each image alone",
     )
-    arguments.add_seed(folders)
+    arguments.add(folders, "seed")
     folders.add_argument(
         "--allow_overlap", action="store_true", help="allow an image to be in several splits"
     )

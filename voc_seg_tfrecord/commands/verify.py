@@ -24,7 +24,7 @@ _SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    arguments.add_dataset(parser, "dataset")
+    arguments.add_dataset(parser)
     parser.add_argument(
         "--source",
         metavar="ROOT",
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="config that the dataset was built with; needed only if its metadata does not hold it",
     )
-    arguments.add_json(parser)
+    arguments.add(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -65,8 +65,7 @@ def write(
     chosen = dataset.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
         text = render(builder, chosen, num=num, seed=seed, fits=fits, progress=progress)
-    # Half a surrogate pair, as in file names that are no UTF-8, cannot be written.
-    staging.write_file(path, text.encode("utf-8", "replace"), "--out")
+    staging.write_file(path, text, "--out")
 
 
 def render(

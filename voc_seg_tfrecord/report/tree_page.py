@@ -268,7 +268,7 @@ def write_tree(
         pixels=int(report.pixels.sum()),
         charts=_charts(by_split, names, foreground, colors),
     )
-    staging.write_file(out, text.encode("utf-8", "replace"), "--html")
+    staging.write_file(out, text, "--html")
 
 
 def _kinds(
