@@ -2,8 +2,7 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.pictures import pick
-from voc_seg_tfrecord.pictures.preview import Choice, draw
-from voc_seg_tfrecord.pictures.sheet import MAX_EXAMPLES
+from voc_seg_tfrecord.pictures.preview import MAX_EXAMPLES, Choice, draw
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from voc_seg_tfrecord.pictures.cell import PANEL, Look
 from voc_seg_tfrecord.pictures.lettering import CHIP
 from voc_seg_tfrecord.pictures.overlay import class_colors
 from voc_seg_tfrecord.pictures.pick import Example
-from voc_seg_tfrecord.pictures.sheet import MAX_EXAMPLES, Group, sheet
+from voc_seg_tfrecord.pictures.preview import MAX_EXAMPLES, Group, sheet
 
 VOC = Look(VOC_CLASSES, class_colors(0), 0)
 

@@ -1,6 +1,6 @@
 """One example on a sheet: image, mask, overlay, and the names of classes on their regions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import dataclasses
 
 import numpy as np
@@ -82,7 +82,7 @@ def _panels(example: Example, look: Look) -> list[Image.Image]:
     mask = shrink(example.mask, size[1], size[0])
     colored = Image.fromarray(painted(mask, look.palette))
     both = Image.fromarray(overlay(np.asarray(image), mask, look.palette, look.background))
-    write_names(both, mask, look.palette, look.names, look.background)
+    _write_names(both, mask, look)
     return [image, colored, both]
 
 
@@ -121,13 +121,7 @@ _AWAY = 8  # pixels between a small region and its name
 _Box = tuple[int, int, int, int]
 
 
-def write_names(
-    panel: Image.Image,
-    mask: np.ndarray,
-    palette: np.ndarray,
-    names: Sequence[str],
-    background: int | None,
-) -> None:
+def _write_names(panel: Image.Image, mask: np.ndarray, look: Look) -> None:
     """Writes each class's name on its region, in a box of the class's colour.
 
     The name stands where the region is widest. If the region is too small for it, the name
@@ -137,24 +131,22 @@ def write_names(
     Args:
       panel: the overlay, an RGB image.
       mask: uint8 `[H, W]` of the panel's size.
-      palette: uint8 `[256, 3]`, as `overlay.class_colors` gives it.
-      names: of the classes, in mask order.
-      background: index of the background class, None if there is none.
+      look: how classes are drawn.
     """
     boxes: list[_Box] = []
     for value in common_first(mask):
-        if value in (background, VOID):
+        if value in (look.background, VOID):
             continue
         row, column, depth = deepest(mask == value)
         text = lettering.fitted(
-            lettering.name_of(value, names), _NAME_SIZE, panel.width - 2 * _PAD - 4, bold=True
+            lettering.name_of(value, look.names), _NAME_SIZE, panel.width - 2 * _PAD - 4, bold=True
         )
         width = lettering.text_width(text, _NAME_SIZE, bold=True) + 2 * _PAD
         beside = depth < _HEIGHT // 2
         for box in _boxes(row, column, width, beside, panel.size):
             if not any(_meet(box, other) for other in boxes):
                 boxes.append(box)
-                color = tuple(palette[value].tolist())
+                color = tuple(look.palette[value].tolist())
                 _draw(panel, box, (column, row) if beside else None, text, color)
                 break
 

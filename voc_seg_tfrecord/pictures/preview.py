@@ -1,21 +1,25 @@
-"""Examples of a built dataset on one sheet: drawn, and saved to a file."""
+"""Contact sheets: examples of a built dataset in rows, under a legend of their colours."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import io
+import itertools
 
 from etils import epath
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageDraw
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import staging, wording
 from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.built.dataset import background, class_names, palette
-from voc_seg_tfrecord.pictures import pick
-from voc_seg_tfrecord.pictures.cell import Look
+from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.pictures import lettering, pick
+from voc_seg_tfrecord.pictures.cell import Look, cell, width_of
+from voc_seg_tfrecord.pictures.lettering import LegendEntry, legend
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.pictures.pick import count_examples
-from voc_seg_tfrecord.pictures.sheet import Group, check_number, sheet
+from voc_seg_tfrecord.pictures.pick import Example, count_examples
 
 _NUM, _NUM_OF_CLASS = 9, 1
 
@@ -53,6 +57,19 @@ class Choice:
                 raise ConfigError(name, found=str(value), expected="1 or more")
         if self.seed is not None and self.seed < 0:
             raise ConfigError("seed", found=str(self.seed), expected="0 or more")
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Examples that stand together on a sheet.
+
+    Attributes:
+      examples: in the order of the sheet, one or more.
+      value: class index of the group, None if the sheet is not divided by class.
+    """
+
+    examples: Sequence[Example]
+    value: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,3 +169,144 @@ def save(drawn: Image.Image, out: epath.Path) -> None:
             remedy="save it as .png, or draw fewer examples",
         ) from None
     staging.write_file(out, file.getvalue(), "--out")
+
+
+MAX_EXAMPLES = 600
+"""More do not fit on a sheet: it would take gigabytes."""
+
+_MARGIN, _BETWEEN = 20, 24  # around the sheet, and between examples
+_LINE, _TITLE, _HEADING = 30, 18, 15  # height of a line, and of the letters in it
+_ALIKE = 24  # colours that differ by less in each channel are hard to tell apart
+
+_Cell = tuple[int | None, Example]
+"""An example, and the class that begins with it, None if none does."""
+
+
+def sheet(
+    title: str,
+    groups: Iterable[Group],
+    look: Look,
+    *,
+    columns: int | None = None,
+    note: str = "",
+) -> Image.Image:
+    """Draws a sheet.
+
+    Args:
+      title: the first line.
+      groups: the examples.
+      look: names and colours of the classes.
+      columns: how many examples stand side by side; by default 1 for up to three examples with
+        masks, 2 for more, and 3 for examples without masks.
+      note: a last line of the legend.
+
+    Returns:
+      An RGB image. Fields of the legend and masks have the exact colours of `look`.
+
+    Raises:
+      ConfigError: if there are no examples or too many.
+    """
+    groups = list(groups)
+    examples = [example for group in groups for example in group.examples]
+    check_number(len(examples))
+    if columns is None:
+        columns = 3 if examples[0].mask is None else 1 if len(examples) <= 3 else 2
+    bands = _bands(groups, columns)
+    columns = max(map(len, bands))
+    width = columns * (width_of(examples[0]) + _BETWEEN) - _BETWEEN
+    parts = [
+        _line(title, _TITLE, width),
+        *_legend(examples, look, width, note),
+        *(_drawn(band, look, width) for band in bands),
+    ]
+    height = sum(part.height for part in parts) + 2 * _MARGIN
+    paper = Image.new("RGB", (width + 2 * _MARGIN, height), lettering.PAPER)
+    top = _MARGIN
+    for part in parts:
+        paper.paste(part, (_MARGIN, top))
+        top += part.height
+    return paper
+
+
+def check_number(examples: int) -> None:
+    """Checks how many examples a sheet shall show.
+
+    Raises:
+      ConfigError: if there are none, or more than fit.
+    """
+    if not 0 < examples <= MAX_EXAMPLES:
+        raise ConfigError(
+            "num",
+            found=f"{examples} examples on one sheet",
+            expected=f"1 to {MAX_EXAMPLES}",
+            remedy="draw several sheets, of slices such as train[:100]" if examples else "",
+        )
+
+
+def _line(text: str, size: int, width: int) -> Image.Image:
+    drawn = Image.new("RGB", (width, _LINE), lettering.PAPER)
+    text = lettering.fitted(text, size, width, bold=True)
+    lettering.write_text(drawn, (0, _LINE // 2), text, size, bold=True)
+    return drawn
+
+
+def _legend(
+    examples: Sequence[Example], look: Look, width: int, note: str
+) -> Iterator[Image.Image]:
+    """Yields the key to all masks of the sheet, in mask order, and what to know of it."""
+    present = np.zeros(256, bool)
+    for example in examples:
+        if example.mask is not None:
+            present |= count_values(example.mask) > 0
+    values = np.flatnonzero(present).tolist()
+    entries: list[LegendEntry] = [
+        (value, f"{value} {lettering.name_of(value, look.names)}") for value in values
+    ]
+    for text in (_alike(values, look), note):
+        entries += [(None, text)] if text else []
+    if drawn := legend(entries, look.palette, width):
+        yield drawn
+
+
+def _alike(values: Sequence[int], look: Look) -> str:
+    """Returns which classes have colours that are hard to tell apart; empty if none have."""
+    colors = look.palette.astype(int)
+    pairs = [
+        f"{lettering.name_of(a, look.names)} and {lettering.name_of(b, look.names)}"
+        for a, b in itertools.combinations([v for v in values if v != VOID], 2)
+        if abs(colors[a] - colors[b]).max() < _ALIKE
+    ]
+    more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+    return f"Nearly the same colour: {', '.join(pairs[:3])}{more}." if pairs else ""
+
+
+def _bands(groups: Sequence[Group], columns: int) -> list[list[_Cell]]:
+    """Returns what stands side by side. Groups of one example each share a row."""
+    cells = [
+        [
+            (None if number else group.value, example)
+            for number, example in enumerate(group.examples)
+        ]
+        for group in groups
+    ]
+    if all(len(group) == 1 for group in cells):
+        cells = [[group[0] for group in cells]]
+    return [
+        group[start : start + columns] for group in cells for start in range(0, len(group), columns)
+    ]
+
+
+def _drawn(band: Sequence[_Cell], look: Look, width: int) -> Image.Image:
+    """Draws examples side by side, each under the name of the class that begins with it."""
+    cells = [cell(example, look) for _, example in band]
+    begins = any(value is not None for value, _ in band)
+    top = _BETWEEN // 2 + (_LINE if begins else 0)
+    drawn = Image.new("RGB", (width, max(c.height for c in cells) + top), lettering.PAPER)
+    for number, (value, _) in enumerate(band):
+        left = number * (cells[0].width + _BETWEEN)
+        if value is not None:
+            ImageDraw.Draw(drawn).line((left, 8, left + cells[0].width, 8), lettering.PALE)
+            name = lettering.name_of(value, look.names)
+            drawn.paste(_line(name, _HEADING, cells[0].width), (left, 12))
+        drawn.paste(cells[number], (left, top))
+    return drawn
