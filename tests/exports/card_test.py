@@ -13,8 +13,9 @@ import yaml
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.memory import from_arrays
-from voc_seg_tfrecord.exports import card, publish
+from voc_seg_tfrecord.exports import card
 from voc_seg_tfrecord.exports.card import summarize
+from voc_seg_tfrecord.exports.export import write_card
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
@@ -171,7 +172,7 @@ def test_the_config_on_the_card_is_the_one_that_built_it(tmp_path):
 def test_a_card_beside_the_dataset_leaves_it_as_it_is(tmp_path):
     built = odd_names(tmp_path)
     for _ in range(2):
-        publish.of_built(built, built.data_dir)
+        write_card(built, built.data_dir)
     report = verify.verify(tfds.builder_from_directory(built.data_dir))
     assert not report.splits["train"].faults
 

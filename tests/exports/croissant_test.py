@@ -13,17 +13,13 @@ from support.paths import DUMMY_DATA
 from support.published import odd_names
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.exports import layouts, publish
-from voc_seg_tfrecord.exports.export import export
+from voc_seg_tfrecord.exports import layouts
+from voc_seg_tfrecord.exports.export import export, write_card
 
 
 def exported(builder, folder, layout, **more):
     """Exports a dataset with its Croissant file; returns the folder."""
-
-    def finish(incomplete):
-        publish.beside_export(builder, incomplete, layout, **more)
-
-    export(builder, folder, layout=layout, finish=finish)
+    export(builder, folder, layout=layout, described=True, **more)
     return folder
 
 
@@ -158,7 +154,7 @@ def test_the_names_of_classes_are_records_of_their_own(tmp_path):
 
 
 def test_a_built_dataset_is_described_by_the_files_that_it_has(sample, tmp_path):
-    publish.of_built(sample, tmp_path)
+    write_card(sample, tmp_path)
     _, errors, _ = opened(tmp_path)
     assert not errors
     said = json.loads((tmp_path / "croissant.json").read_text())["distribution"]

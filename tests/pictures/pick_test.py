@@ -5,6 +5,7 @@ from support.building import examples
 from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.pictures import pick
+from voc_seg_tfrecord.pictures.preview import Choice, draw
 
 ALL = {"train": 3, "validation": 2, "test": 1}
 
@@ -100,6 +101,8 @@ def test_classes_of_whole_images_are_chosen_by_their_label(tmp_path):
     )
     found = pick.by_class(builder, "train", 5)
     assert {c: {e.label for e in group} for c, group in found.items()} == {0: {0}, 1: {1}}
+    drawn = draw(builder, Choice(by_class=True))
+    assert drawn.content == "examples of 2 classes of train"
     assert [len(group) for group in found.values()] == [2, 2]
 
 

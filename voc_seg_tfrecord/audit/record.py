@@ -26,7 +26,7 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.examples.tiles import Tiling
+from voc_seg_tfrecord.examples.tiles import Tile, Tiling
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -39,10 +39,18 @@ class TilePlace:
     Attributes:
       image_id: the image.
       size: height and width of the image.
+      at: row and column at which the tile begins.
     """
 
     image_id: str
     size: tuple[int, ...]
+    at: tuple[int, ...]
+
+    def tile(self, tiling: Tiling) -> Tile | None:
+        """Returns the tile that begins there; None if no tile of such an image does."""
+        if len(self.size) != 2 or min(self.size) < 1 or len(self.at) != 2:
+            return None
+        return tiling.tile_at(*self.size, *self.at)
 
 
 def tile_place(record: Record) -> TilePlace | None:
@@ -50,7 +58,8 @@ def tile_place(record: Record) -> TilePlace | None:
     if TILE_IMAGE_ID not in record.features:
         return None
     size = record.ints(TILE_IMAGE_HEIGHT) + record.ints(TILE_IMAGE_WIDTH)
-    return TilePlace(record.bytes(TILE_IMAGE_ID).decode(errors="replace"), size)
+    at = record.ints(TILE_Y) + record.ints(TILE_X)
+    return TilePlace(record.bytes(TILE_IMAGE_ID).decode(errors="replace"), size, at)
 
 
 def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
@@ -61,8 +70,8 @@ def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
     if len(place.size) != 2 or min(place.size) < 1:
         yield f"{TILE_IMAGE_HEIGHT}, {TILE_IMAGE_WIDTH}: {place.size}"
         return
-    at = record.ints(TILE_Y) + record.ints(TILE_X)
-    tile = tiling.tile_at(*place.size, *at) if len(at) == 2 else None
+    at = place.at
+    tile = place.tile(tiling)
     if tile is None:
         yield f"{TILE_Y}, {TILE_X}: {at}, no tile of an image of {place.size} begins there"
         return

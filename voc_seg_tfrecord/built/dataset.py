@@ -181,7 +181,7 @@ def has_only_images(builder: tfds.core.DatasetBuilder) -> bool:
 
 def background(builder: tfds.core.DatasetBuilder) -> int | None:
     """Returns the index of a built dataset's background class, None where none is known."""
-    if has_only_images(builder):
+    if MASK not in builder.info.features:
         return None
     said = (builder.info.metadata or {}).get("class_map") or config_of(builder)
     return background_index(builder.info.features[MASK].names, said.get("background", ""))

@@ -8,7 +8,6 @@ import argparse
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.exports.export import export
 from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, with_palette
 
 SUMMARY = "write a built dataset as TFRecords, Parquet, a VOC tree or a COCO panoptic tree"
@@ -43,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exports and says what was written."""
-    from voc_seg_tfrecord.exports import publish
+    from voc_seg_tfrecord.exports.export import export
 
     arguments.check_num_shards(args)
     layout = with_palette(args.layout) if args.palette else args.layout
@@ -53,9 +52,8 @@ def run(args: argparse.Namespace) -> int:
         args.out,
         layout=layout,
         num_shards=args.num_shards,
-        finish=lambda folder: publish.beside_export(
-            builder, folder, layout, published=args.published, progress=True
-        ),
+        described=True,
+        published=args.published,
     )
     counts = {name: split.num_examples for name, split in builder.info.splits.items()}
     if args.json:

@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
             remedy=f"name the dataset alone: {split_name(args.dataset)[0]}",
         )
     if args.card:
-        from voc_seg_tfrecord.exports import publish
+        from voc_seg_tfrecord.exports.export import write_card
 
-        for path in publish.of_built(builder, args.card, published=args.published, progress=True):
+        for path in write_card(builder, args.card, published=args.published, progress=True):
             print(f"{builder.info.full_name}: {path}")
     if args.out:
         from voc_seg_tfrecord import report

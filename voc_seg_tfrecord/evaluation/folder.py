@@ -4,7 +4,7 @@ Pixels that several tiles have are scored in the first of them, row by row. So e
 image counts once, and the score is that of the complete image.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 
@@ -20,7 +20,7 @@ from voc_seg_tfrecord.base.errors import (
     SplitError,
     VocSegError,
 )
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, MASKS, TILE_X, TILE_Y
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, MASKS
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import (
@@ -35,7 +35,6 @@ from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.examples.tiles import Tile, Tiling, image_of
-from voc_seg_tfrecord.formats.file import File
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,13 +113,14 @@ def evaluate(
             total.merge(one.counted)
             if per_image:
                 matrix = one.counted.matrix
-                images.append(_image_score(one, matrix, split, number))
+                pixels = {(int(i), int(j)): int(matrix[i, j]) for i, j in np.argwhere(matrix)}
+                images.append(ImageScore(one.id, split, number, pixels, one.label_quality))
         _check_complete(builder, split, digests, problems)
         # So that it does not depend on what a list is called.
         fingerprints["ids" if isinstance(split, Part) else split] = fingerprint.of_split(digests)
     if not any(isinstance(split, Part) for split in split_names):
         found.check_extra(scored)  # a list selects from what was predicted too
-    total.images = count_images(predicted, tiling)
+    total.images = len(predicted if tiling is None else {image_of(i) for i in predicted})
     result = total.result(
         fingerprint=fingerprint.of_dataset(fingerprints),
         dataset=f"{builder.info.full_name}@{'+'.join(split_names)}",
@@ -148,11 +148,6 @@ def _tiling(builder: tfds.core.DatasetBuilder, bands: Mapping[str, float | None]
     return tiling
 
 
-def _image_score(one: _Scored, matrix: np.ndarray, split: str, number: int) -> ImageScore:
-    pixels = {(int(i), int(j)): int(matrix[i, j]) for i, j in np.argwhere(matrix)}
-    return ImageScore(one.id, split, number, pixels, one.label_quality)
-
-
 def _check_complete(
     builder: tfds.core.DatasetBuilder,
     split: str,
@@ -178,20 +173,14 @@ def _score(
     like: Confusion, predictions: Predictions, tiling: Tiling | None, record: Record
 ) -> _Scored:
     """Scores one record; what is wrong with its prediction is returned, not raised."""
-    masks = {
-        name: records.pixels(File(record.bytes(name), f"{record.id}, {name}"))
-        for name in MASKS
-        if name in record.features
-    }
+    masks = {name: record.pixels(name) for name in MASKS if name in record.features}
     digests = digests_of(record, masks)
     counted = Confusion(like.class_names, trimap=like.trimap, boundary=like.boundary)
     try:
         compared = compare(record, masks[MASK], predictions, tiling)
         classes, chances = compared.predicted.classes, compared.predicted.probabilities
         counted.update(compared.mask, classes, where=predictions.path(compared.name))
-        quality = None
-        if chances is not None:
-            quality = label_quality(compared.mask, chances)
+        quality = None if chances is None else label_quality(compared.mask, chances)
     except VocSegError as error:
         return _Scored(record.id, "", digests, error)
     digest = fingerprint.mask_digest(record.id, classes.astype(np.uint8))
@@ -235,14 +224,11 @@ def compare(
         whole = (slice(None), slice(None))
         return Compared(record.id, whole, mask, predictions.read(record.id, mask.shape))
     place = tile_place(record)
-    at = record.ints(TILE_Y) + record.ints(TILE_X)
-    tile = None
-    if place is not None and len(place.size) == len(at) == 2:
-        tile = tiling.tile_at(*place.size, *at)
+    tile = place.tile(tiling) if place else None
     if place is None or tile is None or mask.shape != (tile.height, tile.width):
         raise RecordError(
             record.id,
-            found=f"a tile of {mask.shape} at {at}",
+            found=f"a tile of {mask.shape} at {place and place.at}",
             expected="a tile of its image, of the size and in the place that its id says",
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
@@ -265,8 +251,3 @@ def _read(
             )
         return image_id, predictions.read(image_id, size).part(tile.window)
     return tile_id, predictions.read(tile_id, (tile.height, tile.width))
-
-
-def count_images(ids: Iterable[str], tiling: Tiling | None) -> int:
-    """Returns how many images records are of, by the ids of the records."""
-    return len({i if tiling is None else image_of(i) for i in ids})

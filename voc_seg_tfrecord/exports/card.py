@@ -9,6 +9,7 @@ References:
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import html
 import json
 import pathlib
 import re
@@ -113,14 +114,13 @@ def _scalar(value: object) -> str:
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!^=])")
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ADDRESS = re.compile(r"(https?://[\w./%#?=&~+:-]*\w)")
 
 
 def markdown_word(text: object) -> str:
     """Returns Markdown that shows a text in one line, also in a cell of a table."""
     line = " ".join(str(text).split())
-    escaped = _SPECIAL.sub(r"\\\1", re.sub(r"[&<>]", lambda found: _HTML[found[0]], line))
+    escaped = _SPECIAL.sub(r"\\\1", html.escape(line, quote=False))
     # At its beginning these would make a list, a line across, or the end of the front matter.
     return re.sub(r"^(\d*)([-+.])", r"\1\\\2", escaped)
 

@@ -82,7 +82,7 @@ def render(
     names = tuple(clean(name) for name in dataset.class_names(builder))
     masked = MASK in builder.info.features
     unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
-    background = dataset.background(builder) if masked else None
+    background = dataset.background(builder)
     colors = class_colors(background, dataset.palette(builder))
     sides = [leaks.Side(split, leaks.role_of(split), f.image_sha256) for split, f in facts.items()]
     shared = leaks.compare(sides, sides)

@@ -109,5 +109,4 @@ def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> 
 
 def _examined(split: str, fits: bool, record: Record) -> Evidence:
     image = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
-    mask = records.pixels(File(record.bytes(MASK), f"{record.id}, {MASK}"))
-    return examine(image, mask, image_id=record.id, split=split, fits=fits)
+    return examine(image, record.pixels(MASK), image_id=record.id, split=split, fits=fits)
