@@ -11,9 +11,9 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
 from voc_seg_tfrecord.base import names
+from voc_seg_tfrecord.build_from import tfrecords
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.imports import items
 
 TEN = [str(n) for n in range(10)]
 
@@ -154,7 +154,7 @@ def test_the_tables_are_those_of_tensorflow_and_pillow():
         mask = Image.fromarray(indices)
         mask.putpalette(names.voc_palette().tobytes())
         by_pillow = mask.convert("L").getpixel((0, 0))
-        cut, rounded = items.luminance_tables()
+        cut, rounded = tfrecords.luminance_tables()
         assert index in cut[by_tf]
         assert index in rounded[by_pillow]
 
@@ -179,10 +179,10 @@ def test_what_collides_cannot_be_repaired(tmp_path, lost, names):
 
 
 def test_true_class_indices_are_never_taken_for_luminances():
-    assert not items.looks_like_luminances({0, 14, 19, 255})
-    assert not items.looks_like_luminances(range(21))
-    assert not items.looks_like_luminances({0, 21})
-    assert items.looks_like_luminances({0, 38, 75, 220})
+    assert not tfrecords.looks_like_luminances({0, 14, 19, 255})
+    assert not tfrecords.looks_like_luminances(range(21))
+    assert not tfrecords.looks_like_luminances({0, 21})
+    assert tfrecords.looks_like_luminances({0, 38, 75, 220})
 
 
 def dry_run(path, capsys):

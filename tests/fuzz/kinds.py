@@ -26,8 +26,7 @@ from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.formats import annotations, class_files, id_lists, images, png, png_pixels
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.imports.items import make_items
-from voc_seg_tfrecord.imports.scan import scan_records
+from voc_seg_tfrecord.imports.scan import make_items, scan_records
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.sources import sbd

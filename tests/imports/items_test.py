@@ -8,8 +8,7 @@ import pytest
 from support import handwritten
 
 from voc_seg_tfrecord.imports import layouts
-from voc_seg_tfrecord.imports.items import make_items
-from voc_seg_tfrecord.imports.scan import RecordItem, scan_records
+from voc_seg_tfrecord.imports.scan import RecordItem, make_items, scan_records
 
 
 @pytest.fixture

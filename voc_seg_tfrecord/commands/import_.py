@@ -18,8 +18,7 @@ from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
 from voc_seg_tfrecord.imports.files import Record, Value, find_files, parse, read_records, unpacked
-from voc_seg_tfrecord.imports.items import make_items
-from voc_seg_tfrecord.imports.scan import scan_records
+from voc_seg_tfrecord.imports.scan import make_items, scan_records
 
 SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"

@@ -1,8 +1,13 @@
-"""The first look at hand-written records: their layout, where each lies, what is wrong with it."""
+"""The first look at hand-written records: their layout, where each lies, what is wrong with it.
+
+Then each record gets an id and a split, by its own name and its file's.
+"""
 
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
+import posixpath
+import re
 from typing import Any, Self
 
 from etils import epath
@@ -14,7 +19,7 @@ from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import id_lists, pillow
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import show_name
+from voc_seg_tfrecord.formats.id_lists import image_id, show_name
 from voc_seg_tfrecord.imports import layouts
 from voc_seg_tfrecord.imports.files import Record, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.imports.layouts import RecordLayout
@@ -26,7 +31,7 @@ class RecordItem:
     """The position of one record in its file.
 
     Attributes:
-      id: the example's key; empty until `items.make_items` gives it one.
+      id: the example's key; empty until `make_items` gives it one.
       filename: the image's name, empty if the record has none.
       file: the file that the user gave.
       number: of the record in it, from 0.
@@ -214,3 +219,32 @@ def _check(record: Record, scan: Scan, where: str) -> str:
         with contextlib.suppress(ValueError):
             scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
     return name
+
+
+_SPLIT_WORDS = {"train": "train", "val": "validation", "valid": "validation"}
+_SPLIT_WORDS |= {"validation": "validation", "test": "test", "eval": "validation"}
+
+
+def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
+    """Returns the records by split, as their files' names say; `train` if a name does not say.
+
+    Where names are missing, or two of them without an image's ending are the same, all records
+    are named by file and number.
+    """
+    ids = [image_id(record.filename) for record in scan.records]
+    unique = all(ids) and len(set(ids)) == len(ids)
+    names = {record.file: posixpath.basename(record.file) for record in scan.records}
+    if len(set(names.values())) < len(names):
+        names = {file: f"{n}-{name}" for n, (file, name) in enumerate(names.items())}
+    splits: dict[str, list[RecordItem]] = {}
+    for record, key in zip(scan.records, ids, strict=True):
+        own = f"{names[record.file]}-{record.number:06}"
+        named: dict[str, Any] = {"id": key} if unique else {"id": own, "filename": own}
+        item = dataclasses.replace(record, **named)
+        splits.setdefault(_split_of(posixpath.basename(record.file)), []).append(item)
+    return splits
+
+
+def _split_of(filename: str) -> str:
+    words = re.findall(r"[a-z]+", filename.lower())
+    return next((_SPLIT_WORDS[word] for word in words if word in _SPLIT_WORDS), "train")
