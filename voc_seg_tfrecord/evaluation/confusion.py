@@ -10,6 +10,7 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.evaluation.result import Result
+from voc_seg_tfrecord.formats.png_pixels import run_ends
 
 
 class Confusion:
@@ -161,12 +162,9 @@ def _count_pairs(mask: np.ndarray, prediction: np.ndarray) -> tuple[np.ndarray, 
       each, int64 `[N]`.
     """
     # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
-    pixels = np.left_shift(mask, 8, dtype=np.uint16)
-    pixels |= prediction
-    pixels = pixels.ravel()
-    starts = np.flatnonzero(pixels[1:] != pixels[:-1]) + 1
-    starts = np.concatenate([np.zeros(min(1, len(pixels)), np.int64), starts])
-    counts = np.bincount(pixels[starts], weights=np.diff(starts, append=len(pixels)))
+    last = run_ends(mask, prediction)[: mask.size]  # none of an empty mask
+    pairs = mask.ravel()[last].astype(np.int64) << 8 | prediction.ravel()[last]
+    counts = np.bincount(pairs, weights=np.diff(last, prepend=-1))
     found = np.flatnonzero(counts > 0)  # of floats it takes ten times as long
     return np.stack([found >> 8, found & 255]), counts[found].astype(np.int64)
 

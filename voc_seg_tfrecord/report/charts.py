@@ -101,13 +101,13 @@ def _bar_texts(
 def histogram(
     title: str,
     values: Mapping[str, np.ndarray],
-    edges: Sequence[float],
     ticks: Sequence[str],
     axis: str,
     unit: str,
     prefix: str,
 ) -> str:
-    """Draws how many values of each split lie between edges, of which each has its tick."""
+    """Draws how many shares of each split lie between ticks, which are percents."""
+    edges = _edges(ticks)
     shown = dict(list(values.items())[:_SPLITS])
     with svg.figure(WIDTH, 210) as figure:
         axes = figure.add_axes((0.15, 0.2, 0.83, 0.74))
@@ -164,10 +164,19 @@ def _whole():
     return MaxNLocator(4, integer=True)
 
 
-_VOID_EDGES = (0, 0.001, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
-_VOID_TICKS = ("0", "0.1", "2", "5", "10", "20", "50", "100")
-_OBJECT_EDGES = (0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 1)
-_OBJECT_TICKS = ("0", "0.01", "0.1", "1", "3", "10", "30", "100")
+# Of each histogram the percents between which shares are counted.
+_TICKS = {
+    "void": ("0", "0.1", "2", "5", "10", "20", "50", "100"),
+    "object_sizes": ("0", "0.01", "0.1", "1", "3", "10", "30", "100"),
+}
+
+
+def _shares(facts: Mapping[str, SplitFacts]) -> dict[str, dict[str, np.ndarray]]:
+    """Returns the shares that each histogram counts, by split."""
+    return {
+        "void": {split: f.shares for split, f in facts.items()},
+        "object_sizes": {split: f.object_shares for split, f in facts.items()},
+    }
 
 
 def draw_all(
@@ -211,41 +220,28 @@ def draw_all(
         if all(f.has_objects for f in facts.values()):
             objects = {s: f.stats.objects for s, f in facts.items()}
             found["objects"] = per_class("Objects per class", objects, "{:,}")
-    found["void"] = histogram(
-        "Void's share of an image",
-        {s: f.shares for s, f in facts.items()},
-        _VOID_EDGES,
-        _VOID_TICKS,
-        f"void, % of the {unit}'s pixels",
-        f"{unit}s",
-        "void",
-    )
-    found["object_sizes"] = histogram(
-        "Sizes of objects",
-        {s: f.object_shares for s, f in facts.items()},
-        _OBJECT_EDGES,
-        _OBJECT_TICKS,
-        f"% of the {unit}'s pixels",
-        "objects" if all(f.has_objects for f in facts.values()) else "areas",
-        "object-sizes",
-    )
+    objects = "objects" if all(f.has_objects for f in facts.values()) else "areas"
+    axis = f"% of the {unit}'s pixels"
+    for name, title, label, counted in (
+        ("void", "Void's share of an image", f"void, {axis}", f"{unit}s"),
+        ("object_sizes", "Sizes of objects", axis, objects),
+    ):
+        values, prefix = _shares(facts)[name], name.replace("_", "-")
+        found[name] = histogram(title, values, _TICKS[name], label, counted, prefix)
     return found
 
 
 def histogram_rows(facts: Mapping[str, SplitFacts]) -> dict[str, list[dict[str, Any]]]:
     """Returns the numbers of the histograms: rows of a range and a count for each split."""
-    shares = {s: f.shares for s, f in facts.items()}
-    objects = {s: f.object_shares for s, f in facts.items()}
-    return {
-        "void": _rows(shares, _VOID_EDGES, _VOID_TICKS),
-        "object_sizes": _rows(objects, _OBJECT_EDGES, _OBJECT_TICKS),
-    }
+    return {name: _rows(values, _TICKS[name]) for name, values in _shares(facts).items()}
 
 
-def _rows(
-    values: Mapping[str, np.ndarray], edges: Sequence[float], ticks: Sequence[str]
-) -> list[dict[str, Any]]:
-    counts = [np.histogram(found, edges)[0].tolist() for found in values.values()]
+def _edges(ticks: Sequence[str]) -> list[float]:
+    return [float(tick) / 100 for tick in ticks]
+
+
+def _rows(values: Mapping[str, np.ndarray], ticks: Sequence[str]) -> list[dict[str, Any]]:
+    counts = [np.histogram(found, _edges(ticks))[0].tolist() for found in values.values()]
     ranges = [f"{low} to {high} %" for low, high in itertools.pairwise(ticks)]
     return [
         {"range": text, "counts": of_range}
