@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import shlex
 import re
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -361,5 +362,5 @@ def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.Dataset
         + (", which has no random access" if found not in _FORMAT.with_random_access() else ""),
         expected=f"the format {other}",
         remedy="add it beside the records that are there: tfds convert_format "
-        f"--dataset_version_dir {place} --out_file_format {other}",
+        f"--dataset_version_dir {shlex.quote(str(place))} --out_file_format {other}",
     )

@@ -3,6 +3,7 @@
 import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
+import shlex
 
 from etils import epath
 
@@ -264,7 +265,7 @@ def _check_tasks(tree: VocTree, masks: Mapping[str, str]) -> None:
             found=f"masks of several tasks, in {', '.join(tasks[:_SHOWN])}{more}: {len(masks)} "
             f"masks, such as {min(masks.values())}, and none has the name of an image",
             expected="one mask for each image",
-            remedy=f"choose a task: --masks {layout.masks}/{tasks[0]}",
+            remedy=f"choose a task: --masks {shlex.quote(f'{layout.masks}/{tasks[0]}')}",
         )
 
 

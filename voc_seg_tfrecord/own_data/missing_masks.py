@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
+import shlex
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -175,7 +176,7 @@ def suggest_mask_folders(tree: VocTree, listed: Iterable[str]) -> list[str]:
         found[name] = [image_id for image_id in lacking if image_id in masks]
     notes = [
         f"{name} has masks for {len(ids)} of the {len(lacking)} listed images that have none in "
-        f"{tree.layout.masks}: --masks {name}"
+        f"{tree.layout.masks}: --masks {shlex.quote(name)}"
         for name, ids in found.items()
         if ids
     ]

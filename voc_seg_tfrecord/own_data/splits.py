@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 import functools
 import itertools
+import shlex
 
 from etils import epath
 
@@ -166,7 +167,7 @@ def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Seq
     ids = _with_folders(tree, split, source, tree.read_lines(source))
     notes += [
         f"{_file(source)} names masks in {folder}, and they are read from {tree.layout.masks}. "
-        f"--masks {folder} reads the others."
+        f"--masks {shlex.quote(folder)} reads the others."
         for folder in tree.other_mask_folders(source)
         if folder
     ]
