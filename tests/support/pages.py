@@ -84,7 +84,8 @@ class World:
     def run(self, fence: Fence) -> str:
         """Runs a fence; returns what it printed, with the paths of the page."""
         text = _INSTALL.sub("", fence.text)
-        text = text.replace("/tmp/tensorflow_datasets", str(self.data_dir))
+        as_word = shlex.quote if fence.language == "bash" else str
+        text = text.replace("/tmp/tensorflow_datasets", as_word(str(self.data_dir)))
         printed = io.StringIO()
         if fence.language == "python" and "torchvision" in fence.marks.get("needs", ""):
             printed.write(self._in_a_process(text))
@@ -141,11 +142,12 @@ class World:
                     return cli.main(words[1:])
                 except SystemExit as done:  # as --version and --help end
                     return int(done.code or 0)
-        if words[:2] == ["tfds", "build"] and "|" not in words:  # here: a process takes 8 seconds
+        if words[0] == "tfds" and "|" not in words:  # here: a process takes 8 seconds
             with contextlib.redirect_stdout(printed):
-                # Not from TFDS_DATA_DIR, which TFDS reads once, when it is imported.
-                data_dir = [] if "--data_dir" in words else ["--data_dir", self.data_dir]
-                tfds_command(*words[1:], *data_dir)
+                if words[1] == "build" and "--data_dir" not in words:
+                    # Not from TFDS_DATA_DIR, which TFDS reads once, when it is imported.
+                    words += ["--data_dir", self.data_dir]
+                tfds_command(*words[1:])
             return 0
         result = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
