@@ -63,6 +63,7 @@ def test_a_page_without_marks_is_left_alone(tmp_path):
     assert path.read_text() == "text\n"
 
 
+@pytest.mark.slow
 def test_reading_is_measured_beside_its_limit_and_its_peers(tmp_path):
     read = importlib.import_module("read")
     found = read.rows(tmp_path, pairs=6, repeats=1, parts=("limit", "peers"))

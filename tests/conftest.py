@@ -8,6 +8,10 @@ import pytest
 from support.paths import DUMMY_DATA
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Where this is set, as in many containers, each process that a test starts compiles the package anew,
+# which takes three times as long as running it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # A command in the background (`&`, `nohup`, many CI runners) starts with SIGINT ignored, and so
 # would every process that a test starts. A handler of Python's is the default in its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)

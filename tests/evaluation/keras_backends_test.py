@@ -123,10 +123,9 @@ def test_mirrored_strategy_gives_the_same_number():
     assert found == [expected(images, masks)] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(ALONE, reason="this is the process")
-@pytest.mark.parametrize(
-    "backend", [pytest.param("tensorflow", marks=pytest.mark.slow), "jax", "torch"]
-)
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
 def test_the_metric_counts_exactly_on_every_backend(backend):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed")
