@@ -8,8 +8,8 @@ import pytest
 from support.paths import DUMMY_DATA
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# Where this is set, as in many containers, each process that a test starts compiles the package anew,
-# which takes three times as long as running it.
+# Where this is set, as in many containers, each process that a test starts would compile the
+# package again, which takes longer than what it does.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # A command in the background (`&`, `nohup`, many CI runners) starts with SIGINT ignored, and so

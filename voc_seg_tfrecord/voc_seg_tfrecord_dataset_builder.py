@@ -8,8 +8,8 @@ import contextlib
 import dataclasses
 import json
 import os
-import shlex
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 import warnings
