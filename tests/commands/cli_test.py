@@ -13,7 +13,6 @@ from voc_seg_tfrecord.commands import cli
 SHARED = {
     "__init__",
     "arguments",
-    "build_tree",
     "cli",
     "process",
     "screen",

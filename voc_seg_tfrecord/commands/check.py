@@ -18,7 +18,6 @@ from voc_seg_tfrecord.own_data.unpacked import unpacked
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
 from voc_seg_tfrecord.report.label_errors import check_folder
-from voc_seg_tfrecord.stats.counts import ClassCounts
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
@@ -69,10 +68,9 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     if report.plan:
         print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")
     _print_findings(summary)
-    if report.pixels.any():
+    if report.total.pixels.any():
         print()
-        total = ClassCounts(report.images, report.pixels)
-        screen.show_class_table(report.class_names, total, report.by_split)
+        screen.show_class_table(report.class_names, report.total, report.by_split)
     stops = sum(finding.effect == rules.STOPS for finding in report.findings)
     verdict = f"stop: {stops} problems" if stops else "go through"
     print(f"\n{report.examined} images read; a build would {verdict}")

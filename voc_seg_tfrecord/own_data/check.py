@@ -38,8 +38,7 @@ class Report:
       findings: in the order in which they were found.
       plan: what a build would do, None if it could not be decided.
       class_names: the classes, in mask order.
-      pixels: int64 `[256]`, pixels of each class index over all masks that can be used.
-      images: int64 `[256]`, masks that have the class.
+      total: counts of the classes over all masks that can be used.
       by_split: the same for each split of a build; empty if the splits are not decided.
       examined: images that were read.
       tree: the tree, None if there is none that could be read.
@@ -48,8 +47,7 @@ class Report:
     findings: list[Finding] = dataclasses.field(default_factory=list)
     plan: Plan | None = None
     class_names: tuple[str, ...] = ()
-    pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
-    images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+    total: ClassCounts = dataclasses.field(default_factory=ClassCounts)
     by_split: dict[str, ClassCounts] = dataclasses.field(default_factory=dict)
     examined: int = 0
     tree: VocTree | None = None
@@ -92,8 +90,8 @@ def summary(report: Report) -> dict[str, Any]:
             {
                 "index": index,
                 "name": name,
-                "pixels": int(report.pixels[index]),
-                "images": int(report.images[index]),
+                "pixels": int(report.total.pixels[index]),
+                "images": int(report.total.images[index]),
                 "splits": {
                     split: {"images": int(c.images[index]), "pixels": int(c.pixels[index])}
                     for split, c in report.by_split.items()
@@ -153,7 +151,7 @@ def check_tree(
     )
     read_one = functools.partial(_read_one, spec, blank=not found.meaning, labels=labels, fits=fits)
     evidence = _read_all(pairs, read_one, report)
-    if report.plan and report.pixels.any():
+    if report.plan and report.total.pixels.any():
         report.findings += _missing_classes(report)
     report.findings += _unused(plan)
     report.findings += _copies_by_id(plan)
@@ -221,8 +219,7 @@ def _read_all(
         if seen is not None:
             evidence.append(seen)
         if histogram is not None:
-            report.pixels += histogram
-            report.images += histogram > 0
+            report.total.add(histogram)
             for name in listed.get(pair.id, ()):
                 report.by_split[name].add(histogram)
     return evidence
