@@ -7,7 +7,6 @@ import argparse
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_splits
-from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
 
@@ -62,13 +61,6 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import evaluation
     from voc_seg_tfrecord.evaluation import result as results
 
-    if not split_name(args.dataset)[1] and not args.ids:
-        raise ConfigError(
-            args.dataset,
-            found="no split",
-            expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012@validation",
-            remedy="name the split that was predicted",
-        )
     confusion, per_image, html = (
         staging.check_file(path, option, endings) if path else None
         for path, option, endings in (
@@ -78,6 +70,13 @@ def run(args: argparse.Namespace) -> int:
         )
     )
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
+    if not splits:
+        raise ConfigError(
+            args.dataset,
+            found="no split",
+            expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012@validation",
+            remedy="name the split that was predicted",
+        )
     result = evaluation.evaluate(
         builder,
         splits,

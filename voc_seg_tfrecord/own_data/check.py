@@ -290,7 +290,7 @@ def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:
     occurring = np.unique(values)
     unknown = []
     for value in occurring.tolist():
-        color = (value >> 16, value >> 8 & 255, value & 255)
+        color: tuple[Any, ...] | None = (value >> 16, value >> 8 & 255, value & 255)
         if samples.palette is not None:
             color = tuple(samples.palette[value].tolist()) if value < len(samples.palette) else None
         unknown.append(rule.class_of(samples.kind, value, color) is None)

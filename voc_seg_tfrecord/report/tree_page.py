@@ -243,12 +243,11 @@ def write_tree(
     if config is not None:
         background = background_index(config.built_class_names, config.built_background)
     colors = class_colors(background)
-    used = [
-        c for c, n in enumerate(report.class_names) if n != f"class {c}" or report.total.pixels[c]
-    ]
+    total = report.total
+    used = [c for c, n in enumerate(report.class_names) if n != f"class {c}" or total.pixels[c]]
     names = [clean(name) for name in report.class_names]
-    by_split = dict(report.by_split) or {"all": report.total}
-    foreground = sorted((c for c in used if c != background), key=lambda c: -report.total.images[c])
+    by_split = dict(report.by_split) or {"all": total}
+    foreground = sorted((c for c in used if c != background), key=lambda c: -total.images[c])
     kinds = list(_kinds(report, Offenders(report, config, colors, background), root, found_at))
     text = page.render(
         "tree",
@@ -267,7 +266,7 @@ def write_tree(
         used=used,
         background=background,
         by_split=by_split,
-        pixels=int(report.total.pixels.sum()),
+        pixels=int(total.pixels.sum()),
         charts=_charts(by_split, names, foreground, colors),
     )
     staging.write_file(out, text, "--html")
