@@ -17,6 +17,8 @@ from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, report
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.report import thumbnails
 
 HOSTILE = [
     "background",
@@ -452,3 +454,10 @@ def test_a_dataset_of_others_is_refused(tmp_path):
     )
     with pytest.raises(ConfigError, match="image/filename"):
         written(open_built("other", tmp_path), tmp_path / "a.html")
+
+
+def test_a_small_box_has_a_crop_of_the_image_and_one_of_the_mask(sample):
+    place, small, whole = ("train", 0), (1, 1, 3, 3), (0, 0, 500, 500)
+    boxes = [(place, small), (place, whole)]
+    shown = thumbnails.read(sample, {place}, (), class_colors(0), 0, boxes)[place]
+    assert [(box, len(urls)) for box, urls in shown.crops.items()] == [(small, 2)]

@@ -90,7 +90,8 @@ def render(
     label_errors = rules.find(evidence, names, background)
     chosen = choose(facts, background, shared, label_errors, num=num, seed=seed)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
-    shown = thumbnails.read(builder, set(chosen.places()), objects, colors, background)
+    boxes = [(place, error.box) for place, error in chosen.suspects if error.box]
+    shown = thumbnails.read(builder, set(chosen.places()), objects, colors, background, boxes)
     order = by_images(facts, names)
     foreground = [label for label in order if label != background]
     links = find_links(facts, chosen)

@@ -16,12 +16,14 @@ from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.pictures.overlay import common_first, grown, layer, shrink
+from voc_seg_tfrecord.quality.evidence import Box
 from voc_seg_tfrecord.report.choose import Object, Place
 
 SIDE = 320
 """Pixels of the longer side of a thumbnail, at most."""
 
 _CROP = 200  # of an object
+_RING = 2  # pixels between a box's content and the line around it in a crop
 _MARGIN = 24  # pixels around an object, at least
 _QUALITY = 78
 
@@ -40,6 +42,8 @@ class Shown:
       shares: each mask value that the image has, and its share of the pixels, the largest first;
         with a label in place of a mask, that label.
       objects: data URLs of the objects that were asked for.
+      crops: of each box that was asked for, data URLs of what is in it and around it: in the image
+        and in the mask. Boxes of half the image and more are left out.
       layer: data URL of a PNG that is laid over the image; empty if the classes are not known.
     """
 
@@ -52,6 +56,7 @@ class Shown:
     shares: tuple[tuple[int, float], ...]
     objects: Mapping[Object, str]
     layer: str = ""
+    crops: Mapping[Box, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
 
 def read(
@@ -60,6 +65,7 @@ def read(
     objects: Collection[Object],
     colors: np.ndarray,
     background: int | None,
+    boxes: Collection[tuple[Place, Box]] = (),
 ) -> dict[Place, Shown]:
     """Reads the records once more, and decodes those that are to be shown.
 
@@ -69,13 +75,15 @@ def read(
       objects: objects to show.
       colors: of the mask values, uint8 `[256, 3]`.
       background: index of the background class, None if there is none.
+      boxes: of records among `places`, of which crops are to be shown.
     """
     needed = {*places, *(o.place for o in objects)}
 
     def show(item: tuple[Place, bytes]) -> Shown:
         place, stored = item
         mine = [o for o in objects if o.place == place]
-        return _shown(records.parse(stored), mine, colors, background, place in whole)
+        its_boxes = [box for of, box in boxes if of == place]
+        return _shown(records.parse(stored), mine, its_boxes, colors, background, place in whole)
 
     whole = set(places)
     return {place: shown for (place, _), shown in ordered_map(show, serialized(builder, needed))}
@@ -134,11 +142,12 @@ def serialized(
 def _shown(
     record: Record,
     objects: list[Object],
+    boxes: list[Box],
     colors: np.ndarray,
     background: int | None,
     whole: bool,
 ) -> Shown:
-    side = None if objects else SIDE
+    side = None if objects or boxes else SIDE
     try:
         image = pillow.decode(File(record.bytes(IMAGE), record.id), RecordError, side=side).rgb()
     except VocSegError:
@@ -161,6 +170,12 @@ def _shown(
         shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
         crops,
         "" if small is None else layer_url(small, colors, background),
+        {
+            box: box_crops(image, mask, colors, box)
+            for box in boxes
+            if image is not None and mask is not None and image.shape[:2] == mask.shape
+            if is_small(box, mask.shape)
+        },
     )
 
 
@@ -190,6 +205,30 @@ def crop(image: np.ndarray, found: np.ndarray) -> str:
     small[grown(inside) & ~inside] = 0
     small[inside & grown(~inside)] = 255
     return _url("jpeg", pillow.encode_jpeg(small, 85))
+
+
+def is_small(box: Box, size: tuple[int, int]) -> bool:
+    """Says whether a box has less than half of the pixels of this height and width."""
+    return 2 * box[2] * box[3] < size[0] * size[1]
+
+
+def box_crops(
+    image: np.ndarray | None, mask: np.ndarray, colors: np.ndarray, box: Box
+) -> tuple[str, ...]:
+    """Returns what is in a box of an image, if there is one, and of its mask, as data URLs.
+
+    Args:
+      image: uint8 `[H, W, 3]`.
+      mask: uint8 `[H, W]`, or `[H, W, 3]` if it holds colours.
+      colors: of the mask values, uint8 `[256, 3]`.
+      box: left, top, width and height.
+    """
+    left, top, width, height = box
+    within = np.zeros(mask.shape[:2], bool)
+    rows = slice(max(0, top - _RING), top + height + _RING)
+    within[rows, max(0, left - _RING) : left + width + _RING] = True
+    drawn = colors[mask] if mask.ndim == 2 else mask
+    return tuple(crop(one, within) for one in (image, drawn) if one is not None)
 
 
 def _span(first: int, last: int, length: int) -> slice:

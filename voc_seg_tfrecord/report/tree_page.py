@@ -26,8 +26,9 @@ from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import (
     SIDE,
     Shown,
-    crop,
+    box_crops,
     image_url,
+    is_small,
     layer_url,
     mask_url,
     shares,
@@ -40,7 +41,6 @@ OF_A_KIND = 6
 """Images that are shown of one kind of finding, at most."""
 
 _BOXES = 8  # on one image
-_RING = 2  # pixels between a box's content and the line around it in a crop
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,9 +131,9 @@ class Offenders:
         found = [finding.box] if finding.box else []
         if by_class is None:  # all boxes of which the finding has the first
             found = self._unknown(mask)
-        boxes = [box for box in found if 2 * box[2] * box[3] < size[0] * size[1]]
+        boxes = [box for box in found if is_small(box, size)]
         same = not values.size or values.shape[:2] == size
-        crops = _crops(image, values, colors, boxes[0]) if boxes and same else ()
+        crops = box_crops(_pixels(image), values, colors, boxes[0]) if boxes and same else ()
         mask_size = None if same or not url else values.shape[:2]
         return Offender(", ".join(lists) or "in no split", shown, boxes, crops, mask_size)
 
@@ -204,21 +204,12 @@ def _mask_url(values: np.ndarray, colors: np.ndarray) -> str:
     return mask_url(values, colors) if values.ndim == 2 else image_url(values)
 
 
-def _crops(
-    path: epath.Path | None, values: np.ndarray, colors: np.ndarray, box: Box
-) -> tuple[str, ...]:
-    """Returns what is in a box of an image and of its mask, uint8 `[H, W]` or `[H, W, 3]`."""
-    left, top, width, height = box
-    within = np.zeros(values.shape[:2], bool)
-    rows = slice(max(0, top - _RING), top + height + _RING)
-    within[rows, max(0, left - _RING) : left + width + _RING] = True
-    pictures = [colors[values] if values.ndim == 2 else values]
+def _pixels(path: epath.Path | None) -> np.ndarray | None:
+    """Returns an image, uint8 `[H, W, 3]`; None if it cannot be decoded."""
     try:
-        image = pillow.decode(File.read(path, ImageError), ImageError, damaged=True).rgb()
-        pictures.insert(0, image)
-    except VocSegError:  # the mask alone
-        pass
-    return tuple(crop(picture, within) for picture in pictures)
+        return pillow.decode(File.read(path, ImageError), ImageError, damaged=True).rgb()
+    except VocSegError:
+        return None
 
 
 _FIRST, _MESSAGES = 3, 50  # of a kind
