@@ -124,12 +124,13 @@ def _print_quoted(row: facts_lists.PublishedLeak) -> None:
 
 
 def _as_dict(shared) -> dict[str, Any]:
-    sides = (("first", shared.first), ("second", shared.second))
+    first, second = (
+        {"name": side.name, "role": side.role, "images": len(side.images)}
+        for side in (shared.first, shared.second)
+    )
     return {
-        **{
-            key: {"name": side.name, "role": side.role, "images": len(side.images)}
-            for key, side in sides
-        },
+        "first": first,
+        "second": second,
         "leak": shared.is_leak,
         "examples": shared.examples,
         "ids": list(shared.ids),

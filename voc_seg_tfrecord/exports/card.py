@@ -211,12 +211,15 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         prose=markdown_prose,
         block=markdown_block,
     )
+    config = dataset.config_of(builder)
+    fields = {name: value for name, value in config.items() if name not in _SAID_ABOVE}
+    names = filter(None, (builder.name, getattr(builder.builder_config, "name", None)))
     said = {
         "title": title(builder),
         "said": description.description_of_built(builder.info),
-        "name": _tfds_name(builder),
+        "name": "/".join(names),
         "version": builder.info.version,
-        "config": _config(builder),
+        "config": json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else "",
         "features": sorted(builder.info.features),
         "splits": builder.info.splits,
         "examples": summary.examples,
@@ -247,18 +250,6 @@ def title(builder: tfds.core.DatasetBuilder) -> str:
 def release_of(builder: tfds.core.DatasetBuilder) -> Release | None:
     """Returns the release that a dataset was built from; None for own data."""
     return RELEASES.get(dataset.config_of(builder).get("release", ""))
-
-
-def _tfds_name(builder: tfds.core.DatasetBuilder) -> str:
-    config = getattr(builder.builder_config, "name", None)
-    return f"{builder.name}/{config}" if config else builder.name
-
-
-def _config(builder: tfds.core.DatasetBuilder) -> str:
-    """Returns how a dataset was built, as JSON; empty if the dataset does not hold it."""
-    said = dataset.config_of(builder)
-    fields = {name: value for name, value in said.items() if name not in _SAID_ABOVE}
-    return json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else ""
 
 
 def _class_rows(builder: tfds.core.DatasetBuilder, summary: Summary) -> list[Mapping[str, Any]]:

@@ -180,7 +180,8 @@ def by_class(
     count_examples(builder, split)
     of_class: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
     for place, serialized in enumerate(records.read_shards(builder, split)):
-        for value in _classes(records.parse(serialized)):
+        record = records.parse(serialized)
+        for value in record.ints(LABEL) or record.ints(LABELS):
             of_class[value].append(place)
     if seed is not None:
         rng = np.random.default_rng(seed)
@@ -216,7 +217,3 @@ def _shares(
         else np.ones(256)
         for place, record in read_at(builder, split, places)
     }
-
-
-def _classes(record: Record) -> tuple[int, ...]:
-    return record.ints(LABEL) or record.ints(LABELS)
