@@ -5,9 +5,10 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.names import VOID_COLOR
 from voc_seg_tfrecord.formats import class_files, class_parsers
 
-DEFAULT_VOID = (255, *class_files.VOID_NAMES, class_files.VOID_COLOR)
+DEFAULT_VOID = (255, *class_files.VOID_NAMES, VOID_COLOR)
 
 
 def _meta(names, colors="[]"):

@@ -8,7 +8,8 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR, VOID_NAMES, ClassFile
+from voc_seg_tfrecord.base.names import VOID_COLOR
+from voc_seg_tfrecord.formats.class_files import VOID_NAMES, ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.decide import decide

@@ -38,6 +38,10 @@ class VocSegError(ValueError):
         fields = ("where", "found", "expected", "remedy", "kind")
         return {"type": type(self).__name__, **{name: getattr(self, name) for name in fields}}
 
+    def changed(self, **fields: str) -> "VocSegError":
+        """Returns the error with other fields, or of another `type`, a name of this module."""
+        return from_json({**self.to_json(), **fields})
+
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         # Process pools pickle exceptions; keyword-only arguments need help.
         return from_json, (self.to_json(),)

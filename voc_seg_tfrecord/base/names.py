@@ -1,4 +1,4 @@
-"""The names that all rooms share: classes, void, the palette, and the features of a dataset.
+"""The names that all rooms share: classes, void, VOC's colours, and the features of a dataset.
 
 Every other module takes the names from here.
 """
@@ -38,6 +38,12 @@ VOC_CLASSES = (
 )
 """The 21 names in mask order. Source: VOC2012 development kit, section 4.3."""
 
+Color = tuple[int, int, int]
+"""Red, green and blue, 0 to 255 each."""
+
+VOID_COLOR: Color = (224, 224, 192)
+"""VOC's colour of void, which Supervisely and datumaro write too."""
+
 VOC_POSES = ("frontal", "rear", "left", "right", "unspecified")
 """Poses of annotated objects, in the order of TFDS's `voc`."""
 
@@ -47,7 +53,7 @@ _BACKGROUND_WORDS = ("background", "bg")
 
 @functools.cache
 def voc_palette() -> npt.NDArray[np.uint8]:
-    """Returns VOC's palette, uint8 `[256, 3]` RGB; row 255 is void's (224, 224, 192).
+    """Returns VOC's palette, uint8 `[256, 3]` RGB; row 255 is `VOID_COLOR`.
 
     Bit k of red, green and blue, from the top, is bit 3k, 3k + 1 and 3k + 2 of the index.
 
@@ -63,6 +69,12 @@ def voc_palette() -> npt.NDArray[np.uint8]:
             )
     palette.setflags(write=False)
     return palette
+
+
+VOC_NUMBERS: dict[Color, int] = {
+    (r, g, b): number for number, (r, g, b) in enumerate(voc_palette().tolist())
+}
+"""VOC's number of each colour of its palette, 0 to 255."""
 
 
 def unprintable(name: str) -> str:

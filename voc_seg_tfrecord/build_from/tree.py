@@ -7,7 +7,7 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -15,7 +15,6 @@ from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.advice import labelmap
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.classes import (
     background_to_front,

@@ -28,7 +28,14 @@ from voc_seg_tfrecord.base.names import (
     voc_palette,
 )
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built.find import DATASET, INFO, config_names, find_dataset, split_name
+from voc_seg_tfrecord.built.find import (
+    DATASET,
+    INFO,
+    VERSION,
+    config_names,
+    find_dataset,
+    split_name,
+)
 from voc_seg_tfrecord.built.records import Part
 from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.facts import lists
@@ -227,8 +234,7 @@ def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
     return tuple(builder.info.features[LABELS].feature.names)
 
 
-_VERSION = re.compile(r"\d+\.\d+\.\d+")
-_UNFINISHED = re.compile(r"(?:incomplete\.\w+_)+(\d+\.\d+\.\d+)")
+_UNFINISHED = re.compile(rf"(?:incomplete\.\w+_)+({VERSION.pattern})")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -297,7 +303,7 @@ def _versions(name: str, folder: epath.Path) -> Iterator[Listed]:
     except OSError as error:
         yield Listed(name, "", str(folder), problem=f"cannot be read: {_words(error)}")
         return
-    finished = [path for path in paths if _VERSION.fullmatch(path.name)]
+    finished = [path for path in paths if VERSION.fullmatch(path.name)]
     for path in sorted(finished, key=lambda path: [int(part) for part in path.name.split(".")]):
         yield _version(name, path)
     unfinished = {found[1] for path in paths if (found := _UNFINISHED.fullmatch(path.name))}

@@ -26,7 +26,9 @@ INFO = "dataset_info.json"
 DATASET = "voc_seg_tfrecord"
 """The name of this package's dataset, before the config's."""
 
-_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
+VERSION = re.compile(r"\d+\.\d+\.\d+")
+"""The name of a version folder."""
+
 _SHORT = re.compile(r"[\w-][\w.-]*(?::[\d*]+\.[\d*]+\.[\d*]+)?")
 
 
@@ -96,7 +98,7 @@ def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
 def _versions(folder: epath.Path) -> list[epath.Path]:
     """Returns the versions of a config that are built in its folder, the latest at the end."""
     paths = folder.iterdir() if folder.is_dir() else ()
-    found = [p for p in paths if _VERSION.fullmatch(p.name) and (p / INFO).exists()]
+    found = [p for p in paths if VERSION.fullmatch(p.name) and (p / INFO).exists()]
     return sorted(found, key=lambda path: [int(part) for part in path.name.split(".")])
 
 

@@ -152,13 +152,8 @@ def pixels(file: File) -> np.ndarray:
         if header.color is png.ColorType.GREY and png_pixels.holds_values(header):
             return png_pixels.read_values(file, header, png.read_chunks(file, header)).pixels()
     except MaskError as error:
-        raise RecordError(
-            error.where,
-            found=error.found,
-            expected=error.expected,
-            remedy="build the dataset again, or copy it again from where it is complete",
-            kind=error.kind,
-        ) from None
+        remedy = "build the dataset again, or copy it again from where it is complete"
+        raise error.changed(type="RecordError", remedy=remedy) from None
     raise RecordError(
         file.where,
         found=header.describe(),

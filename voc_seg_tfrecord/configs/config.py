@@ -256,10 +256,15 @@ class VocSegConfig(tfds.core.BuilderConfig):
         )
 
     def __repr__(self) -> str:
-        return config_line(self)
+        said = changed_fields(self)
+        said.pop("description", None)
+        if "class_names" in said and len(self.class_names) > _SHOWN:
+            said["class_names"] = wording.several(self.class_names, _SHOWN)
+        return wording.brief_line(self, *(f"{name}={value!r}" for name, value in said.items()))
 
     def _repr_html_(self) -> str:
-        return config_table(self)
+        rows = ((name, str(value)) for name, value in changed_fields(self).items())
+        return wording.brief_table(f"config {self.name}", ("field", "value"), rows)
 
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""
@@ -277,21 +282,6 @@ def changed_fields(config: VocSegConfig) -> dict[str, object]:
     changed = {n: getattr(config, n) for n in names if getattr(config, n) != getattr(default, n)}
     release = {"release": config.release} if config.release else {}
     return {"name": config.name, **release, **changed}
-
-
-def config_line(config: VocSegConfig) -> str:
-    """Returns the config in a short line, without its description."""
-    said = changed_fields(config)
-    said.pop("description", None)
-    if "class_names" in said and len(config.class_names) > _SHOWN:
-        said["class_names"] = wording.several(config.class_names, _SHOWN)
-    return wording.brief_line(config, *(f"{name}={value!r}" for name, value in said.items()))
-
-
-def config_table(config: VocSegConfig) -> str:
-    """Returns the config as a table for a notebook."""
-    rows = ((name, str(value)) for name, value in changed_fields(config).items())
-    return wording.brief_table(f"config {config.name}", ("field", "value"), rows)
 
 
 BUILDER_CONFIGS = [

@@ -20,7 +20,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.examples.pieces import Note, Work
+from voc_seg_tfrecord.examples.pieces import Made, Note, Work
 
 
 class Beam:
@@ -40,7 +40,7 @@ class Beam:
 
     def run(
         self, work: Work, tasks: Iterable[Any], note: Note
-    ) -> Generator[tuple[int, Any], None, None]:
+    ) -> Generator[tuple[int, Made], None, None]:
         """Does tasks; see `shards.Engine`.
 
         Raises:
@@ -61,7 +61,7 @@ class Beam:
                     remedy="see that all workers reach the data_dir under the same path",
                 )
             note(1)
-            yield number, work.result(_read(_answer(path)))
+            yield number, Made.from_json(_read(_answer(path)))
 
     def send(self, tasks: Iterable[Any]) -> list[str]:
         """Writes the files of tasks; returns their paths."""
@@ -83,9 +83,9 @@ def _do(path: str, work: Any) -> None:
     """
     if epath.Path(_answer(path)).exists():
         return
-    result = work(work.task(_read(path)), _ignore)
+    result: Made = work(work.task(_read(path)), _ignore)
     made = f"{_answer(path)}.{uuid.uuid4().hex}"
-    _write(made, work.plain(result))
+    _write(made, result.to_json())
     epath.Path(made).replace(_answer(path))
 
 

@@ -52,7 +52,7 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """What came of a piece.
+    """What came of a piece; of a shard, whose records are known, nothing.
 
     Attributes:
       lengths: bytes of each record.
@@ -119,14 +119,6 @@ class Pieces:
         """Returns the piece of plain data."""
         return Piece(**{**data, "items": [self.item_type.from_json(i) for i in data["items"]]})
 
-    def plain(self, result: Made) -> Any:
-        """Returns what came of a piece as plain data."""
-        return result.to_json()
-
-    def result(self, data: Any) -> Made:
-        """Returns what `plain` made plain data of."""
-        return Made.from_json(data)
-
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
@@ -152,10 +144,10 @@ class Shard:
 class Shards:
     """Cuts shards, in any process that has it."""
 
-    def __call__(self, shard: Shard, note: Note) -> int:
-        """Writes a shard; returns the number of its records."""
+    def __call__(self, shard: Shard, note: Note) -> Made:
+        """Writes a shard."""
         _write(shard.path, shard.file_format, self._records(shard, note))
-        return len(shard.records)
+        return Made()
 
     def _records(self, shard: Shard, note: Note) -> Iterator[tuple[int, bytes]]:
         with contextlib.ExitStack() as stack:
@@ -170,14 +162,6 @@ class Shards:
     def task(self, data: Mapping[str, Any]) -> Shard:
         """Returns the shard of plain data."""
         return Shard(**data)
-
-    def plain(self, result: int) -> Any:
-        """Returns what came of a shard as plain data."""
-        return result
-
-    def result(self, data: Any) -> int:
-        """Returns what `plain` made plain data of."""
-        return data
 
 
 def _write(path: str, file_format: str, records: Iterable[tuple[Any, bytes]]) -> None:
@@ -201,18 +185,10 @@ class Work(Protocol):
     Tasks have `to_json()`, for engines that send them as plain data.
     """
 
-    def __call__(self, task: Any, note: Note, /) -> Any:
+    def __call__(self, task: Any, note: Note, /) -> Made:
         """Does a task."""
         ...
 
     def task(self, data: Mapping[str, Any]) -> Any:
         """Returns the task of plain data."""
-        ...
-
-    def plain(self, result: Any) -> Any:
-        """Returns a result as plain data."""
-        ...
-
-    def result(self, data: Any) -> Any:
-        """Returns the result of plain data."""
         ...

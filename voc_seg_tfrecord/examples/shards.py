@@ -26,7 +26,7 @@ from tensorflow_datasets.core import hashing, naming, splits, utils
 from tensorflow_datasets.core.utils import shard_utils
 
 from voc_seg_tfrecord.base import processes
-from voc_seg_tfrecord.base.errors import ListError, SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import SplitError, VocSegError
 from voc_seg_tfrecord.base.threads import CORES, ordered_map
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.pieces import Made, Note, Piece, Pieces, Shard, Shards, Work
@@ -55,7 +55,7 @@ class Engine(Protocol):
 
     def run(
         self, work: Work, tasks: Iterable[Any], note: Note
-    ) -> Generator[tuple[int, Any], None, None]:
+    ) -> Generator[tuple[int, Made], None, None]:
         """Yields the number of each task and its result, in any order."""
         ...
 
@@ -72,7 +72,7 @@ class Here:
 
     def run(
         self, work: Work, tasks: Iterable[Any], note: Note
-    ) -> Generator[tuple[int, Any], None, None]:
+    ) -> Generator[tuple[int, Made], None, None]:
         """Does tasks; see `Engine`."""
         if self.workers > 1:
             yield from processes.unordered_map(work, tasks, workers=self.workers, note=note)
@@ -230,14 +230,13 @@ class _Plan:
         self._items = items
         self._template = template
         self._most = download_config.max_examples_per_split
-        self._keeps_first = download_config.ignore_duplicates
         self._config = download_config.get_shard_config()
         self._keys_known = keys_known
         if self._keys_known:
             self._items = items = items[: self._most]
             keys = getattr(items, "ids", None) or [item.id for item in items]
             hasher = hashing.Hasher(split)
-            self.numbers = self._in_order(map(hasher.hash_key, keys), keys)
+            self.numbers = _in_order(map(hasher.hash_key, keys))
         else:
             self.numbers = np.arange(len(items))
         self._choose_pieces()
@@ -306,43 +305,12 @@ class _Plan:
         if not self._keys_known:
             hashes = itertools.chain.from_iterable(map(self._hashes.pop, range(len(lengths))))
             records = records[: self._most]
-            records = records[self._in_order(itertools.islice(hashes, self._most))]
+            records = records[_in_order(itertools.islice(hashes, self._most))]
         self._records = records
         self.size, self.count = int(records[:, 2].sum()), len(records)
         number = self._config.get_number_shards(self.size, self.count)
         self.bounds = shard_utils.get_shard_boundaries(self.count, number)
         self.is_done = self._are_shards and number == self.count_of_pieces
-
-    def _in_order(self, hashes: Iterable[int], keys: Sequence[str] = ()) -> np.ndarray:
-        """Returns the numbers of keys in TFDS's order.
-
-        Raises:
-          SplitError: if TFDS takes two keys for one.
-        """
-        data = bytearray()
-        for value in hashes:
-            data += value.to_bytes(16, "big")
-        pairs = np.frombuffer(data, ">u8").reshape(-1, 2)
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        repeated = np.flatnonzero((pairs[order[1:]] == pairs[order[:-1]]).all(axis=1))
-        if not repeated.size:
-            return order
-        if self._keeps_first:
-            return np.delete(order, repeated + 1)
-        twins = order[repeated[0] : repeated[0] + 2].tolist()
-        names = " and ".join(repr(keys[n]) if keys else f"example {n}" for n in twins)
-        raise SplitError(
-            self.split,
-            [
-                ListError(
-                    names,
-                    found="one key for TFDS, which takes \\ for /",
-                    expected="another key for each example",
-                    remedy="rename one of the files",
-                )
-            ],
-            len(order),
-        )
 
     def shards(self) -> Iterator[Shard]:
         """Yields the shards that have to be cut."""
@@ -363,6 +331,15 @@ class _Plan:
         """Returns what TFDS notes of the split."""
         lengths = np.diff([0, *self.bounds]).tolist()
         return splits.SplitInfo(self.split, lengths, self.size, self._template)
+
+
+def _in_order(hashes: Iterable[int]) -> np.ndarray:
+    """Returns the numbers of keys in TFDS's order. No two are one key: see `trees.listing`."""
+    data = bytearray()
+    for value in hashes:
+        data += value.to_bytes(16, "big")
+    pairs = np.frombuffer(data, ">u8").reshape(-1, 2)
+    return np.lexsort((pairs[:, 1], pairs[:, 0]))
 
 
 def _expected_size(items: Sequence[Item], numbers: np.ndarray) -> int:

@@ -10,8 +10,8 @@ import re
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.names import VOID, unprintable
-from voc_seg_tfrecord.formats.class_parsers import PARSERS, UNREADABLE, Color, Entry
+from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, Color, unprintable
+from voc_seg_tfrecord.formats.class_parsers import PARSERS, UNREADABLE, Entry
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 
@@ -28,9 +28,6 @@ IGNORED = "__ignore__"
 
 VOID_NAMES = (IGNORED, "void", "ignored", "ignore")
 """Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
-
-VOID_COLOR: Color = (224, 224, 192)
-"""VOC's colour of void, which Supervisely and datumaro write too."""
 
 DEFAULT_VOID: tuple[int | str | Color, ...] = (VOID, *VOID_NAMES, VOID_COLOR)
 """What means void unless the user says otherwise."""

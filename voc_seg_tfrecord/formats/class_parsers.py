@@ -8,9 +8,7 @@ import json
 import re
 from typing import Any
 
-from voc_seg_tfrecord.base.names import VOID, voc_palette
-
-Color = tuple[int, int, int]
+from voc_seg_tfrecord.base.names import VOID, Color, voc_palette
 
 
 @dataclasses.dataclass(frozen=True)

@@ -206,6 +206,17 @@ def _max_pixels(file: File) -> int:
     return min(MAX_PIXELS, most_in_bytes, _MAX_PIXELS_OF.get(file.kind, MAX_PIXELS))
 
 
+def damaged_error(error: type[VocSegError], where: str, found: str, expected: str) -> VocSegError:
+    """Returns the error, of the class `error`, about a file that breaks its format's rules."""
+    return error(
+        where,
+        found=found,
+        expected=expected,
+        remedy="copy or export the file again",
+        kind="damaged file",
+    )
+
+
 def animated_error(file: File, error: type[VocSegError], kind: Kind) -> VocSegError:
     """Returns the error, of the class `error`, about a file with more than one frame."""
     found = "of several pages" if kind is Kind.TIFF else "that is animated"

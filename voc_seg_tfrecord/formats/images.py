@@ -166,13 +166,7 @@ def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
         if not kept or decoding != "none":
             png_pixels.inflate(file, header, chunks)
     except MaskError as error:
-        raise ImageError(
-            file.where,
-            found=error.found,
-            expected=error.expected,
-            remedy=error.remedy,
-            kind=error.kind,
-        ) from None
+        raise error.changed(type="ImageError") from None
     if kept:
         if decoding != "none":
             check_readable(file, header.height, header.width)

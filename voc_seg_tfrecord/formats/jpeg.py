@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import dataclasses
 import struct
 
-from voc_seg_tfrecord.base.errors import ImageError
+from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.file import File, Kind, describe_kind, once_per_file
+from voc_seg_tfrecord.formats.file import File, Kind, damaged_error, describe_kind, once_per_file
 
 _EOI = b"\xff\xd9"
 _SOS = 0xDA
@@ -89,14 +89,8 @@ def _checked(header: Header | None, file: File, scan: int) -> Header:
     return header
 
 
-def _bad(file: File, found: str) -> ImageError:
-    return ImageError(
-        file.where,
-        found=found,
-        expected="a complete JPEG",
-        remedy="copy or export the file again",
-        kind="damaged file",
-    )
+def _bad(file: File, found: str) -> VocSegError:
+    return damaged_error(ImageError, file.where, found, "a complete JPEG")
 
 
 _STANDALONE_IN_FRAME = frozenset({0x01, *range(0xD0, 0xD9)})

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.formats.file import (
     animated_error,
     check_pixels,
     check_webp,
+    damaged_error,
     describe_kind,
 )
 
@@ -272,13 +273,8 @@ def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
     except VocSegError:
         raise
     except Exception as reason:  # Pillow raises whatever the damage leads it to
-        raise error(
-            where,
-            found=f"it cannot be decoded: {_said(reason)}",
-            expected="a complete image file",
-            remedy="copy or export the file again",
-            kind="damaged file",
-        ) from None
+        found = f"it cannot be decoded: {_said(reason)}"
+        raise damaged_error(error, where, found, "a complete image file") from None
 
 
 def _said(reason: Exception) -> str:

@@ -14,12 +14,14 @@ import struct
 from typing import NamedTuple
 import zlib
 
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.errors import MaskError, VocSegError
+from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.formats.file import (
     PNG_SIGNATURE,
     File,
     Kind,
     animated_error,
+    damaged_error,
     describe_kind,
     once_per_file,
 )
@@ -102,23 +104,17 @@ def read_header(file: File) -> Header:
     return Header(width, height, depth, ColorType(color), bool(interlace))
 
 
-def has_palette(data: bytes, palette: bytes) -> bool:
-    """Says whether a PNG's palette, right behind its header, is the first part of this one."""
+def has_voc_palette(data: bytes) -> bool:
+    """Says whether a PNG's palette, right behind its header, is VOC's or the first part of it."""
     if data[12:16] != b"IHDR" or data[37:41] != b"PLTE":
         return False
     (length,) = struct.unpack_from(">I", data, 33)
-    return data[41 : 41 + length] == palette[:length]
+    return data[41 : 41 + length] == voc_palette().tobytes()[:length]
 
 
-def damaged(file: File, found: str) -> MaskError:
+def damaged(file: File, found: str) -> VocSegError:
     """Returns the error about a PNG that breaks the format's rules."""
-    return MaskError(
-        file.where,
-        found=found,
-        expected="a complete PNG",
-        remedy="copy or export the file again",
-        kind="damaged file",
-    )
+    return damaged_error(MaskError, file.where, found, "a complete PNG")
 
 
 _CRITICAL = (b"IHDR", b"PLTE", b"IDAT", b"IEND")

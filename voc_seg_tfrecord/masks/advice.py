@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR
-from voc_seg_tfrecord.formats.class_parsers import Color
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.masks import evidence
 from voc_seg_tfrecord.masks.question import Question
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Seen
+from voc_seg_tfrecord.masks.survey import Seen
 
 _ASK = (
     "Say --masks_by index if the values are the classes, or --masks_by color if the colours are. "

@@ -219,26 +219,6 @@ Rule = tuple[list[str], str | None]
 """Names of classes and their new class; None keeps each."""
 
 
-def read_rules(
-    text: str, source_names: Sequence[str], void_names: Sequence[str] = ()
-) -> list[Rule]:
-    """Reads rules; `parse` says how they are written.
-
-    Args:
-      text: the rules.
-      source_names: the classes of the masks, in mask order.
-      void_names: those of them that are void if no rule names them.
-
-    Returns:
-      The rules in their order, with `*` written out. Together they name each class once, except
-      those that are void anyway.
-
-    Raises:
-      ConfigError: if the text is no rules, or if a class is unknown, mapped twice or not at all.
-    """
-    return _with_rest(_rules(text), source_names, void_names)
-
-
 def listed(names: Sequence[str]) -> str:
     """Returns the first names, and how many more there are: `car, bus and 3 more`."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
@@ -250,12 +230,19 @@ def rule_error(found: str, expected: str, remedy: str = "change map_classes") ->
     return ConfigError("option map_classes", found=found, expected=expected, remedy=remedy)
 
 
-def _with_rest(
-    rules: list[tuple[list[str | None], str | None]],
-    source_names: Sequence[str],
-    void_names: Sequence[str],
+def read_rules(
+    text: str, source_names: Sequence[str], void_names: Sequence[str] = ()
 ) -> list[Rule]:
-    """Returns the rules with `*` written out, each class named once."""
+    """Reads rules; `parse` says how they are written.
+
+    Returns:
+      The rules in their order, with `*` written out. Together they name each class once, except
+      `void_names`, which are void if no rule names them.
+
+    Raises:
+      ConfigError: if the text is no rules, or if a class is unknown, mapped twice or not at all.
+    """
+    rules = _rules(text)
     said = [name for sources, _ in rules for name in sources if name is not None]
     for name in said:
         if name not in source_names:

@@ -50,11 +50,10 @@ own. The evidence:
 
 import dataclasses
 
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID
 from voc_seg_tfrecord.masks import advice, evidence
 from voc_seg_tfrecord.masks.question import Question, void_colors
 from voc_seg_tfrecord.masks.rule import AS_SAID, By, Decision
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS
 
 
 def decide(question: Question, forced: By | None = None) -> Decision:

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR
-from voc_seg_tfrecord.formats.class_parsers import Color
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.masks.question import Question
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey
+from voc_seg_tfrecord.masks.survey import Survey
 
 BLACK: Color = (0, 0, 0)
 

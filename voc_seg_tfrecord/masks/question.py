@@ -4,16 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import functools
 
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, plain
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color, plain
 from voc_seg_tfrecord.formats.class_files import (
     DEFAULT_VOID,
-    VOID_COLOR,
     ClassFile,
     is_void,
     is_void_name,
 )
-from voc_seg_tfrecord.formats.class_parsers import Color, Entry
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey
+from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.masks.survey import Survey
 
 Void = Collection[int | str | Color]
 """Values, names and colours that mean void."""

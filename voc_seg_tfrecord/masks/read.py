@@ -15,13 +15,19 @@ from typing import Any
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.names import VOID, voc_palette
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID
 from voc_seg_tfrecord.formats import pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
-from voc_seg_tfrecord.masks.lookup import counts_by_value, map_colors, map_values
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.masks.stored import Counted, Samples, read_samples
+from voc_seg_tfrecord.masks.stored import (
+    Counted,
+    Samples,
+    counts_by_value,
+    map_colors,
+    map_values,
+    read_samples,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,9 +104,8 @@ def read_instances(file: File, size: tuple[int, int], *, official: bool = False)
     Colour files (CVAT's, where each object has a colour of VOC's palette) are numbered by
     that palette. See `read_mask` for arguments and errors.
     """
-    palette = {tuple(color): n for n, color in enumerate(voc_palette().tolist())}
     colored = not official and _may_hold_colors(file)
-    rule = MaskRule({n: n for n in range(256)}, palette if colored else None)
+    rule = MaskRule({n: n for n in range(256)}, VOC_NUMBERS if colored else None)
     return read_mask(file, rule, size, official=official)
 
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.base.names import VOID, Color
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void, is_void_name
-from voc_seg_tfrecord.formats.class_parsers import Color, Entry
+from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.class_map import ClassMap
 from voc_seg_tfrecord.masks.question import Void, colors_of_file, colors_of_values, colors_of_voc
 

@@ -15,17 +15,17 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import MaskError, VocSegError
-from voc_seg_tfrecord.base.names import VOID, voc_palette
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.formats import images, png
-from voc_seg_tfrecord.formats.class_files import VOID_COLOR
-from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.formats.file import File, Kind
-from voc_seg_tfrecord.masks.lookup import counts_by_color, counts_by_value
-from voc_seg_tfrecord.masks.stored import Counted, Samples, read_samples
-
-VOC_NUMBERS = {tuple(color): number for number, color in enumerate(voc_palette().tolist())}
-"""VOC's number of each colour of its palette, 0 to 255."""
+from voc_seg_tfrecord.masks.stored import (
+    Counted,
+    Samples,
+    counts_by_color,
+    counts_by_value,
+    read_samples,
+)
 
 
 @dataclasses.dataclass
@@ -191,7 +191,6 @@ def survey(
     return found
 
 
-_VOC_BYTES = voc_palette().tobytes()
 _VOC = Look("voc", voc=True)
 
 
@@ -199,7 +198,7 @@ def _look(path: epath.PathLike, all_colors: bool) -> Look:
     voc = False
     try:
         file = File.read(path, MaskError)
-        voc = file.kind is Kind.PNG and png.has_palette(file.data, _VOC_BYTES)
+        voc = file.kind is Kind.PNG and png.has_voc_palette(file.data)
         if voc and not all_colors:
             return _VOC
         with images.large_in_turn(file):

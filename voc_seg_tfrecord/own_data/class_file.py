@@ -8,11 +8,11 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.names import VOID, Color, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
-from voc_seg_tfrecord.formats.class_parsers import Color, Entry
+from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.rule import index_of_names
 from voc_seg_tfrecord.own_data import numbering, plain_folders, split_folders
 from voc_seg_tfrecord.trees.tree import VocTree

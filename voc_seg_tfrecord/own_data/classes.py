@@ -5,10 +5,9 @@ import dataclasses
 from typing import Any
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.names import VOID, Color, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void, is_void_name
-from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.masks.question import entries
 from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import Seen

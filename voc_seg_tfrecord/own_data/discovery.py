@@ -8,7 +8,6 @@ import shlex
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
-from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats import png
 from voc_seg_tfrecord.formats.file import File
@@ -324,7 +323,6 @@ def official_note(tree: VocTree) -> str:
 def _has_voc_palette(tree: VocTree) -> bool:
     path = tree.root / tree.layout.masks / next(iter(tree.masks.values()))
     try:
-        data = File.read(path, MaskError).data
+        return png.has_voc_palette(File.read(path, MaskError).data)
     except VocSegError:
         return False
-    return png.has_palette(data, voc_palette().tobytes())

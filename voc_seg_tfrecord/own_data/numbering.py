@@ -17,14 +17,14 @@ import posixpath
 from typing import get_args
 
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.base.names import VOID, background_index, plain
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, background_index, plain
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.decide import decide
 from voc_seg_tfrecord.masks.question import Question, void_colors
 from voc_seg_tfrecord.masks.rule import AS_SAID, By, make_rule
-from voc_seg_tfrecord.masks.survey import VOC_NUMBERS, Survey
+from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.trees.tree import VocTree
 
 # Names of value 0 in lists that need no background.

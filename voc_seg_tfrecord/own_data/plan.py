@@ -16,11 +16,10 @@ from voc_seg_tfrecord.base.errors import (
     VocSegError,
     did_you_mean,
 )
-from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import (
     DEFAULT_VOID,
-    VOID_COLOR,
     VOID_NAMES,
     ClassFile,
     is_void,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.plain_folders import split_word, subfolders
-from voc_seg_tfrecord.splitting.ratios import split_of
+from voc_seg_tfrecord.splitting.ratios import named_by_split
 from voc_seg_tfrecord.trees.layout import SPLIT
 from voc_seg_tfrecord.trees.listing import index_files
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -110,25 +110,16 @@ def by_split(names: Sequence[str], where: object) -> dict[str, str]:
     `val` and `valid` become `validation`, and known names are taken in any case: a list
     `Train` is the split `train`.
 
-    Args:
-      names: names of lists or folders.
-      where: where they lie, for errors.
-
-    Returns:
-      Name by split name.
-
     Raises:
-      LayoutError: if two of them would be one split.
+      LayoutError: if two of them would be one split; `where` says where they lie.
     """
-    splits: dict[str, str] = {}
-    for name in names:
-        split = split_of(name)
-        if split in splits:
+    splits = named_by_split(names)
+    for split, (first, *others) in splits.items():
+        if others:
             raise LayoutError(
                 where,
-                found=f"{splits[split]!r} and {name!r}, which would both be the split {split!r}",
+                found=f"{first!r} and {others[0]!r}, which would both be the split {split!r}",
                 expected="one list or folder for each split",
-                remedy=f"say which: --splits {split}={name},...",
+                remedy=f"say which: --splits {split}={others[0]},...",
             )
-        splits[split] = name
-    return splits
+    return {split: name for split, (name,) in splits.items()}

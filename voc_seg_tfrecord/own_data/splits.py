@@ -124,12 +124,8 @@ def _check_readable(tree: VocTree, lists: Mapping[str, str]) -> None:
         except ListError as error:
             others = ",".join(f"{s}={n}" for s, n in lists.items() if s != split)
             choice = f"--splits {others or 'train=0.8,validation=0.2'}"
-            raise ListError(
-                error.where,
-                found=error.found,
-                expected=error.expected,
-                remedy=f"{error.remedy}; or do without the list: {choice}",
-            ) from None
+            remedy = f"{error.remedy}; or do without the list: {choice}"
+            raise error.changed(remedy=remedy, kind=ListError.KIND) from None
 
 
 def _no_lists(files: Sequence[str]) -> list[str]:

@@ -43,24 +43,29 @@ def check_ratios(ratios: Mapping[str, float], where: object) -> None:
         )
 
 
+def named_by_split(names: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the names of lists, folders or ratios that make each split; see `split_of`."""
+    splits: dict[str, list[str]] = {}
+    for name in names:
+        splits.setdefault(split_of(name), []).append(name)
+    return splits
+
+
 def by_split_name(ratios: Mapping[str, T], where: object) -> dict[str, T]:
     """Returns ratios by the names of the splits that they make: `val` is `validation`.
 
     Raises:
       ConfigError: if two of them would be one split.
     """
-    splits: dict[str, T] = {}
-    for name, ratio in ratios.items():
-        split = split_of(name)
-        if split in splits:
-            raise ConfigError(
-                where,
-                found=f"two ratios for the split {split!r}: {', '.join(ratios)}",
-                expected="one ratio for each split",
-                remedy="leave one out",
-            )
-        splits[split] = ratio
-    return splits
+    splits = named_by_split(ratios)
+    if twice := [split for split, names in splits.items() if len(names) > 1]:
+        raise ConfigError(
+            where,
+            found=f"two ratios for the split {twice[0]!r}: {', '.join(ratios)}",
+            expected="one ratio for each split",
+            remedy="leave one out",
+        )
+    return {split: ratios[name] for split, (name,) in splits.items()}
 
 
 def assign(

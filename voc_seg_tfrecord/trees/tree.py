@@ -13,8 +13,8 @@ from typing import Self, overload
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError, did_you_mean
+from voc_seg_tfrecord.base.names import Color
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_parsers import Color
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
     IMAGE_SUFFIXES,
