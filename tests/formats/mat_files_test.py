@@ -211,8 +211,8 @@ def test_a_scipy_that_cannot_be_imported_is_told(monkeypatch, tmp_path):
 def test_this_process_does_not_import_scipy():
     code = """
 import sys
-from voc_seg_tfrecord.sources import sbd
-sbd.read_mask(sys.stdin.buffer.read(), "a.mat")
+from voc_seg_tfrecord.formats import file, mat_files
+mat_files.read(file.File(sys.stdin.buffer.read(), "a.mat"), "SBD")
 print("scipy" in sys.modules)
 """
     command = [sys.executable, "-c", code]

@@ -24,12 +24,19 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.formats import annotations, class_files, id_lists, images, png, png_pixels
+from voc_seg_tfrecord.formats import (
+    annotations,
+    class_files,
+    id_lists,
+    images,
+    mat_files,
+    png,
+    png_pixels,
+)
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.imports.scan import make_items, scan_records
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.sources import sbd
 
 CLASSES = tuple(f"class{n}" for n in range(21))
 RULE = index_rule(21)
@@ -383,7 +390,7 @@ def matlab(rng: random.Random) -> str:
     whole = data = buffer.getvalue()
     if rng.random() < 0.8:
         data = damaged(rng, data)
-    found = sbd.read_mask(data, "a.mat")
+    found = mat_files.read(File(data, "a.mat"), "SBD")
     if data == whole:
         return "equal" if np.array_equal(found, pixels) else "WRONG pixels"
     return "lenient" if found.ndim == 2 and found.dtype.kind in "ui" else "WRONG array"

@@ -1,5 +1,7 @@
 import json
+import types
 
+from etils import epath
 import numpy as np
 import pytest
 from support import make_sbd
@@ -10,6 +12,8 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError, SplitError
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.facts.releases import RELEASES
+from voc_seg_tfrecord.formats import mat_files
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import sbd
 from voc_seg_tfrecord.sources.sbd import SbdTree
 from voc_seg_tfrecord.trees.pair import Parts
@@ -26,7 +30,7 @@ def dataset(tmp_path):
 
 def read(folder, kind, name="2008_000001"):
     path = folder / kind / f"{name}.mat"
-    return sbd.read_mask(path.read_bytes(), path)
+    return mat_files.read(File.read(path), "SBD")
 
 
 def test_class_indices_are_read(dataset):
@@ -54,15 +58,17 @@ def test_a_list_that_is_not_there_is_named(tmp_path):
         sbd.read_sbd_ids(tmp_path, "val")
 
 
-def test_an_archive_without_sbd_is_named(tmp_path):
+def test_an_archive_without_sbd_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(sbd.devkit, "find_archive", lambda *_: epath.Path("x.tgz"))
+    fetcher = types.SimpleNamespace(manual_dir=None, extract=lambda _: epath.Path(tmp_path))
     with pytest.raises(SourceError, match=r"x\.tgz: an archive without SBD"):
-        sbd.find_unpacked(sbd.epath.Path("x.tgz"), sbd.epath.Path(tmp_path))
+        sbd.open_folder(None, None, fetcher)
 
 
 def test_a_damaged_file_is_named(dataset):
     path = dataset / "cls" / "2008_000001.mat"
     with pytest.raises(MaskError, match=r"2008_000001\.mat: not readable"):
-        sbd.read_mask(path.read_bytes()[:150], path)
+        mat_files.read(File(path.read_bytes()[:150], str(path)), "SBD")
 
 
 def test_the_crafted_files_are_read_as_scipy_reads_them(real_data):
@@ -70,7 +76,7 @@ def test_the_crafted_files_are_read_as_scipy_reads_them(real_data):
     for kind, name in (("cls", "GTcls"), ("inst", "GTinst")):
         path = folder / kind / "2008_000002.mat"
         expected = make_sbd.io.loadmat(path)[name]["Segmentation"][0, 0]
-        assert np.array_equal(sbd.read_mask(path.read_bytes(), path), expected)
+        assert np.array_equal(mat_files.read(File.read(path), "SBD"), expected)
     assert sorted(np.unique(read(folder, "cls", "2008_000002"))) == [0, 1, 15, 20]
 
 

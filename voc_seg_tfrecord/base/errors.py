@@ -159,14 +159,7 @@ def from_json(data: Mapping[str, Any]) -> VocSegError:
 
 
 def share_advice(messages: Iterable[str]) -> list[str]:
-    """Puts messages together that end with the same lines of what is expected and what to do.
-
-    Args:
-      messages: of errors, as `str` gives them.
-
-    Returns:
-      One text for each group, in the order in which the groups begin.
-    """
+    """Puts messages together that end with the same lines of what is expected and what to do."""
     groups: dict[str, list[str]] = {}
     for message in messages:
         start = message.find(_ADVICE)

@@ -83,11 +83,6 @@ def builder_from_tree(
 def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegConfig, Plan]:
     """Finds out all about a tree that its config has to say.
 
-    Args:
-      root: the folder that a tool exported, or one above it.
-      name: the config's name.
-      **options: see `find_config_of`.
-
     Returns:
       The config, complete, so that `tfds build` with it builds the same bytes; and the plan.
 

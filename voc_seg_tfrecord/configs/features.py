@@ -13,9 +13,6 @@ from voc_seg_tfrecord.configs.config import VocSegConfig
 def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
     """Returns the features of a config.
 
-    Args:
-      config: the config.
-
     Returns:
       The features by name; and the name of the one that a model learns, None if there is none.
     """

@@ -125,10 +125,6 @@ class ExampleSpec:
 def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
     """Reads an item and makes its examples: one, or one per tile. An error is returned.
 
-    Args:
-      spec: what to make.
-      item: the image in its source.
-
     Returns:
       Key and features of each example, see `make_example` and `tiles.cut`; or the error that
       was raised.
@@ -162,10 +158,6 @@ def make_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, An
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     """Checks one example and makes of it what the builder's features take.
 
-    Args:
-      raw: its files.
-      spec: what to make of them.
-
     Returns:
       One value per feature. Image bytes are the file's own wherever decoders read them right;
       masks are 8-bit greyscale PNGs.
@@ -195,12 +187,16 @@ def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -
         LABELS: [value for value in mask.present() if value != background],
     }
     if spec.instances:
-        example[INSTANCES] = _read_instances(raw, spec, size).png
+        instances = (
+            read.read_instances(raw.instances, size, official=spec.official)
+            if raw.instances
+            else read.filled(size, 0)
+        )
+        example[INSTANCES] = instances.png
     if spec.mask_source:
         example[MASK_SOURCE] = raw.mask_source
     if spec.objects:
-        objects = _read_objects(raw, spec, size)
-        example[OBJECTS] = [{**o, "bbox": np.array(o["bbox"])} for o in objects]
+        example[OBJECTS] = _read_objects(raw, spec, size)
     return example
 
 
@@ -242,21 +238,17 @@ def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> rea
     return read.filled(size, 0 if spec.fill is None else spec.fill)
 
 
-def _read_instances(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> read.IndexMask:
-    if raw.instances is None:
-        return read.filled(size, 0)
-    return read.read_instances(raw.instances, size, official=spec.official)
-
-
 def _read_objects(
     raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
 ) -> list[dict[str, Any]]:
     """Reads the boxes; those of classes that a map made void or background are left out."""
-    if spec.class_map is None:
-        return annotations.read_objects(cast(File, raw.annotation), spec.class_names, *size)
-    found = annotations.read_objects(cast(File, raw.annotation), spec.class_map.source_names, *size)
-    named = ({**o, "label": spec.class_map.object_class(o["label"])} for o in found)
-    return [o for o in named if o["label"] is not None]
+    names = spec.class_map.source_names if spec.class_map else spec.class_names
+    found = annotations.read_objects(cast(File, raw.annotation), names, *size)
+    for one in found:
+        one["bbox"] = np.array(one["bbox"])
+        if spec.class_map:
+            one["label"] = spec.class_map.object_class(one["label"])
+    return [one for one in found if one["label"] is not None]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -148,11 +148,6 @@ def in_list_order(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Makes the examples of one split for TFDS to shuffle: those that are in memory alone.
 
-    Args:
-      split: the split's name.
-      items: its examples in their source.
-      spec: what to make of them.
-
     Yields:
       `(key, example)`. After a first problem nothing more, it only looks for more of them.
 

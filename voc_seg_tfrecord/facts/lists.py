@@ -181,9 +181,6 @@ def fold_classes(number: int) -> tuple[int, ...]:
 def pascal5i(number: int) -> Fold:
     """Returns a fold of PASCAL-5i.
 
-    Args:
-      number: 0 to 3.
-
     Raises:
       ConfigError: if there is no such fold.
       ListError: if the package's copy is not what its hash pins.

@@ -72,12 +72,6 @@ def splits() -> dict[tuple[str, str], Split]:
 def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> None:
     """Checks that a list is the official one of its release.
 
-    Args:
-      config: an official config's name, such as `2012`.
-      split: TFDS's name of the split, such as `validation`.
-      ids: the list's ids.
-      where: the list, for the error.
-
     Raises:
       ListError: if the count or the hash differs. It names both, and the list that this
         really is, if that is known.

@@ -172,13 +172,7 @@ def _id_of(name: str, image_ids: Container[str]) -> str | None:
 
 
 def any_id(data: bytes, where: object, image_ids: Container[str]) -> bool:
-    """Says whether a line of a text is the id of an image that is there.
-
-    Args:
-      data: the file's bytes, not necessarily text.
-      where: the file.
-      image_ids: as in `parse_ids`.
-    """
+    """Says whether a line of a text is the id of an image that is there."""
     try:
         lines = _decode(data, where).splitlines()
     except ListError:

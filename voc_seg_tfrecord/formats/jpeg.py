@@ -39,12 +39,6 @@ class Header:
 def read_header(file: File) -> Header:
     """Reads a JPEG's frame header and checks that its end-of-image marker is there.
 
-    Args:
-      file: the complete file.
-
-    Returns:
-      The header.
-
     Raises:
       ImageError: if this is not a JPEG, has no frame or scan, or is truncated.
     """
@@ -94,7 +88,6 @@ def _bad(file: File, found: str) -> VocSegError:
 
 
 _STANDALONE_IN_FRAME = frozenset({0x01, *range(0xD0, 0xD9)})
-_TEXTS = frozenset({b"eXIf", b"tEXt", b"zTXt", b"iTXt"})
 
 
 def unturned(file: File) -> bytes:
@@ -112,8 +105,12 @@ def unturned(file: File) -> bytes:
     """
     if not pillow.is_turned(file):
         return file.data
-    remove = {Kind.JPEG: _plain_jpeg, Kind.PNG: _plain_png}.get(file.kind)
-    plain = remove(file) if remove else file.data
+    plain = file.data
+    if file.kind is Kind.JPEG:
+        plain = plain[:2] + b"".join(_segments(plain))
+    elif file.kind is Kind.PNG:
+        chunks = png.read_chunks(file, png.read_header(file))
+        plain = png.join_chunks(chunk for chunk in chunks if chunk.kind not in pillow.PNG_TEXTS)
     if pillow.is_turned(File(plain, file.where)):
         raise ImageError(
             file.where,
@@ -122,10 +119,6 @@ def unturned(file: File) -> bytes:
             remedy="build the dataset again with the image saved anew",
         )
     return plain
-
-
-def _plain_jpeg(file: File) -> bytes:
-    return file.data[:2] + b"".join(_segments(file.data))
 
 
 def _segments(data: bytes) -> Iterator[bytes]:
@@ -144,8 +137,3 @@ def _segments(data: bytes) -> Iterator[bytes]:
             yield data[position:end]
         position = end
     yield data[position:]
-
-
-def _plain_png(file: File) -> bytes:
-    chunks = png.read_chunks(file, png.read_header(file))
-    return png.join_chunks(chunk for chunk in chunks if chunk.kind not in _TEXTS)

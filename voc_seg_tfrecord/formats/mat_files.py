@@ -42,10 +42,6 @@ def read(file: File, whose: Whose) -> np.ndarray:
     """Reads a mask: `GTcls.Segmentation` or `GTinst.Segmentation` of SBD's files, `LabelMap` of
     Pascal Context's.
 
-    Args:
-      file: the file.
-      whose: the dataset that it belongs to.
-
     Returns:
       Its numbers, uint8 `[H, W]` of SBD and uint16 `[H, W]` of Pascal Context.
 

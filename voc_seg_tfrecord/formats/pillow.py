@@ -36,7 +36,9 @@ _FORMATS = {
 }
 _ORIENTATION = 0x0112
 _TURNS = range(2, 9)  # orientations that are not upright
-_PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
+PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
+"""Chunks of a PNG in which readers look for an orientation."""
+
 _PIECE = 1 << 22  # pixels that are copied at once
 # Memory of large images in blocks that the C library gives back to the system at once. Those of
 # Pillow's own size, 16 MB, it keeps for the thread that had them.
@@ -198,7 +200,7 @@ def is_turned(file: File) -> bool:
       ImageError: if it is not an image.
     """
     image = _opened(file, ImageError)
-    if file.kind is Kind.PNG and not any(kind in file.data for kind in _PNG_TEXTS):
+    if file.kind is Kind.PNG and not any(kind in file.data for kind in PNG_TEXTS):
         return False  # Pillow decodes a PNG to see whether such a chunk follows the pixels
     try:
         with warnings.catch_warnings(action="ignore"):  # of damage, which is removed

@@ -65,13 +65,7 @@ class Header:
 
 @once_per_file
 def read_header(file: File) -> Header:
-    """Reads IHDR alone; nothing is decompressed.
-
-    Args:
-      file: the file, or at least its first 33 bytes.
-
-    Returns:
-      The header.
+    """Reads IHDR alone, which the first 33 bytes of a file hold; nothing is decompressed.
 
     Raises:
       MaskError: if this is not a PNG, or its header is not one.
@@ -134,10 +128,6 @@ class Chunk(NamedTuple):
 
 def read_chunks(file: File, header: Header) -> tuple[Chunk, ...]:
     """Returns the chunks of a PNG, from IHDR to IEND.
-
-    Args:
-      file: the file.
-      header: its header.
 
     Raises:
       MaskError: if a chunk is truncated or damaged, is unknown but needed for decoding, stands

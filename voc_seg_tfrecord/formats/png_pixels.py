@@ -49,11 +49,6 @@ def stream(chunks: tuple[Chunk, ...]) -> bytes:
 def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
     """Inflates the pixels and checks that they are all there.
 
-    Args:
-      file: the file, for errors.
-      header: its header.
-      chunks: its chunks.
-
     Returns:
       The rows one behind the other, each with the number of its filter, 0 to 4, in front.
 
@@ -167,11 +162,6 @@ def holds_values(header: Header) -> bool:
 
 def read_values(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Values:
     """Returns the values of a PNG for which `holds_values` is true.
-
-    Args:
-      file: the file, for errors.
-      header: its header.
-      chunks: its chunks.
 
     Raises:
       MaskError: if pixels are missing, damaged, or too many.

@@ -62,13 +62,6 @@ def decide(question: Question, forced: By | None = None) -> Decision:
     A decision for colours is the same whether it was found or forced, so that a config that
     says `color` builds the same bytes as the build that found it.
 
-    Args:
-      question: what the masks use, and what is known of the classes.
-      forced: what the user said.
-
-    Returns:
-      The decision.
-
     Raises:
       MaskError: if neither values nor colours are safe.
     """

@@ -21,7 +21,6 @@ from voc_seg_tfrecord.formats import images, png
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks.stored import (
     Counted,
-    Samples,
     counts_by_color,
     counts_by_value,
     read_samples,
@@ -203,17 +202,13 @@ def _look(path: epath.PathLike, all_colors: bool) -> Look:
             return _VOC
         with images.large_in_turn(file):
             samples = read_samples(file)
-        return _used(samples, voc=voc, sha256=hashlib.sha256(file.data).hexdigest())
+        sha256 = hashlib.sha256(file.data).hexdigest()
+        if samples.kind == "rgb":
+            return Look("rgb", colors=_count_colors(samples.values), voc=voc, sha256=sha256)
+        palette = () if samples.palette is None else _colors(samples.palette.tobytes())
+        return Look(samples.kind, counts_by_value(samples.values), palette, voc=voc, sha256=sha256)
     except VocSegError:
         return Look("damaged", voc=voc)
-
-
-def _used(samples: Samples, **about_file: Any) -> Look:
-    if samples.kind == "rgb":
-        return Look("rgb", colors=_count_colors(samples.values), **about_file)
-    palette = None if samples.palette is None else samples.palette.tobytes()
-    values = counts_by_value(samples.values)
-    return Look(samples.kind, values, _colors(palette) if palette else (), **about_file)
 
 
 @functools.lru_cache(256)

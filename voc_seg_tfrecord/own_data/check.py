@@ -152,7 +152,8 @@ def check_tree(
     read_one = functools.partial(_read_one, spec, blank=not found.meaning, labels=labels, fits=fits)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
-        report.findings += _missing_classes(report)
+        for sentence in missing_classes(report.class_names, report.by_split):
+            report.findings.append(Finding(MISSING_CLASS, "", sentence, IGNORED))
     report.findings += _unused(plan)
     report.findings += _copies_by_id(plan)
     background = background_index(report.class_names, config.built_background)
@@ -234,11 +235,6 @@ def _listed(report: Report) -> dict[str, list[str]]:
     return listed
 
 
-def _missing_classes(report: Report) -> Iterable[Finding]:
-    for sentence in missing_classes(report.class_names, report.by_split):
-        yield Finding(MISSING_CLASS, "", sentence, IGNORED)
-
-
 def _read_one(
     spec: ExampleSpec, item: tuple[str, Pair], *, blank: bool, labels: bool, fits: bool
 ) -> _Read:
@@ -265,7 +261,12 @@ def _read_one(
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, None
-    return list(_doubts(raw.image)), None if blank else count_values(mask), seen
+    doubts = []
+    if found := images.doubt(raw.image):
+        where = raw.image.where
+        message = f"{where}: {found}: cameras add such bytes, and damage does: look at it"
+        doubts.append(Finding("image that may be damaged", where, message, IGNORED))
+    return doubts, None if blank else count_values(mask), seen
 
 
 def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
@@ -295,13 +296,6 @@ def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:
             color = tuple(samples.palette[value].tolist()) if value < len(samples.palette) else None
         unknown.append(rule.class_of(samples.kind, value, color) is None)
     return np.array(unknown, bool)[np.searchsorted(occurring, values)]
-
-
-def _doubts(image: File) -> Iterable[Finding]:
-    """Yields what may be wrong with an image that a build takes."""
-    if found := images.doubt(image):
-        message = f"{image.where}: {found}: cameras add such bytes, and damage does: look at it"
-        yield Finding("image that may be damaged", image.where, message, IGNORED)
 
 
 def _blank(mask: File) -> File:

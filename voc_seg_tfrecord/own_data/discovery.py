@@ -41,9 +41,6 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
       folder: the folder that the user gave; it exists.
       said: the fields of the layout that the user gave.
 
-    Returns:
-      The tree.
-
     Raises:
       LayoutError: if there is no tree or more than one, or if it holds no masks; the error
         says what it holds instead.
@@ -114,10 +111,6 @@ def find_roots(folder: epath.Path, said: Mapping[str, str] = _NOTHING) -> list[e
     Where masks lie beside some images and others have none, a tree in deeper folders may be the
     one that is meant: a README may show an image and its mask.
 
-    Args:
-      folder: the folder that the user gave.
-      said: the fields of the layout that the user gave.
-
     Raises:
       LayoutError: if both may be meant.
     """
@@ -137,7 +130,11 @@ def find_roots(folder: epath.Path, said: Mapping[str, str] = _NOTHING) -> list[e
             return roots
         partly = partly or flat
         # A link to a folder that is listed too is no second folder.
-        below = {real_path(sub): sub for path in level for sub in reversed(_folders(path))}
+        below = {
+            real_path(path / name): path / name
+            for path in level
+            for name in reversed(plain_folders.subfolders(path))
+        }
         level = sorted(below.values())
     return list(partly)
 
@@ -181,10 +178,6 @@ def _pattern(layout: Layout) -> str:
 
 def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
     """Tells which layout a tree has, and returns the tree.
-
-    Args:
-      root: the tree's folder.
-      said: the fields of the layout that the user gave.
 
     Raises:
       LayoutError: if it has no images, or no masks, or masks of several tasks, or if several
@@ -269,13 +262,8 @@ def _check_tasks(tree: VocTree, masks: Mapping[str, str]) -> None:
 
 
 def _has_tree_folders(folder: epath.Path) -> bool:
-    if any((folder / name).is_dir() for name in (IMAGES, *MASK_FOLDERS, VOC.lists)):
-        return True
-    return plain_folders.looks_plain(folder)
-
-
-def _folders(folder: epath.Path) -> list[epath.Path]:
-    return [folder / name for name in plain_folders.subfolders(folder)]
+    known = any((folder / name).is_dir() for name in (IMAGES, *MASK_FOLDERS, VOC.lists))
+    return known or plain_folders.looks_plain(folder)
 
 
 _LINE = 200  # bytes; lines of two paths are half as long

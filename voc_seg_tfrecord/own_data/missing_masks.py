@@ -228,12 +228,7 @@ def with_pattern(tree: VocTree) -> VocTree:
 
 
 def pattern_note(tree: VocTree, said: Mapping[str, str]) -> str:
-    """Returns the note about a pattern that `with_pattern` found; empty if it found none.
-
-    Args:
-      tree: the tree as it is read.
-      said: the fields of the layout that the user gave.
-    """
+    """Returns the note about a pattern that `with_pattern` found; empty if it found none."""
     image, mask = (str(n) for n in (tree.layout.image_naming, tree.layout.mask_naming))
     # What folders they lie in is told anyway.
     if "mask_name" in said or (_last(image), _last(mask)) == (ID, ID):

@@ -73,10 +73,6 @@ def looks_plain(folder: epath.Path) -> bool:
 def find(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
     """Finds the one folder of images in a folder, and the one of masks.
 
-    Args:
-      root: the folder.
-      said: the fields of the layout that the user gave.
-
     Returns:
       The tree; None if no folder can be one of masks.
 

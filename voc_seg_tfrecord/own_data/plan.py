@@ -106,13 +106,6 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
 def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     """Decides how a tree is read.
 
-    Args:
-      tree: the tree.
-      config: what the user said; everything else is detected.
-
-    Returns:
-      The plan.
-
     Raises:
       VocSegError: if splits, class names or masks contradict, or do not tell enough.
     """
@@ -125,7 +118,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     splits, left_out = without_masks(tree, config, splits)
     mask_notes += drop_splits_without_masks(splits, sources)
     decision = _decide(tree, config, class_file, splits)
-    if decision.by == "index":
+    by_color = decision.by == "color"
+    if not by_color:
         _check_no_void_color(class_file, config)
     rule = make_rule(
         config.class_names, class_file, decision, values=config.values, void=config.void
@@ -137,7 +131,8 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
         images_note(tree, said),
         pattern_note(tree, said),
         stray_note(tree),
-        _numbering_note(class_file, decision),
+        # Where its colours give the classes, it does not matter how a class file is numbered.
+        class_file.numbered if class_file and not (by_color and class_file.colored) else "",
         *([] if {"masks", "mask_name"} & said.keys() else rivals(tree)),
         *decision.notes,
         *_loop_notes(tree),
@@ -219,13 +214,6 @@ def _void_notes(class_file: ClassFile | None, config: VocSegConfig) -> list[str]
         "classes after it move up."
         for name in dict.fromkeys([*config.void_names, *said])
     ]
-
-
-def _numbering_note(class_file: ClassFile | None, decision: Decision) -> str:
-    """Says how the names of a class file were numbered, unless its colours give the classes."""
-    if class_file is None or (decision.by == "color" and class_file.colored):
-        return ""
-    return class_file.numbered
 
 
 def _background_note(config: VocSegConfig) -> str:

@@ -5,8 +5,6 @@ import functools
 import itertools
 import shlex
 
-from etils import epath
-
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -32,10 +30,6 @@ def split_ids(
     tree: VocTree, config: VocSegConfig
 ) -> tuple[dict[str, Sequence[str]], dict[str, str], list[str]]:
     """Shares the ids of a tree out to splits.
-
-    Args:
-      tree: the tree.
-      config: may say where splits come from, and whether an id may be in several.
 
     Returns:
       Ids by split; by split where they come from, in words; and notes for the user.
@@ -81,7 +75,8 @@ def _default_splits(tree: VocTree) -> tuple[Mapping[str, str | float], list[str]
     folders = split_folders.find(tree)
     names = tree.list_names()
     others = [name for name in tree.other_texts() if name not in class_files.NAMES]
-    empty = [name for name in names if name != "train" and _is_empty(tree.list_path(name))]
+    optional = [name for name in names if name != "train"]
+    empty = [n for n in optional if not File.read(tree.list_path(n), ListError).data.strip()]
     lists = standard_lists(
         [name for name in names if name not in empty], tree.root / tree.layout.lists
     )
@@ -130,10 +125,6 @@ def _check_readable(tree: VocTree, lists: Mapping[str, str]) -> None:
 
 def _no_lists(files: Sequence[str]) -> list[str]:
     return [f"{name} has no line that is an id, so it makes no split." for name in files]
-
-
-def _is_empty(path: epath.Path) -> bool:
-    return not File.read(path, ListError).data.strip()
 
 
 def _check_sources(tree: VocTree, sources_of: Mapping[str, str | float]) -> None:
@@ -317,7 +308,9 @@ def divide_stratified(
             expected="at least one for each split",
             remedy="change the ratios, or group_by if it is given",
         )
-    read = functools.partial(_classes, tree, config.example_spec(rule).rule, _fill(config))
+    spec = config.example_spec(rule)
+    fill = () if spec.fill is None else (spec.fill,)
+    read = functools.partial(_classes, tree, spec.rule, fill)
     classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())
     if len(ratios) > 1:
         classes = dict(ordered_map(read, ids))
@@ -326,12 +319,6 @@ def divide_stratified(
     sources = {n: f"{r:g} of {len(ids)}{in_groups}, stratified" for n, r in ratios.items()}
     left_out = assign(out, ratios, config.seed, groups)
     return splits, sources, {split: found for split, found in left_out.items() if found}
-
-
-def _fill(config: VocSegConfig) -> tuple[int, ...]:
-    """Returns the classes of an image without a mask."""
-    fill = config.example_spec(MaskRule({})).fill
-    return () if fill is None else (fill,)
 
 
 def _classes(

@@ -91,9 +91,6 @@ def find_labels(folders: list[epath.Path]) -> epath.Path | None:
 def check_names(labels: epath.Path) -> None:
     """Checks the numbers of the 59 classes by the names that lie beside MATLAB files, if any do.
 
-    Args:
-      labels: the folder of labels.
-
     Raises:
       SourceError: if `labels.txt` gives a number another name.
     """
@@ -155,12 +152,6 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
     """Checks that two lists are published together, and share no id.
 
     Two versions of the split were published. No source gives a hash of either.
-
-    Args:
-      name: the release's name.
-      train: ids.
-      val: ids.
-      where: the lists' folder, for the error.
 
     Raises:
       ListError: if the lists share ids, or have the counts of two versions.

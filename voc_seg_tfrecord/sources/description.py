@@ -36,11 +36,6 @@ def dataset_description(config: VocSegConfig, of_releases: str, bibliography: st
     """Returns what a config's dataset says of itself.
 
     Only a release carries the citation and the page of VOC. What the config says goes first.
-
-    Args:
-      config: the config.
-      of_releases: the description of all releases.
-      bibliography: the BibTeX file that holds the citations of releases.
     """
     release = config.official
     citation, homepage = None, None

@@ -26,10 +26,6 @@ from voc_seg_tfrecord.trees.tree import Pairs, VocTree
 def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     """Finds the files of every split of a config, and checks its lists.
 
-    Args:
-      config: the config to build.
-      fetcher: knows the manual folder, downloads and unpacks.
-
     Returns:
       The source. No image or mask has been decoded for it, except masks of own data if what
       they mean had to be found out.
@@ -58,10 +54,6 @@ def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
 
 def own_source(decided: Plan, config: VocSegConfig) -> Source:
     """Returns the source that a plan describes.
-
-    Args:
-      decided: the plan.
-      config: the config to build.
 
     Raises:
       SplitError: if files are missing.
@@ -116,10 +108,6 @@ def release_trees(config: VocSegConfig, fetcher: Fetcher) -> dict[str, tuple[Voc
 
     A reader is a module of this room that has a function `open_trees(release, config,
     fetcher)`, which returns the same as this one.
-
-    Args:
-      config: a config that has a release.
-      fetcher: knows the manual folder, downloads and unpacks.
 
     Raises:
       SourceError: if the release is neither at hand nor can be downloaded.

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 
 from etils import epath
-import numpy as np
 
 from voc_seg_tfrecord.base.errors import ListError, SourceError
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -43,23 +42,6 @@ def find_sbd(folder: epath.Path) -> epath.Path | None:
     return next((root for root in roots if (root / MASKS).is_dir()), None)
 
 
-def find_unpacked(archive: epath.Path, folder: epath.Path) -> epath.Path:
-    """Returns SBD's folder `dataset` in its unpacked archive.
-
-    Raises:
-      SourceError: if there is none in it.
-    """
-    found = find_sbd(folder)
-    if found is None:
-        raise SourceError(
-            archive,
-            found="an archive without SBD",
-            expected="an archive that holds benchmark_RELEASE/dataset/cls",
-            remedy="get the archive from SBD's own page",
-        )
-    return found
-
-
 def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
     """Returns the ids of one of SBD's lists, in its order.
 
@@ -84,26 +66,10 @@ def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
     return parse_ids(File.read(path, ListError).data, path, ())
 
 
-def read_mask(data: bytes, where: object) -> np.ndarray:
-    """Reads the segmentation of one of SBD's files.
-
-    Args:
-      data: the bytes of `cls/ID.mat` or `inst/ID.mat`.
-      where: the file, for errors.
-
-    Returns:
-      Class indices, 0 to 20, or object numbers, 0 for none; uint8 `[H, W]`. There is no
-      void in SBD.
-
-    Raises:
-      ConfigError: if SciPy is not installed.
-      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
-    """
-    return mat_files.read(File(data, str(where)), "SBD")
-
-
 def as_png(file: File) -> File:
     """Returns one of SBD's MATLAB files as a PNG of its values, any other file as it is.
+
+    The values are class indices, 0 to 20, or object numbers, 0 for none. There is no void in SBD.
 
     Raises:
       ConfigError: if SciPy is not installed.
@@ -111,7 +77,7 @@ def as_png(file: File) -> File:
     """
     if not file.where.endswith(".mat"):
         return file
-    return File(pillow.encode_png(read_mask(file.data, file.where)), file.where)
+    return File(pillow.encode_png(mat_files.read(file, "SBD")), file.where)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -208,9 +174,20 @@ def open_folder(
     what: str = "SBD",
     tree: str = "its folder dataset with cls, inst and img",
 ) -> epath.Path:
-    """Returns SBD's folder `dataset`: in the manual folder, or unpacked; see `find_archive`."""
+    """Returns SBD's folder `dataset`: in the manual folder, or unpacked; see `find_archive`.
+
+    Raises:
+      SourceError: if it is not in its archive.
+    """
     found = find_sbd(fetcher.manual_dir) if fetcher.manual_dir is not None else None
     if found is None:
         path = devkit.find_archive(release, archive, fetcher, what, tree)
-        found = find_unpacked(path, fetcher.extract(path))
+        found = find_sbd(fetcher.extract(path))
+        if found is None:
+            raise SourceError(
+                path,
+                found="an archive without SBD",
+                expected="an archive that holds benchmark_RELEASE/dataset/cls",
+                remedy="get the archive from SBD's own page",
+            )
     return found

@@ -129,7 +129,13 @@ def index_files(
         files[image_id] = names[0]
     ids = sorted(files)
     if strange := [image_id for image_id in ids if unprintable(image_id) or "\\" in image_id]:
-        raise _strange_name(folder, files[strange[0]], len(strange))
+        raise LayoutError(
+            folder,
+            found=f"the file name {files[strange[0]]!r}, which has a control character or a "
+            f"backslash, or is not UTF-8. It is the first of {len(strange)} such names",
+            expected="names of printable characters in UTF-8, which a file may have on all systems",
+            remedy="rename the file, and its mask with it",
+        )
     return Names({image_id: files[image_id] for image_id in ids}, twins, loops)
 
 
@@ -202,13 +208,3 @@ def real_path(folder: epath.Path) -> str:
     """Returns where a folder really lies. Buckets have no links."""
     path = os.fspath(folder)
     return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
-
-
-def _strange_name(folder: epath.Path, name: str, count: int) -> LayoutError:
-    return LayoutError(
-        folder,
-        found=f"the file name {name!r}, which has a control character or a backslash, or is not "
-        f"UTF-8. It is the first of {count} such names",
-        expected="names of printable characters in UTF-8, which a file may have on all systems",
-        remedy="rename the file, and its mask with it",
-    )

@@ -237,11 +237,6 @@ class VocTree:
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
         """Finds the files of ids; no file is opened.
 
-        Args:
-          split: the split's name, for the error.
-          ids: image ids.
-          parts: what is needed beside the image.
-
         Returns:
           One pair per id, in the order of `ids`.
 
@@ -332,34 +327,25 @@ class VocTree:
         other.layout = layout
         return other
 
-    def _index(
-        self,
-        folder: str,
-        endings: Collection[str],
-        naming: Naming = ANY,
-        without: Naming | None = None,
-    ) -> Names:
-        """Lists a folder below the root."""
-        return index_files(self.root / folder, endings, naming, without)
-
     @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
         layout = self.layout
         masks = layout.mask_naming if layout.images == layout.masks else None
-        return self._index(layout.images, IMAGE_SUFFIXES, layout.image_naming, masks)
+        return index_files(self.root / layout.images, IMAGE_SUFFIXES, layout.image_naming, masks)
 
     @functools.cached_property
     def masks(self) -> Names:
         """The masks' names below their folder, by id."""
-        return self._index(self.layout.masks, MASK_SUFFIXES, self.layout.mask_naming)
+        folder = self.root / self.layout.masks
+        return index_files(folder, MASK_SUFFIXES, self.layout.mask_naming)
 
     @functools.cached_property
     def instances(self) -> Names:
         """The instance masks' names below their folder, by id."""
-        return self._index(self.layout.instances, MASK_SUFFIXES)
+        return index_files(self.root / self.layout.instances, MASK_SUFFIXES)
 
     @functools.cached_property
     def annotations(self) -> Names:
         """The XML files' names below their folder, by id."""
-        return self._index(self.layout.annotations, (".xml",))
+        return index_files(self.root / self.layout.annotations, (".xml",))
