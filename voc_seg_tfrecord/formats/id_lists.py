@@ -64,9 +64,6 @@ def parse_ids(
         is not looked up.
       repeats: whether an id may be there more than once.
 
-    Returns:
-      The ids in the order of the file.
-
     Raises:
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.

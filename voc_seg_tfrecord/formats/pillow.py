@@ -153,9 +153,6 @@ def decode(
       damaged: whether a truncated file is decoded as far as it goes, to be looked at. No other
         thread may decode meanwhile.
 
-    Returns:
-      The image.
-
     Raises:
       VocSegError: of that class, if the file is of another kind, has more than
         `file.MAX_PIXELS` pixels, is animated, is a palette image without its palette, or
@@ -214,14 +211,6 @@ def shrink(pixels: np.ndarray, side: int) -> np.ndarray:
     image = Image.fromarray(pixels)
     image.thumbnail((side, side))
     return np.asarray(image)
-
-
-def count_values(pixels: np.ndarray) -> np.ndarray:
-    """Returns how many pixels, uint8 `[H, W]`, have each value, int64 `[256]`.
-
-    Faster than `np.bincount`; `png_pixels.count_values` is faster still where masks have runs.
-    """
-    return np.array(Image.fromarray(pixels).histogram(), np.int64)
 
 
 def _opened(file: File, error: type[VocSegError]) -> Image.Image:

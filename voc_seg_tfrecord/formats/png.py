@@ -253,9 +253,6 @@ def palette_png(grey: File, palette: bytes, alpha: bytes = b"") -> bytes:
       palette: RGB bytes of up to 256 entries.
       alpha: of the first entries, 0 to 255; the others are opaque.
 
-    Returns:
-      The PNG, its pixel stream untouched.
-
     Raises:
       MaskError: if the PNG is damaged.
     """

@@ -271,7 +271,8 @@ def _counts(values: np.ndarray) -> np.ndarray:
         return counts
     ends = np.flatnonzero(_changes(values))  # all runs' but the last one's
     if ends.size * _SHORT > values.size:
-        return pillow.count_values(values[None])
+        # Faster than `np.bincount` where there are no runs.
+        return np.array(Image.fromarray(values[None]).histogram(), np.int64)
     if not ends.size:
         counts[values[0]] = values.size
         return counts

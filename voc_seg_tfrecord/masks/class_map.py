@@ -97,9 +97,6 @@ def parse(
       background: name of the class, old or new, that is background, if its name does not say so.
       void: what means void in the masks; names among it mean void here too.
 
-    Returns:
-      The map.
-
     Raises:
       ConfigError: if a class is unknown, mapped twice or not at all; if a name that means void
         is mapped to something else; if a new name belongs to a
@@ -277,10 +274,8 @@ def _rules(text: str) -> list[tuple[list[str | None], str | None]]:
         if not rule:  # behind the last semicolon
             continue
         sides = _split(rule, "=")
-        if len(sides) != 2 or len(sides[1]) != 1:
-            raise rule_error(f"{_joined(rule)!r}, which is no rule", _FORM)
         words = _split(sides[0], ",")
-        if any(len(word) != 1 for word in words):
+        if len(sides) != 2 or any(len(word) != 1 for word in (*words, sides[1])):
             raise rule_error(f"{_joined(rule)!r}, which is no rule", _FORM)
         sources, target = [word[0].name for word in words], sides[1][0].name
         if target is None and sources != [None]:

@@ -158,9 +158,6 @@ def make_rule(
       values: class index by mask value, where the user gave it.
       void: values, names and colours that mean void.
 
-    Returns:
-      The rule.
-
     Raises:
       ConfigError: if the class names are not those of the class file, and do not replace all
         of them either.

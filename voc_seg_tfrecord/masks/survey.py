@@ -162,9 +162,6 @@ def survey(
       looks: what was seen of masks before, by id; what is seen now is added.
       all_colors: whether masks with VOC's palette have to be decoded like any other.
       void: colours that are known to be void.
-
-    Returns:
-      The values and colours in use.
     """
     looks = {} if looks is None else looks
 

@@ -252,10 +252,6 @@ def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int
     A class that was merged has the colour of the class of its name, or else of the first of its
     classes in the file.
 
-    Args:
-      class_file: the labelling tool's class file, where there is one.
-      config: says which classes the dataset has.
-
     Returns:
       The colours; none if no file has them.
     """

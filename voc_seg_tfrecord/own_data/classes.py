@@ -66,15 +66,7 @@ def background_to_front(
 
 
 def with_void_named(config: VocSegConfig, class_file: ClassFile | None) -> VocSegConfig:
-    """Adds to void the user's names of the classes whose values or colours are void.
-
-    Args:
-      config: the config, with names that the user gave.
-      class_file: the tree's class file, which says what is numbered if there is one.
-
-    Returns:
-      The config, in which the names say all that is void.
-    """
+    """Adds to void the user's names of the classes whose values or colours are void."""
     if config.values is not None or tuple(config.void) == VocSegConfig.void:
         return config
     listed, names = entries(config.class_names, class_file), config.class_names

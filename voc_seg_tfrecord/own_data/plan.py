@@ -248,7 +248,7 @@ def _decide(
     question = Question(Survey(), config.class_names, class_file, config.void)
     if config.masks_by == "index" and not question.two_classes:
         return AS_SAID
-    of_splits = {tree.images.written(i) for ids in splits.values() for i in ids}
+    of_splits = set(itertools.chain(*splits.values()))
     listed = [i for i in tree.images if i in of_splits and i in tree.masks]
     found = tree.survey(listed, all_colors=question.needs_colors, void=void_colors(config.void))
     return decide(dataclasses.replace(question, found=found), config.masks_by)

@@ -131,9 +131,6 @@ class Transfer:
     def run(self) -> str:
         """Downloads the file.
 
-        Returns:
-          Its sha256.
-
         Raises:
           TransferError: if the server does not answer, stalls, or sends another file.
           OSError: if the file cannot be written.

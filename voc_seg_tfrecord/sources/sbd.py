@@ -102,18 +102,7 @@ class SbdTree(VocTree):
     """
 
     def __init__(self, root: epath.PathLike):
-        super().__init__(root, Layout(images=IMAGES, lists=""))
-
-    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
-        """Returns where each part of an id has to lie; see `VocTree.places`."""
-        del image_id  # all ids lie in the same folders
-        places = {
-            "image": Place(self.root / IMAGES, self.images),
-            "mask": Place(self.root / MASKS, self.masks),
-        }
-        if parts.instances:
-            places["instances"] = Place(self.root / INSTANCES, self.instances)
-        return places
+        super().__init__(root, Layout(images=IMAGES, masks=MASKS, instances=INSTANCES, lists=""))
 
     def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> SbdPair:
         """Returns the pair of an id; see `VocTree.make_pair`."""

@@ -18,9 +18,9 @@ from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.sources import devkit, sbd
 from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.sources.sbd import SbdTree
 from voc_seg_tfrecord.trees.layout import VOC, find_release
 from voc_seg_tfrecord.trees.listing import Names, index_files
 from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
@@ -69,6 +69,7 @@ class TrainaugTree(VocTree):
     def __init__(self, root: epath.PathLike, sbd_root: epath.Path | None = None):
         super().__init__(root)
         self.sbd_root = sbd_root
+        self._sbd = SbdTree(sbd_root) if sbd_root else None
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of a list. For `train` it is trainaug's list, if there is one."""
@@ -96,12 +97,13 @@ class TrainaugTree(VocTree):
         of_voc = self._is_of_voc(image_id)
         places = super().places(image_id, parts)
         places["mask"] = Place(*self._masks(image_id, of_voc), needed=not parts.background)
-        if self.sbd_root and image_id in self._sbd_images and image_id not in self.images:
-            places["image"] = Place(self.sbd_root / sbd.IMAGES, self._sbd_images)
+        if self._sbd and image_id in self._sbd.images and image_id not in self.images:
+            places["image"] = Place(self._sbd.root / sbd.IMAGES, self._sbd.images)
         if parts.instances and not of_voc:
             # Only SBD's own folder has instance masks of these images.
+            found = self._sbd.instances if self._sbd else Names()
             folder = (self.sbd_root or self.root) / sbd.INSTANCES
-            places["instances"] = Place(folder, self._sbd_instances, needed=False)
+            places["instances"] = Place(folder, found, needed=False)
         return places
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
@@ -133,8 +135,8 @@ class TrainaugTree(VocTree):
 
         A mask of VOC never comes from SBD's own folder.
         """
-        if self.sbd_root is not None and not of_voc:
-            return self.sbd_root / sbd.MASKS, self._sbd_masks
+        if self._sbd and not of_voc:
+            return self._sbd.root / sbd.MASKS, self._sbd.masks
         in_both = image_id in self.masks and image_id in self._png_masks
         if self.sbd_root is None and (image_id not in self.masks or (in_both and not of_voc)):
             return self.root / MASKS, self._png_masks
@@ -143,21 +145,6 @@ class TrainaugTree(VocTree):
     @functools.cached_property
     def _png_masks(self) -> Names:
         return index_files(self.root / MASKS, (".png",))
-
-    @functools.cached_property
-    def _sbd_images(self) -> Names:
-        return self._of_sbd(sbd.IMAGES, IMAGE_SUFFIXES)
-
-    @functools.cached_property
-    def _sbd_masks(self) -> Names:
-        return self._of_sbd(sbd.MASKS, (".mat",))
-
-    @functools.cached_property
-    def _sbd_instances(self) -> Names:
-        return self._of_sbd(sbd.INSTANCES, (".mat",))
-
-    def _of_sbd(self, folder: str, endings: Sequence[str]) -> Names:
-        return index_files(self.sbd_root / folder, endings) if self.sbd_root else Names()
 
 
 def has_png_masks(root: epath.Path) -> bool:

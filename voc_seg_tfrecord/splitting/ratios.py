@@ -1,9 +1,7 @@
 """Assigns ids to splits by ratio, where no list does; ids that belong together share a split."""
 
-import collections
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 import dataclasses
-from fractions import Fraction
 import hashlib
 import re
 from typing import TypeVar
@@ -179,102 +177,3 @@ class Grouping:
 
 def _error(found: str, expected: str, remedy: str = "change group_by") -> ConfigError:
     return ConfigError("option group_by", found=found, expected=expected, remedy=remedy)
-
-
-@dataclasses.dataclass(frozen=True)
-class Unit:
-    """Ids that stay together, and how many of them have each class."""
-
-    ids: tuple[str, ...]
-    classes: Mapping[int, int]
-
-    @property
-    def size(self) -> int:
-        """The number of ids."""
-        return len(self.ids)
-
-
-class Assignment:
-    """Which unit is in which split, and what each split still wants. A split or a unit is a number.
-
-    Attributes:
-      units: the units.
-      splits: the units in each split.
-      left: the units that are in no split yet.
-      room: how many more images each split takes.
-      having: the units that have a class, by class.
-      wanted: by class, how many more images of it each split wants.
-      there: by class, how many units in each split have it.
-    """
-
-    def __init__(self, units: Sequence[Unit], shares: Sequence[Fraction]):
-        self.units = units
-        self.splits: list[list[int]] = [[] for _ in shares]
-        self.room = apportion(sum(unit.size for unit in units), shares)
-        self.having: dict[int, list[int]] = collections.defaultdict(list)
-        images: collections.Counter[int] = collections.Counter()
-        for number, unit in enumerate(units):
-            for c in unit.classes:
-                self.having[c].append(number)
-            images.update(unit.classes)
-        self.wanted = {c: apportion(images[c], shares) for c in sorted(images)}
-        self.there = {c: [0] * len(shares) for c in sorted(images)}
-        self.left = set(range(len(units)))
-
-    @property
-    def lacking(self) -> int:
-        """How many times a class is not in a split, though enough units have it."""
-        return sum(
-            min(len(self.having[c]), len(self.splits)) - sum(map(bool, there))
-            for c, there in self.there.items()
-        )
-
-    def ids(self) -> list[list[str]]:
-        """Returns the ids in each split, sorted."""
-        return [sorted(i for n in split for i in self.units[n].ids) for split in self.splits]
-
-    def place(self, number: int, split: int) -> None:
-        """Puts a unit into a split."""
-        unit = self.units[number]
-        self.left.discard(number)
-        self.splits[split].append(number)
-        self.room[split] -= unit.size
-        for c, images in unit.classes.items():
-            self.wanted[c][split] -= images
-            self.there[c][split] += 1
-
-    def take(self, number: int, split: int) -> None:
-        """Takes a unit out of a split; `place` has to follow."""
-        unit = self.units[number]
-        self.splits[split].remove(number)
-        self.room[split] += unit.size
-        for c, images in unit.classes.items():
-            self.wanted[c][split] += images
-            self.there[c][split] -= 1
-
-
-def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
-    """Divides a whole number by shares: by the largest remainder, and first one for each.
-
-    Args:
-      count: what is divided.
-      shares: above 0; they sum to about 1.
-
-    Returns:
-      One number per share, together `count`. No number is 0 if there are enough; if there are
-      not, the largest shares get one each.
-    """
-    total = sum(shares)
-    by_size = sorted(range(len(shares)), key=lambda n: (-shares[n], n))
-    if count <= len(shares):
-        return [int(n in by_size[:count]) for n in range(len(shares))]
-    exact = [count * share / total for share in shares]
-    parts = [int(part) for part in exact]
-    rest = sorted(range(len(shares)), key=lambda n: (parts[n] - exact[n], n))
-    for n in rest[: count - sum(parts)]:
-        parts[n] += 1
-    for n in range(len(parts)):
-        if not parts[n]:
-            parts[max(by_size, key=lambda m: parts[m])] -= 1
-            parts[n] = 1
-    return parts
