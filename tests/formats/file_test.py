@@ -115,7 +115,7 @@ def test_what_is_no_image_is_described(data, words):
 def test_a_png_whose_line_ends_were_changed_says_so_and_that_jpegs_are_damaged_too(change):
     damaged = File(encoded(Image.new("L", (3, 2))).replace(*change), "a.png")
     assert kind_of(damaged.data) is Kind.PNG_AS_TEXT
-    for read in (images.read_image, stored.read_samples):
+    for read in (images.open_image, stored.read_samples):
         with pytest.raises(VocSegError, match=r"copied as if it were text.*the JPEGs are damaged"):
             read(damaged)
 

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 from PIL import Image
 import pytest
-from support.encoding import decoded, encoded
+from support.encoding import decoded, encoded, stored_image
 from support.frames import two_frames
 from support.png_writer import chunk, write_png
 import tensorflow as tf
@@ -62,7 +62,7 @@ CONVERTED = {
 
 @pytest.mark.parametrize("kind", KEPT)
 def test_what_decoders_read_right_keeps_its_bytes(kind):
-    stored = images.read_image(File(KEPT[kind], "a.jpg"))
+    stored = stored_image(File(KEPT[kind], "a.jpg"))
     assert stored.data is KEPT[kind]
     assert (stored.height, stored.width) == (24, 32)
     by_tf, by_pillow = decode_both_ways(stored.data)
@@ -72,7 +72,7 @@ def test_what_decoders_read_right_keeps_its_bytes(kind):
 
 @pytest.mark.parametrize("kind", CONVERTED)
 def test_what_only_one_decoder_reads_right_becomes_an_rgb_png(kind):
-    stored = images.read_image(File(CONVERTED[kind], "a.jpg"))
+    stored = stored_image(File(CONVERTED[kind], "a.jpg"))
     by_tf, by_pillow = decode_both_ways(stored.data)
     assert by_tf.shape == (24, 32, 3)
     assert (by_tf == by_pillow).all()
@@ -83,7 +83,7 @@ def test_what_only_one_decoder_reads_right_becomes_an_rgb_png(kind):
 def test_16_bit_grey_keeps_its_high_byte_as_tensorflow_does():
     values = RNG.integers(0, 1 << 16, (5, 7), np.uint16)
     data = encoded(values)
-    by_tf, _ = decode_both_ways(images.read_image(File(data, "a.png")).data)
+    by_tf, _ = decode_both_ways(stored_image(File(data, "a.png")).data)
     assert (by_tf[..., 0] == values >> 8).all()
     assert (by_tf == tf.image.decode_image(data, channels=3).numpy()).all()
 
@@ -91,11 +91,11 @@ def test_16_bit_grey_keeps_its_high_byte_as_tensorflow_does():
 @pytest.mark.parametrize("orientation", [5, 6, 7, 8])
 def test_an_image_on_its_side_is_rotated_if_its_mask_was_drawn_so(orientation):
     data = with_orientation(orientation)
-    rotated = images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(32, 24))
+    rotated = stored_image(File(data, "a.jpg"), exif="auto", mask_size=(32, 24))
     assert (rotated.height, rotated.width) == (32, 24)
     by_tf, _ = decode_both_ways(rotated.data)
     assert by_tf.shape == (32, 24, 3)
-    kept = images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32))
+    kept = stored_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32))
     assert kept.data is data
 
 
@@ -103,9 +103,9 @@ def test_an_image_on_its_side_is_rotated_if_its_mask_was_drawn_so(orientation):
 def test_an_upside_down_or_mirrored_image_has_to_be_told(orientation):
     data = with_orientation(orientation)
     with pytest.raises(ImageError, match=rf"orientation {orientation}"):
-        images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32))
-    assert images.read_image(File(data, "a.jpg"), exif="ignore").data is data
-    rotated, _ = decode_both_ways(images.read_image(File(data, "a.jpg"), exif="apply").data)
+        stored_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32))
+    assert stored_image(File(data, "a.jpg"), exif="ignore").data is data
+    rotated, _ = decode_both_ways(stored_image(File(data, "a.jpg"), exif="apply").data)
     flips = {2: PIXELS[:, ::-1], 3: PIXELS[::-1, ::-1], 4: PIXELS[::-1]}
     assert abs(rotated.astype(int) - flips[orientation]).mean() < 3
 
@@ -113,12 +113,12 @@ def test_an_upside_down_or_mirrored_image_has_to_be_told(orientation):
 def test_a_square_image_on_its_side_has_to_be_told():
     data = with_orientation(6, IMAGE.crop((0, 0, 24, 24)))
     with pytest.raises(ImageError, match="--exif"):
-        images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 24))
+        stored_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 24))
 
 
 def test_an_upright_image_with_exif_keeps_its_bytes():
     data = with_orientation(1)
-    assert images.read_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32)).data is data
+    assert stored_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32)).data is data
 
 
 @pytest.mark.parametrize(
@@ -142,18 +142,18 @@ def test_an_upright_image_with_exif_keeps_its_bytes():
 )
 def test_what_is_not_a_complete_still_image_is_refused(data, words):
     with pytest.raises(ImageError, match=words):
-        images.read_image(File(data, "a.jpg"))
+        stored_image(File(data, "a.jpg"))
 
 
 def test_a_decompression_bomb_is_stopped_at_its_header(monkeypatch):
     monkeypatch.setattr(file, "MAX_PIXELS", 700)
     for data in (*KEPT.values(), *CONVERTED.values()):
         with pytest.raises(ImageError, match="32 x 24 pixels in its header"):
-            images.read_image(File(data, "a.jpg"))
+            stored_image(File(data, "a.jpg"))
 
 
 def test_a_bmp_with_a_byte_too_many_is_stored_anew_because_tensorflow_refuses_it():
-    stored = images.read_image(File(KEPT["BMP"] + b"\0", "a.bmp"))
+    stored = stored_image(File(KEPT["BMP"] + b"\0", "a.bmp"))
     by_tf, by_pillow = decode_both_ways(stored.data)
     assert stored.data.startswith(b"\x89PNG")
     assert (by_tf == PIXELS).all()
@@ -165,7 +165,7 @@ def test_a_bmp_whose_header_lies_is_stored_anew_or_refused(offset, value):
     data = bytearray(KEPT["BMP"])
     data[offset] = value
     try:
-        stored = images.read_image(File(bytes(data), "a.bmp"))
+        stored = stored_image(File(bytes(data), "a.bmp"))
     except ImageError:
         return
     assert stored.data.startswith(b"\x89PNG")
@@ -177,16 +177,16 @@ def test_a_png_with_half_its_rows_is_refused(mode):
     data[16 + 4 : 16 + 8] = struct.pack(">I", 48)
     data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
     with pytest.raises(ImageError, match=r"bytes of pixels"):
-        images.read_image(File(bytes(data), "a.png"))
+        stored_image(File(bytes(data), "a.png"))
 
 
 @pytest.mark.parametrize("kind", KEPT)
 def test_trusted_images_are_the_same_and_not_decoded(kind, monkeypatch):
-    untrusted = images.read_image(File(KEPT[kind], "a.jpg"))
+    untrusted = stored_image(File(KEPT[kind], "a.jpg"))
     monkeypatch.setattr(images, "check_readable", None)
     monkeypatch.setattr(images, "check_alike", None)
     monkeypatch.setattr(png_pixels, "inflate", None)
-    assert images.read_image(File(KEPT[kind], "a.jpg"), decoding="none") == untrusted
+    assert stored_image(File(KEPT[kind], "a.jpg"), decoding="none") == untrusted
 
 
 @pytest.mark.parametrize("decoding", ["readable", "alike"])
@@ -194,8 +194,8 @@ def test_an_image_that_only_one_decoder_reads_is_refused_unless_it_is_trusted(de
     text = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(3_000_000)))  # Pillow reads no such text
     data = KEPT["PNG"][:33] + text + KEPT["PNG"][33:]
     with pytest.raises(ImageError, match="cannot be decoded"):
-        images.read_image(File(data, "a.png"), decoding=decoding)
-    assert images.read_image(File(data, "a.png"), decoding="none").data is data
+        stored_image(File(data, "a.png"), decoding=decoding)
+    assert stored_image(File(data, "a.png"), decoding="none").data is data
 
 
 RNG_OF_DECODERS = np.random.default_rng(5)
@@ -208,7 +208,7 @@ def jpeg(**options):
 
 @pytest.fixture(params=["readable", "alike"])
 def read(request):
-    return lambda data: images.read_image(File(data, "i.jpg"), decoding=request.param)
+    return lambda data: stored_image(File(data, "i.jpg"), decoding=request.param)
 
 
 @pytest.mark.parametrize("quality", [1, 30, 95, 100])
@@ -310,11 +310,11 @@ def running_over():
 
 def test_a_jpeg_whose_values_run_over_is_refused_if_the_pixels_are_compared():
     with pytest.raises(ImageError, match=r"decode it \d+ of 255 apart"):
-        images.read_image(running_over(), decoding="alike")
+        stored_image(running_over(), decoding="alike")
 
 
 def test_whether_decoders_read_it_alike_is_not_tried_by_the_cheaper_check():
-    images.read_image(running_over(), decoding="readable")
+    stored_image(running_over(), decoding="readable")
 
 
 SMALL_JPEG = File(encoded(Image.new("RGB", (7, 5)), "JPEG"), "a.jpg")

@@ -20,6 +20,7 @@ from fuzz import strict_png, wholes
 from fuzz.mutations import damaged
 import numpy as np
 from PIL import Image
+from support.encoding import stored_image
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.base.errors import VocSegError
@@ -184,7 +185,7 @@ def image(form: str) -> Callable[[random.Random], str]:
         if rng.random() < 0.7:
             data = damaged(rng, data)
         try:
-            kept = images.read_image(File(data, "image"))
+            kept = stored_image(File(data, "image"))
         except VocSegError:
             if data == whole:
                 return "WRONG refused a valid image"
@@ -229,7 +230,7 @@ def photo(rng: random.Random) -> str:
         data = damaged(rng, data, scan)
         data += b"" if _END in data[scan:] else rng.choice((b"", _END))
     try:
-        kept = images.read_image(File(data, "image"), decoding="readable")
+        kept = stored_image(File(data, "image"), decoding="readable")
     except VocSegError:
         return "WRONG refused a valid image" if data == whole else "refused"
     outcome = _decoded_alike(kept)
@@ -241,7 +242,7 @@ def photo(rng: random.Random) -> str:
 def _can_be_decoded(data: bytes) -> bool:
     """Says whether an image can be decoded, or is refused, as a build tries it."""
     try:
-        kept = images.read_image(File(data, "image"), decoding="readable")
+        kept = stored_image(File(data, "image"), decoding="readable")
     except VocSegError:
         return True
     return _decoded_alike(kept) != "WRONG kept an image that cannot be decoded"

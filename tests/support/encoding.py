@@ -5,6 +5,9 @@ import io
 import numpy as np
 from PIL import Image
 
+from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.formats.file import File
+
 
 def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options) -> bytes:
     """Returns the bytes of a file as Pillow writes it."""
@@ -22,3 +25,8 @@ def rgb_mask(*colors: tuple[int, int, int]) -> bytes:
 def decoded(data: bytes) -> np.ndarray:
     """Returns the values that Pillow reads: indices where there is a palette."""
     return np.asarray(Image.open(io.BytesIO(data)))
+
+
+def stored_image(file: File, **how) -> images.StoredImage:
+    """Returns an image as a build stores it; see `images.open_image`."""
+    return images.as_stored(images.open_image(file, **how))

@@ -164,7 +164,7 @@ def pixels(file: File) -> np.ndarray:
 
 def image_size(file: File) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
-    image = images.read_image(file, decoding="none")
+    image = images.open_image(file, decoding="none")
     return image.height, image.width
 
 

@@ -65,7 +65,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
         out.
-      exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.read_image`.
+      exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
       task: `segmentation`; `classification` for records and arrays that have one label per
         image and no mask; or `images` for records that have neither. Images alone have no
         classes, so `class_names` has to be empty for them.

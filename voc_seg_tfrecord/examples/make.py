@@ -91,11 +91,11 @@ class ExampleSpec:
         or 8-bit greyscale masks.
       instances: whether `instance_mask` is a feature.
       objects: whether `objects` is a feature.
-      exif: what an EXIF orientation means; see `images.read_image`.
+      exif: what an EXIF orientation means; see `images.open_image`.
       task: whether an example has a mask, one label, or neither.
       mask_source: whether `mask_source` is a feature.
       background: name of the class that is background, if its name does not say so.
-      decoding: what is tried with the bytes of images; see `images.read_image`.
+      decoding: what is tried with the bytes of images; see `images.open_image`.
       tiling: how images are cut into tiles; None if they are not.
       class_map: what became of the source's classes, where the user mapped them. The rule and
         the class names have the new ones; annotations name the source's.

@@ -1,6 +1,6 @@
 """One file's bytes: what it is, whether it is complete, what it holds.
 
-Enter at `images.read_image` for images, `png.read_header` and `jpeg.read_header` for headers,
+Enter at `images.open_image` for images, `png.read_header` and `jpeg.read_header` for headers,
 `class_files.find` for class names, `id_lists.parse_ids` for lists, `annotations.read_objects` for
 XML, `frames.read` for TFRecords. `file` is a file with its kind and limits. `pillow` is the only
 door to Pillow, `mat_files` that to SciPy, which `mat_reader` runs in a process of its own. A PNG is

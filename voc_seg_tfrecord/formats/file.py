@@ -38,10 +38,10 @@ class File:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    @property
+    @functools.cached_property
     def kind(self) -> "Kind":
         """The kind of file that its first bytes make it."""
-        return _kind(self)
+        return kind_of(self.data)
 
     @classmethod
     def read(cls, path: epath.PathLike, error: type[VocSegError] = LayoutError) -> Self:
@@ -147,11 +147,6 @@ def kind_of(data: bytes) -> Kind:
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return Kind.WEBP
     return Kind.UNKNOWN if data else Kind.EMPTY
-
-
-@once_per_file
-def _kind(file: File) -> Kind:
-    return kind_of(file.data)
 
 
 def describe_kind(file: File) -> str:

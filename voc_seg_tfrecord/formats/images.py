@@ -55,14 +55,14 @@ class StoredImage:
     width: int
 
 
-def read_image(
+def open_image(
     file: File,
     *,
     exif: Exif = "ignore",
     mask_size: tuple[int, int] | None = None,
     decoding: Decoding = "alike",
-) -> StoredImage:
-    """Reads an image of any kind that people have under `JPEGImages`.
+) -> StoredImage | pillow.Still:
+    """Reads an image of any kind that people have under `JPEGImages`. Nothing is encoded.
 
     Args:
       file: the file; its name's ending counts for nothing.
@@ -72,35 +72,13 @@ def read_image(
       decoding: what is tried with bytes that are kept. The result is the same.
 
     Returns:
-      The image, as the file's own bytes wherever that is right.
+      The image as it is stored, the file's own bytes; or, where these are not right, the decoded
+      image, of which `as_stored` makes a PNG.
 
     Raises:
       ImageError: if this is not a complete image, is too large, is animated, or is mirrored
         or upside down under `auto`, so that nothing tells which way its mask was drawn; or if
         decoders fail on it, or read it differently.
-    """
-    found = open_image(file, exif=exif, mask_size=mask_size, decoding=decoding)
-    return as_stored(found)
-
-
-def as_stored(image: StoredImage | pillow.Still) -> StoredImage:
-    """Returns an image as it is stored: what is not yet, as an RGB PNG."""
-    if isinstance(image, StoredImage):
-        return image
-    return StoredImage(image.rgb_png(), image.height, image.width)
-
-
-def open_image(
-    file: File,
-    *,
-    exif: Exif = "ignore",
-    mask_size: tuple[int, int] | None = None,
-    decoding: Decoding = "alike",
-) -> StoredImage | pillow.Still:
-    """Does what `read_image` does, and encodes nothing: for those who want the pixels.
-
-    Returns:
-      The image as it is stored, or the decoded image if its bytes are not to be stored.
     """
     kind = file.kind
     if kind is Kind.JPEG:
@@ -112,6 +90,13 @@ def open_image(
         return pillow.decode(file, ImageError)
     check_pixels(*size, file, ImageError)
     return StoredImage(file.data, size[1], size[0])
+
+
+def as_stored(image: StoredImage | pillow.Still) -> StoredImage:
+    """Returns an image as it is stored: what is not yet, as an RGB PNG."""
+    if isinstance(image, StoredImage):
+        return image
+    return StoredImage(image.rgb_png(), image.height, image.width)
 
 
 def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
