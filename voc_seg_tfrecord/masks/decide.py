@@ -2,50 +2,24 @@
 
 A palette PNG holds both, and labelling tools differ in which one they mean. A PNG optimiser changes
 the indices and keeps the colours; a private palette has the right indices and other colours. The
-first rule that applies decides. Each one looks for the evidence that would prove it wrong
-(`evidence`), and where that is found the set is refused and the user is asked.
+first rule that applies decides:
 
 1. The user said `index` or `color`.
-2. A class file gives a colour to every class, and the masks use these colours: colours. It is
-   wrong if a palette holds a used colour twice, unless values give the same classes. A note shows
-   both readings if values could be classes too, and would be other ones. A grey value v is the
-   colour (v, v, v) if the file has all these colours.
-3. RGB masks use colours of VOC's palette, and there is no class file with colours: colours. It is
-   wrong if all these colours are grey. Then they are values if all of them are classes or void,
-   with a note, and refused otherwise. A few RGB masks among many others decide nothing; the gate
-   refuses them by name.
+2. A class file gives a colour to every class, and the masks use these colours: colours.
+3. RGB masks use colours of VOC's palette, and there is no class file with colours: colours.
 4. Each palette entry in use has VOC's colour or the grey of its index, or masks are greyscale:
-   values. It is wrong if the names are VOC's at other numbers than VOC's: then the reading wins
-   that gives each colour in use a class, or else that uses all classes, or else the user is asked.
+   values.
 5. All colours in use are VOC's, some at other indices: colours, with a note that shows what each
-   index becomes. What would be wrong stands below.
-6. Otherwise the palette is the tool's own: values, with a note. It is wrong if black is not at 0,
-   void's colour not at 255, two used values share a colour, or an index has two colours that
-   come back in other masks.
+   index becomes.
+6. Otherwise the palette is the tool's own: values, with a note.
 
-Where values decide, 255 is void. That is wrong if the masks that hold only 0 and 255 are more than
-the masks that show 255 to be void: then 255 may be a foreground class. It is one, with a note, if
-there are two classes and no mask holds anything else. What the user said is void is void.
+Each rule looks for the evidence that would prove it wrong (`evidence`), and where that is found the
+set is refused and the user is asked. docs/background/values-or-colours.md says what speaks against
+each rule (its first is rule 2 here), and when 255 is void where values decide. `survey` collects
+what the rules judge.
 
 The rules gave the right answer for the files of every known tool, and for 12,031 masks of VOC and
-SBD. `survey` collects what they judge.
-
-Rule 5, for palettes that have VOC's colours at other indices than VOC's: A PNG optimiser moves
-palette entries, and colours keep the meaning. A tool may also use VOC's colours for classes of its
-own. The evidence:
-
-1. Colours are disproved if a palette holds a used colour twice, because classes would merge.
-2. Colours are disproved if black lies above index 0. But they are not if void's colour was moved
-   as well, or an index has two colours, because these show that entries were moved.
-3. Colours are disproved if 255 does not have the colour of void, if a value has no colour, or if
-   a colour is that of no class.
-4. Values are disproved if an index has two colours, or is neither a class nor void.
-5. A program that moves entries leaves no gap between the values in use, and none at 255. Where
-   there is a gap, nobody moved them, unless the masks share one palette and a value is no class.
-6. A class file that has VOC's names in another order may mean VOC's class by each colour, or the
-   class of VOC's number, so the user is asked.
-7. If values and colours are both possible and differ, the class names are VOC's, and black is in
-   use, colours decide, with a note. Otherwise the user is asked.
+SBD.
 """
 
 import dataclasses
