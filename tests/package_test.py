@@ -34,6 +34,7 @@ def test_listing_the_names_loads_nothing_heavy():
     assert run_python("-c", code) == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_fresh_process_can_import_every_public_module_from_the_package():
     names = ", ".join(MODULES)
     code = f"from voc_seg_tfrecord import {names}\nprint(*(m.__name__ for m in ({names})))"

@@ -4,6 +4,7 @@ import ctypes
 import re
 import sys
 
+import pytest
 from support.paths import REPOSITORY
 from support.python import run_python
 
@@ -32,6 +33,7 @@ print(len(names))
 """
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported_without_what_only_posix_has():
     assert int(run_python("-c", IMPORT_ALL).split()[-1]) > 100
 

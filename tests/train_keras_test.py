@@ -3,6 +3,7 @@ import runpy
 import sys
 import types
 
+import pytest
 from support.building import examples
 from support.paths import REPOSITORY
 
@@ -27,6 +28,7 @@ def test_validation_is_on_whole_images_and_counted_as_the_command_counts(sample)
     assert float(metric.result()) == counted.result().miou
 
 
+@pytest.mark.slow
 def test_the_example_trains_on_the_sample_and_its_loss_falls(sample, monkeypatch, capsys):
     """In this process, in which every warning is an error."""
     words = [str(EXAMPLE), "--data_dir", str(sample.data_dir_root), "--epochs", "3"]

@@ -20,7 +20,9 @@ def run(code, *words, **options):
     return run_python("-c", BEGIN + code, *words, PYTHONPATH=path, **options)
 
 
-@pytest.fixture(scope="module", params=["tfrecord", "array_record"])
+@pytest.fixture(
+    scope="module", params=["tfrecord", pytest.param("array_record", marks=pytest.mark.slow)]
+)
 def folder(request, tmp_path_factory):
     """The version folder of the sample in one file format."""
     data_dir = tmp_path_factory.mktemp("data")

@@ -75,6 +75,7 @@ def test_an_import_that_kills_the_process_says_where(import_one):
     assert "tensorflow/__init__.py" in result.stderr
 
 
+@pytest.mark.slow
 def test_the_real_one_writes_no_log_line(sample, tmp_path):
     words = ["-m", "voc_seg_tfrecord", "export", sample.data_dir, "--layout", "raw"]
     result = run(*words, "--out", tmp_path / "out")

@@ -47,20 +47,19 @@ def loaded(*words):
     return set(packages), modules & set(cli.COMMANDS)
 
 
+SHORT = ["list", "verify", "stats", "export --layout voc --out {out}/voc"]
+LONG = [
+    "stats --json",
+    "stats --csv",
+    "leaks",
+    "preview --out {out}/sheet.png",
+    "export --layout parquet --out {out}/parquet",
+    "report --out {out}/page.html",
+]
+
+
 @pytest.mark.parametrize(
-    "words",
-    [
-        "list",
-        "verify",
-        "stats",
-        "stats --json",
-        "stats --csv",
-        "leaks",
-        "preview --out {out}/sheet.png",
-        "export --layout voc --out {out}/voc",
-        "export --layout parquet --out {out}/parquet",
-        "report --out {out}/page.html",
-    ],
+    "words", SHORT + [pytest.param(words, marks=pytest.mark.slow) for words in LONG]
 )
 def test_a_command_loads_its_own_module_and_no_large_package_but_what_it_needs(
     words, sample, tmp_path

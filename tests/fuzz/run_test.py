@@ -29,8 +29,8 @@ SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 @pytest.mark.parametrize(
     ("kinds", "inputs"),
     [
-        (KINDS, 100),
-        (WHOLES, 10),
+        (KINDS, 60),
+        (WHOLES, 6),
         pytest.param(KINDS, 1000, marks=pytest.mark.slow),
         pytest.param(WHOLES, 200, marks=pytest.mark.slow),
     ],

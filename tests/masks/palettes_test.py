@@ -198,7 +198,7 @@ def cases(seed):
                             yield (label, kind, names_kind), files, meant, names, listed
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_palette_changes_a_label_without_a_word(tmp_path, seed):
     safe = {"VOC", "own colours", "grey ramp", "21 entries", "255 entries", "4-bit ramp"}
     seen = set()

@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_pairs_and_another_one_others(small):
     assert ids(b for _, b in first) != ids(b for _, b in other)
 
 
-@pytest.mark.parametrize("batch_size", [2, 4])
+@pytest.mark.parametrize("batch_size", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_run_that_starts_anew_at_an_epoch_goes_on_with_both_parts(small, batch_size):
     whole = pairs(small, epochs=3, batch_size=batch_size)
     resumed = pairs(small, epochs=2, batch_size=batch_size, first_epoch=1)
