@@ -31,8 +31,8 @@ SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
     [
         (KINDS, 60),
         (WHOLES, 6),
-        pytest.param(KINDS, 1000, marks=pytest.mark.slow),
-        pytest.param(WHOLES, 200, marks=pytest.mark.slow),
+        pytest.param(KINDS, 500, marks=pytest.mark.slow),
+        pytest.param(WHOLES, 60, marks=pytest.mark.slow),
     ],
 )
 def test_no_made_input_is_taken_wrongly_or_raises_a_foreign_error(kinds, inputs):
