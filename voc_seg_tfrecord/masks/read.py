@@ -29,6 +29,9 @@ from voc_seg_tfrecord.masks.stored import (
     read_samples,
 )
 
+UNKNOWN_COLOR, UNKNOWN_VALUE = "unknown mask colour", "unknown mask value"
+"""Kinds of errors about pixels that have no class."""
+
 
 @dataclasses.dataclass(frozen=True)
 class IndexMask:
@@ -262,7 +265,7 @@ def _unknown_colors(
             else "Write a labelmap.txt that gives each class its colour, or export masks without "
             "smoothing"
         ),
-        kind="unknown mask colour",
+        kind=UNKNOWN_COLOR,
     )
 
 
@@ -280,5 +283,5 @@ def _check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -
             found=listed + more,
             expected=f"{min(classes)} to {max(classes)}{void}",
             remedy="name all classes in class_names, say what is void, or correct the mask",
-            kind="unknown mask value",
+            kind=UNKNOWN_VALUE,
         )

@@ -1,7 +1,7 @@
 """Finds everything that is wrong with a tree, in one reading that no file stops."""
 
 import collections
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 import dataclasses
 import functools
 import re
@@ -107,9 +107,6 @@ _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
 
 MISSING_CLASS = "class missing in a split"
 """The kind of the finding that a split has no image of a class."""
-
-# Kinds of errors about pixels of a mask.
-_UNKNOWN = ("unknown mask colour", "unknown mask value")
 
 # What is wrong with an id's files, its mask's pixels by value, and what is compared of it.
 _Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
@@ -253,10 +250,11 @@ def _read_one(
             shown = None if blank or raw.mask is None else mask
             seen = examine(image, shown, image_id=pair.id, split=split, fits=fits)
     except VocSegError as error:
-        boxes: Sequence[Box] = ()
-        if raw and raw.mask and error.kind in _UNKNOWN:
-            boxes = unknown_boxes(raw.mask, spec.rule)
-        return [dataclasses.replace(finding_of(error), box=next(iter(boxes), None))], None, None
+        finding = finding_of(error)
+        if raw and raw.mask and error.kind in (read.UNKNOWN_COLOR, read.UNKNOWN_VALUE):
+            largest = next(iter(unknown_boxes(raw.mask, spec.rule)), None)
+            finding = dataclasses.replace(finding, box=largest)
+        return [finding], None, None
     # A check goes on, whatever a file does to a decoder.
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"

@@ -37,7 +37,7 @@ _DEEP = 3  # levels below the given folder in which a tree is searched
 def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     """Finds the one tree at or below a folder and the layout it has.
 
-    Here and below `said` has the fields of the layout that the user gave.
+    `said` holds the fields of the layout that the user gave, here and in the other functions.
 
     Raises:
       LayoutError: if there is no tree or more than one, or if it holds no masks; the error
