@@ -86,3 +86,41 @@ def test_processes_end_amid_a_task_when_the_one_that_started_them_is_killed(tmp_
     parent.kill()
     parent.wait()
     assert wait_until(lambda: not pathlib.Path("/proc", place.read_text()).exists())
+
+
+def squares(monkeypatch, numbers, worth=1):
+    from support.worker_tasks import square
+
+    monkeypatch.setattr(processes, "WORTH", worth)
+    monkeypatch.setattr(processes.threads, "CORES", 2)
+    return processes.ordered_map(square, iter(numbers), count=len(numbers))
+
+
+def test_many_items_come_in_their_order_from_two_processes(monkeypatch):
+    found = list(squares(monkeypatch, range(90)))
+    assert [(item, result[0]) for item, result in found] == [(n, n**2) for n in range(90)]
+    pids = {result[1] for _, result in found}
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+
+
+def test_few_items_start_no_process(monkeypatch):
+    found = list(squares(monkeypatch, range(90), worth=46))
+    assert {result[1] for _, result in found} == {os.getpid()}
+
+
+def test_of_many_items_the_first_that_fails_raises_when_its_turn_comes(monkeypatch):
+    numbers = [*range(50), 100, *range(20), 101, 102]
+    found = []
+    with pytest.raises(ValueError, match=r"^100 is too large"):
+        found.extend(item for item, _ in squares(monkeypatch, numbers))
+    assert found == list(range(50))
+
+
+def test_one_worker_is_in_turn_at_a_time(tmp_path):
+    from support.worker_tasks import alone
+
+    path = str(tmp_path / "there")
+    results = processes.unordered_map(alone, [path] * 20, workers=3, note=lambda _: None)
+    with contextlib.closing(results):
+        assert dict(results) == dict.fromkeys(range(20), True)

@@ -340,7 +340,7 @@ class Turn:
 @pytest.mark.parametrize("large", [False, True])
 def test_large_files_are_decoded_one_at_a_time_and_others_side_by_side(files, large, monkeypatch):
     turn, entered = Turn(), threading.Event()
-    monkeypatch.setattr(images, "_turn", turn)
+    monkeypatch.setattr(images, "in_turn", lambda: turn)
     monkeypatch.setattr(images, "LARGE", 34 if large else 35)
 
     def decode():

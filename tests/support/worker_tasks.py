@@ -4,6 +4,28 @@ import os
 import pathlib
 import time
 
+from voc_seg_tfrecord.base import processes
+
+
+def square(number):
+    """Returns the square of a number, below 100."""
+    if number >= 100:
+        raise ValueError(f"{number} is too large")
+    return number**2, os.getpid()
+
+
+def alone(path, _):
+    """Says whether no other process was in turn while this one was, for a while."""
+    with processes.in_turn():
+        mine = pathlib.Path(path)
+        try:
+            mine.mkdir()
+        except FileExistsError:
+            return False
+        time.sleep(0.05)
+        mine.rmdir()
+    return True
+
 
 class Work:
     """Does a task, which is a word and a value."""

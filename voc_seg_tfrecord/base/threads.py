@@ -12,7 +12,11 @@ from typing import Any, Generic, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-CORES = min(7, os.cpu_count() or 1)
+_affinity = getattr(os, "sched_getaffinity", None)
+ALL_CORES = len(_affinity(0)) if _affinity else os.cpu_count() or 1
+"""Cores that this process may use."""
+
+CORES = min(7, ALL_CORES)
 """Threads that decode."""
 
 THREADS = CORES + 1

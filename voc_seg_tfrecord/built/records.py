@@ -6,6 +6,7 @@ TFRecord and ArrayRecord files are read without TensorFlow, which takes seconds 
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import dataclasses
+import functools
 import itertools
 import os
 import re
@@ -16,6 +17,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
+from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError, RecordError
 from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, TILE_IMAGE_ID, WIDTH
 from voc_seg_tfrecord.base.storage import size
@@ -114,6 +116,7 @@ def scan(
     *,
     progress: bool = False,
     complete: bool = True,
+    computes: bool = False,
 ) -> Iterator[Result]:
     """Calls a function with each record of a split, in as many threads as there are cores.
 
@@ -123,6 +126,8 @@ def scan(
       function: called once per record, in any thread.
       progress: whether to show a bar on standard error.
       complete: whether there must be as many records as the dataset's info says.
+      computes: whether the function takes milliseconds for a record. Processes call it then where
+        there are many, so it has to be one that can be pickled; see `processes.ordered_map`.
 
     Yields:
       What the function returns, in the order of the records.
@@ -134,10 +139,18 @@ def scan(
     splits = builder.info.splits
     total = len(split.ids) if isinstance(split, Part) else splits[split].num_examples
     serialized = read_shards(builder, split, complete=complete)
-    read = ordered_map(lambda record: function(parse(record)), serialized)
+    if computes:
+        work = functools.partial(_parse_and_call, function)
+        read = processes.ordered_map(work, serialized, count=total)
+    else:
+        read = ordered_map(lambda record: function(parse(record)), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
     for _, result in bar:
         yield result
+
+
+def _parse_and_call(function: Callable[[Record], Result], serialized: bytes) -> Result:
+    return function(parse(serialized))
 
 
 def pixels(file: File) -> np.ndarray:

@@ -27,7 +27,7 @@ from tensorflow_datasets.core.utils import shard_utils
 
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import SplitError, VocSegError
-from voc_seg_tfrecord.base.threads import CORES, ordered_map
+from voc_seg_tfrecord.base.threads import ALL_CORES, CORES, ordered_map
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.pieces import Made, Note, Piece, Pieces, Shard, Shards, Work
 from voc_seg_tfrecord.formats import frames
@@ -170,9 +170,7 @@ def in_list_order(
 def fastest(source: Source) -> int:
     """Returns how many processes make the examples of a source in the shortest time."""
     count = sum(map(len, source.splits.values()))
-    has_affinity = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return max(1, min(cores, count // WORTH))
+    return max(1, min(ALL_CORES, count // WORTH))
 
 
 def _maker(source: Source, features: tfds.features.FeaturesDict, engine: Engine) -> Pieces:

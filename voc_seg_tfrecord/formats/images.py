@@ -20,13 +20,13 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import struct
-import threading
 from typing import Literal
 
 import numpy as np
 import simplejpeg
 
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.base.processes import in_turn
 from voc_seg_tfrecord.formats import jpeg, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, once_per_file
 
@@ -128,16 +128,17 @@ def _read_jpeg(
             remedy="save the image as an 8-bit JPEG",
         )
     check_pixels(header.width, header.height, file, ImageError)
-    if decoding != "none":
+    kept = header.components in (1, 3)
+    if decoding == "alike" and kept:
+        check_alike(file, header.height, header.width)
+    elif decoding != "none":
         check_readable(file, header.height, header.width)
     if exif != "ignore" and header.exif:
         still = pillow.decode(file, ImageError)
         if _must_rotate(still, file, exif, mask_size):
             return still.upright()
-    if header.components not in (1, 3):
+    if not kept:
         return pillow.decode(file, ImageError)
-    if decoding == "alike":
-        check_alike(file)
     return StoredImage(file.data, header.height, header.width)
 
 
@@ -213,23 +214,31 @@ def check_readable(file: File, height: int, width: int) -> None:
         _check_sizes(file, (still.height, still.width), (height, width))
         return
     _check_sizes(file, pillow.read_size(file, ImageError), (height, width))
-    eighths, _ = _read_strictly(file)
-    _check_sizes(file, eighths, (-(-height // 8), -(-width // 8)))
+    pixels, _ = _read_strictly(file, "Gray", min_height=1, min_width=1)
+    if pixels is None:
+        pixels = pillow.decode(file, ImageError, side=1).values()
+    _check_sizes(file, pixels.shape[:2], (-(-height // 8), -(-width // 8)))
 
 
 def doubt(file: File) -> str:
     """Says what may be damage in an image that `check_readable` accepts; empty if nothing is."""
-    return _read_strictly(file)[1] if file.kind is Kind.JPEG else ""
+    return _read_whole(file)[1] if file.kind is Kind.JPEG else ""
 
 
-def check_alike(file: File) -> None:
-    """Decodes a JPEG as both decoders do and compares the pixels.
+def check_alike(file: File, height: int, width: int) -> None:
+    """Decodes a JPEG of one or three components as both decoders do and compares the pixels.
+
+    Args:
+      file: the JPEG.
+      height: what its header says, in pixels.
+      width: likewise.
 
     Raises:
-      ImageError: if one of the decoders fails, or they read other sizes or other pixels.
+      ImageError: if `check_readable` would raise it, or the decoders read other pixels.
     """
+    by_tensorflow, _ = _read_whole(file)
     by_numpy = pillow.decode(file, ImageError).values()
-    by_tensorflow = _decode_jpeg(file, "Gray" if by_numpy.ndim == 2 else "RGB", strict=False)
+    _check_sizes(file, by_numpy.shape[:2], (height, width))
     if by_tensorflow is None:
         return
     if by_numpy.ndim == 2:
@@ -249,20 +258,20 @@ def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
 
 
 @once_per_file
-def _read_strictly(file: File) -> tuple[tuple[int, ...], str]:
-    """Decodes a JPEG at an eighth; returns height and width of that, and what may be damage."""
-    doubtful = ""
+def _read_whole(file: File) -> tuple[np.ndarray | None, str]:
+    """Decodes a JPEG in the colours that are stored, or in grey; see `_read_strictly`."""
+    return _read_strictly(file, "RGB" if jpeg.read_header(file).components == 3 else "Gray")
+
+
+def _read_strictly(file: File, colorspace: str, **options: int) -> tuple[np.ndarray | None, str]:
+    """Returns the pixels of a JPEG as `_decode_jpeg` does, and what may be damage."""
     try:
-        pixels = _decode_jpeg(file, "Gray", min_height=1, min_width=1)
+        return _decode_jpeg(file, colorspace, **options), ""
     except ImageError as error:
         if not any(words in error.found for words in _HARMLESS):
             raise
         doubtful = error.found if _EXTRA_BYTES in error.found else ""
-        pixels = _decode_jpeg(file, "Gray", min_height=1, min_width=1, strict=False)
-    if pixels is None:
-        still = pillow.decode(file, ImageError, side=1)
-        return (still.height, still.width), ""
-    return pixels.shape[:2], doubtful
+        return _decode_jpeg(file, colorspace, **options, strict=False), doubtful
 
 
 def _decode_jpeg(file: File, colorspace: str, **options: int) -> np.ndarray | None:
@@ -289,14 +298,12 @@ def _damaged(file: File, found: str) -> ImageError:
 LARGE = 1 << 24
 """Pixels above which one file at a time, or one image with its mask, is decoded."""
 
-_turn = threading.Lock()
-
 
 @contextlib.contextmanager
 def large_in_turn(*files: File | None) -> Iterator[None]:
     """Waits until no other large file is being decoded, if one of these is large."""
     large = any(file is not None and _pixels(file) > LARGE for file in files)
-    with _turn if large else contextlib.nullcontext():
+    with in_turn() if large else contextlib.nullcontext():
         yield
 
 

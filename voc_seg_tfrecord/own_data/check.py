@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import SplitError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID, background_index
-from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.formats import images, png_pixels
@@ -208,7 +208,7 @@ def _read_all(
     evidence = []
     listed = _listed(report)
     report.by_split = {split: ClassCounts() for split in report.plan.splits} if report.plan else {}
-    results = ordered_map(read_one, pairs)
+    results = ordered_map(read_one, pairs, count=len(pairs))
     for (_, pair), (problems, histogram, seen) in tqdm(
         results, total=len(pairs), desc="Checking...", unit=" images", leave=False
     ):
@@ -310,7 +310,7 @@ def _unused(plan: Plan) -> Iterable[Finding]:
         ("mask in no split", tree.layout.masks, tree.masks),
     ):
         used = {names.written(image_id) for image_id in listed}
-        for image_id in names.keys() - used if listed else ():
+        for image_id in sorted(names.keys() - used) if listed else ():
             where = f"{folder}/{names[image_id]}"
             remedy = "list it in a split, or remove it"
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)

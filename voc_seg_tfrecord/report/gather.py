@@ -102,7 +102,8 @@ def gather(
     facts = {}
     for split in splits:
         read = functools.partial(_read, names, background, split, fits)
-        facts[split] = _add_up(names, records.scan(builder, split, read, progress=progress))
+        found = records.scan(builder, split, read, progress=progress, computes=True)
+        facts[split] = _add_up(names, found)
     return facts
 
 

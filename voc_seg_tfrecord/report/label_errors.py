@@ -103,7 +103,7 @@ def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> 
     evidence: list[Evidence] = []
     for split in builder.info.splits:
         read = functools.partial(_examined, split, fits)
-        evidence += records.scan(builder, split, read, progress=progress)
+        evidence += records.scan(builder, split, read, progress=progress, computes=True)
     return rules.find(evidence, dataset.class_names(builder), dataset.background(builder))
 
 
