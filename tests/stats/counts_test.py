@@ -16,7 +16,7 @@ from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.stats import figures
-from voc_seg_tfrecord.stats.counts import GRID, add_points, points_of
+from voc_seg_tfrecord.stats.counts import GRID, ClassCounts, add_points, missing_classes, points_of
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
@@ -242,3 +242,18 @@ def test_each_image_adds_one_to_one_class_at_every_point():
     assert counts[255].sum() == GRID * GRID
     assert counts[1, -1, 0] == 1
     assert counts[1, 0, -1] == 0
+
+
+def counts_of(*values):
+    counts = ClassCounts()
+    counts.add(np.bincount(values, minlength=256))
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("values", "asked"), [((0, 255), True), ((255,), True), ((0,), False), ((0, 1, 255), False)]
+)
+def test_where_255_is_all_that_is_beside_one_class_its_meaning_is_asked(values, asked):
+    names = ("background", "apple", "tree")
+    first = next(missing_classes(names, {"train": counts_of(*values)}))
+    assert ("if it is a class, say --values 0=0,255=1" in first) == asked

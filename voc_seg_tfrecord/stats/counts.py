@@ -209,7 +209,10 @@ def missing_classes(
     indices = range(len(class_names))
     absent = {i for i in indices if not any(c.images[i] for c in by_split.values())}
     if absent:
-        yield f"no image has {_named(class_names, sorted(absent))}"
+        sentence = f"no image has {_named(class_names, sorted(absent))}"
+        if len(absent) >= len(class_names) - 1 and any(c.images[VOID] for c in by_split.values()):
+            sentence += f". {VOID} is void here; if it is a class, say --values 0=0,{VOID}=1"
+        yield sentence
     for split, counts in by_split.items():
         lacking = [i for i in indices if not counts.images[i] and i not in absent]
         if lacking:
