@@ -14,11 +14,12 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, report
+from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.built.dataset import check_splits, open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.report import thumbnails
+from voc_seg_tfrecord.report import gather, thumbnails
 
 HOSTILE = [
     "background",
@@ -62,6 +63,18 @@ def written(dataset, out, **options):
 def page(sample, tmp_path_factory):
     """The page of the sample."""
     return written(sample, tmp_path_factory.mktemp("page") / "report.html")
+
+
+def test_processes_read_the_same(sample, page, tmp_path, monkeypatch):
+    (tmp_path / "some.txt").write_text("2009_000003\n2007_000001\n")
+    (part,) = check_splits(sample, ["train"], tmp_path / "some.txt")
+    alone = gather.gather(sample, [part])[part]
+    monkeypatch.setattr(processes, "WORTH", 1)
+    monkeypatch.setattr(processes.threads, "CORES", 2)
+    facts = gather.gather(sample, [part])[part]
+    assert facts.fingerprint == alone.fingerprint
+    assert list(facts.image_sha256) == ["2007_000001", "2009_000003"]
+    assert written(sample, tmp_path / "report.html").read_bytes() == page.read_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,6 @@ def scan(
     *,
     progress: bool = False,
     complete: bool = True,
-    computes: bool = False,
 ) -> Iterator[Result]:
     """Calls a function with each record of a split, in as many threads as there are cores.
 
@@ -126,8 +125,6 @@ def scan(
       function: called once per record, in any thread.
       progress: whether to show a bar on standard error.
       complete: whether there must be as many records as the dataset's info says.
-      computes: whether the function takes milliseconds for a record. Processes call it then where
-        there are many, so it has to be one that can be pickled; see `processes.ordered_map`.
 
     Yields:
       What the function returns, in the order of the records.
@@ -136,21 +133,56 @@ def scan(
       RecordError: if a shard or a record cannot be read, or if records are lost; see
         `shards.read`.
     """
-    splits = builder.info.splits
-    total = len(split.ids) if isinstance(split, Part) else splits[split].num_examples
+    total = _count(builder, split)
     serialized = read_shards(builder, split, complete=complete)
-    if computes:
-        work = functools.partial(_parse_and_call, function)
-        read = processes.ordered_map(work, serialized, count=total)
-    else:
-        read = ordered_map(lambda record: function(parse(record)), serialized)
+    read = ordered_map(lambda record: function(parse(record)), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
     for _, result in bar:
         yield result
 
 
-def _parse_and_call(function: Callable[[Record], Result], serialized: bytes) -> Result:
-    return function(parse(serialized))
+def scan_splits(
+    builder: tfds.core.DatasetBuilder,
+    splits: Sequence[str],
+    function: Callable[[str, Record], Result],
+    *,
+    progress: bool = False,
+) -> Iterator[tuple[str, Result]]:
+    """Calls a function that takes milliseconds with each record of several splits.
+
+    Args:
+      builder: of a built dataset.
+      splits: names of splits.
+      function: called with the split and each record, in processes if there are many; see
+        `processes.ordered_map`.
+      progress: whether to show a bar on standard error.
+
+    Yields:
+      The split, and what the function returns, in the order of the records.
+
+    Raises:
+      RecordError: see `scan`.
+    """
+    total = sum(_count(builder, split) for split in splits)
+    # A part's name is sent to the processes without its list.
+    serialized = ((str(split), one) for split in splits for one in read_shards(builder, split))
+    work = functools.partial(_parse_and_call, function)
+    read = processes.ordered_map(work, serialized, count=total)
+    desc = "+".join(splits)
+    for (split, _), result in tqdm(
+        read, desc=desc, total=total, unit=" examples", disable=not progress, leave=False
+    ):
+        yield split, result
+
+
+def _count(builder: tfds.core.DatasetBuilder, split: str) -> int:
+    """Returns how many examples a split or a part has."""
+    return len(split.ids) if isinstance(split, Part) else builder.info.splits[split].num_examples
+
+
+def _parse_and_call(function: Callable[[str, Record], Result], stored: tuple[str, bytes]) -> Result:
+    split, serialized = stored
+    return function(split, parse(serialized))
 
 
 def pixels(file: File) -> np.ndarray:

@@ -51,7 +51,7 @@ def write(
       num: examples in each split's gallery; by default 24, and at most 240 in all galleries.
       seed: of the choice of examples.
       fits: whether to look for masks that do not fit their images.
-      progress: whether to show one progress bar per split on standard error.
+      progress: whether to show a progress bar on standard error.
 
     Raises:
       ConfigError: if there is no such dataset or split, or the file cannot be written.

@@ -1,9 +1,10 @@
 """Reads each record of a built dataset once, and adds up what the report page shows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import hashlib
+import itertools
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -79,7 +80,7 @@ class SplitFacts:
 
 def gather(
     builder: tfds.core.DatasetBuilder,
-    splits: Iterable[str],
+    splits: Sequence[str],
     *,
     fits: bool = True,
     progress: bool = False,
@@ -90,7 +91,7 @@ def gather(
       builder: of a built dataset.
       splits: their names.
       fits: whether to look for masks that do not fit their images.
-      progress: whether to show one progress bar per split on standard error.
+      progress: whether to show a progress bar on standard error.
 
     Raises:
       ConfigError: if voc_seg_tfrecord did not build the dataset.
@@ -99,11 +100,11 @@ def gather(
     dataset.check_features(builder, (IMAGE, FILENAME))
     names = dataset.class_names(builder)
     background = dataset.background(builder) if MASK in builder.info.features else None
-    facts = {}
-    for split in splits:
-        read = functools.partial(_read, names, background, split, fits)
-        found = records.scan(builder, split, read, progress=progress, computes=True)
-        facts[split] = _add_up(names, found)
+    read = functools.partial(_read, names, background, fits)
+    facts = {split: _add_up(names, ()) for split in splits}
+    found = records.scan_splits(builder, [*facts], read, progress=progress)
+    for split, of_split in itertools.groupby(found, key=lambda one: one[0]):
+        facts[split] = _add_up(names, (read for _, read in of_split))
     return facts
 
 
@@ -122,7 +123,7 @@ class _Read:
 
 
 def _read(
-    names: tuple[str, ...], background: int | None, split: str, fits: bool, record: Record
+    names: tuple[str, ...], background: int | None, fits: bool, split: str, record: Record
 ) -> _Read:
     arrays, problems = decode_masks(record)
     problems += inner_problems(record, arrays, names, background)

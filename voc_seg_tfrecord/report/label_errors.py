@@ -100,13 +100,12 @@ def check_folder(
 
 def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
     dataset.check_features(builder, (IMAGE, MASK))
-    evidence: list[Evidence] = []
-    for split in builder.info.splits:
-        read = functools.partial(_examined, split, fits)
-        evidence += records.scan(builder, split, read, progress=progress, computes=True)
+    examined = functools.partial(_examined, fits)
+    found = records.scan_splits(builder, [*builder.info.splits], examined, progress=progress)
+    evidence = [one for _, one in found]
     return rules.find(evidence, dataset.class_names(builder), dataset.background(builder))
 
 
-def _examined(split: str, fits: bool, record: Record) -> Evidence:
+def _examined(fits: bool, split: str, record: Record) -> Evidence:
     image = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
     return examine(image, record.pixels(MASK), image_id=record.id, split=split, fits=fits)
