@@ -128,9 +128,9 @@ def _read_jpeg(
             remedy="save the image as an 8-bit JPEG",
         )
     check_pixels(header.width, header.height, file, ImageError)
-    kept = header.components in (1, 3)
+    kept = header.components in _KEPT
     if decoding == "alike" and kept:
-        check_alike(file, header.height, header.width)
+        check_alike(file)
     elif decoding != "none":
         check_readable(file, header.height, header.width)
     if exif != "ignore" and header.exif:
@@ -186,6 +186,9 @@ LARGEST_DIFFERENCE = 64
 What comes of damage is many times that: values run over, from white to black.
 """
 
+_KEPT = (1, 3)  # components of a JPEG that both decoders read to the same colours
+_EIGHTH = {"min_height": 1, "min_width": 1}
+
 _ROWS = 256  # compared at a time, so that large images do not need several times their memory
 
 
@@ -214,53 +217,51 @@ def check_readable(file: File, height: int, width: int) -> None:
         _check_sizes(file, (still.height, still.width), (height, width))
         return
     _check_sizes(file, pillow.read_size(file, ImageError), (height, width))
-    pixels, _ = _read_strictly(file, "Gray", min_height=1, min_width=1)
+    pixels, _ = _read_strictly(file, "Gray", **_EIGHTH)
     if pixels is None:
         pixels = pillow.decode(file, ImageError, side=1).values()
     _check_sizes(file, pixels.shape[:2], (-(-height // 8), -(-width // 8)))
 
 
 def doubt(file: File) -> str:
-    """Says what may be damage in an image that `check_readable` accepts; empty if nothing is."""
-    return _read_whole(file)[1] if file.kind is Kind.JPEG else ""
+    """Says what may be damage in an image that both checks accept; empty if nothing is."""
+    if file.kind is not Kind.JPEG:
+        return ""
+    if jpeg.read_header(file).components in _KEPT:
+        return check_alike(file)
+    return _read_strictly(file, "Gray", **_EIGHTH)[1]
 
 
-def check_alike(file: File, height: int, width: int) -> None:
-    """Decodes a JPEG of one or three components as both decoders do and compares the pixels.
+@once_per_file
+def check_alike(file: File) -> str:
+    """Decodes a JPEG, one that can be kept, as both decoders do and compares the pixels.
 
-    Args:
-      file: the JPEG.
-      height: what its header says, in pixels.
-      width: likewise.
+    Returns:
+      What may be damage, though it does no harm; empty if nothing is.
 
     Raises:
       ImageError: if `check_readable` would raise it, or the decoders read other pixels.
     """
-    by_tensorflow, _ = _read_whole(file)
-    by_numpy = pillow.decode(file, ImageError).values()
-    _check_sizes(file, by_numpy.shape[:2], (height, width))
+    header = jpeg.read_header(file)
+    colorspace = "RGB" if header.components == 3 else "Gray"
+    by_tensorflow, doubtful = _read_strictly(file, colorspace)
+    by_numpy = pillow.decode(file, ImageError)
+    _check_sizes(file, (by_numpy.height, by_numpy.width), (header.height, header.width))
     if by_tensorflow is None:
-        return
-    if by_numpy.ndim == 2:
-        by_numpy = by_numpy[..., None]
-    _check_sizes(file, by_numpy.shape, by_tensorflow.shape)
-    for start in range(0, len(by_numpy), _ROWS):
-        rows = slice(start, start + _ROWS)
-        first, second = by_numpy[rows], by_tensorflow[rows]
+        return doubtful
+    _check_sizes(file, by_tensorflow.shape[:2], (header.height, header.width))
+    for start in range(0, header.height, _ROWS):
+        first = by_numpy.values(start, start + _ROWS)
+        second = by_tensorflow[start : start + _ROWS].reshape(first.shape)
         largest = int((np.maximum(first, second) - np.minimum(first, second)).max())
         if largest > LARGEST_DIFFERENCE:
             raise _damaged(file, f"TensorFlow and NumPy decode it {largest} of 255 apart")
+    return doubtful
 
 
 def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
     if len(set(sizes)) > 1:
         raise _damaged(file, f"decoders read different sizes: {sorted(set(sizes))}")
-
-
-@once_per_file
-def _read_whole(file: File) -> tuple[np.ndarray | None, str]:
-    """Decodes a JPEG in the colours that are stored, or in grey; see `_read_strictly`."""
-    return _read_strictly(file, "RGB" if jpeg.read_header(file).components == 3 else "Gray")
 
 
 def _read_strictly(file: File, colorspace: str, **options: int) -> tuple[np.ndarray | None, str]:

@@ -71,8 +71,12 @@ class Still:
         """Width in pixels."""
         return self._image.width
 
-    def values(self) -> np.ndarray:
+    def values(self, top: int = 0, bottom: int | None = None) -> np.ndarray:
         """Returns the samples, with no meaning given to them.
+
+        Args:
+          top: the first row.
+          bottom: the row behind the last one; by default all are returned.
 
         Returns:
           Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16 or int32 `[H, W]`;
@@ -81,6 +85,8 @@ class Still:
         """
         with translated(self._where, self._error):
             image = self._image
+            if bottom is not None:
+                image = image.crop((0, top, image.width, min(bottom, image.height)))
             if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
                 image = image.convert("RGBA" if image.mode == "PA" else "RGB")
             return _as_array(image)
