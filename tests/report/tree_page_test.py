@@ -1,5 +1,6 @@
 import csv
 import dataclasses
+import json
 import shutil
 
 import numpy as np
@@ -95,6 +96,21 @@ def test_the_table_of_fixes_says_where_the_unknown_pixels_are(broken, tmp_path):
             str(mask.width),
             "20",
         ]
+
+
+def test_files_are_named_by_their_place_in_the_archive(broken, tmp_path, capsys):
+    packed = shutil.make_archive(tmp_path / "export", "zip", broken.parent, broken.name)
+    out = tmp_path / "fixes.csv"
+    cli.main(["check", packed, "--class_names", "voc", "--json", "--csv", str(out)])
+    report = json.loads(capsys.readouterr().out)
+    assert report["root"] == f"{packed}/{broken.name}"
+    for kind in ("damaged file", "image in no split"):
+        (found,) = (one for one in report["findings"] if one["kind"] == kind)
+        assert found["where"][0].startswith(f"{packed}/{broken.name}/JPEGImages/")
+        assert found["messages"][0].startswith(found["where"][0])
+    files = [row["file"] for row in csv.DictReader(out.read_text().splitlines()) if row["file"]]
+    assert len(files) > 3
+    assert all((broken.parent / file).exists() for file in files)
 
 
 @pytest.mark.parametrize("kind", ["palette", "rgb", "grey"])

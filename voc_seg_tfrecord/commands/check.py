@@ -5,11 +5,13 @@ would stop. Labels that may be wrong are named too, the most suspicious first; t
 """
 
 import argparse
+import dataclasses
 
 from etils import epath
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import share_advice
+from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import write_json
@@ -61,7 +63,9 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
         tree_page.write_tree(report, config, html, root=str(args.root), found_at=str(root))
     if fixes:
         _write_csv(report, fixes, root)
+    _say_root(report, str(root), str(args.root))
     summary = check.summary(report)
+    summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
         write_json(summary)
         return 0 if report.ok else 1
@@ -72,9 +76,21 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
         print()
         screen.show_class_table(report.class_names, report.total, report.by_split)
     stops = sum(finding.effect == rules.STOPS for finding in report.findings)
-    verdict = f"stop: {stops} problems" if stops else "go through"
+    verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
     print(f"\n{report.examined} images read; a build would {verdict}")
     return 0 if report.ok else 1
+
+
+def _say_root(report: check.Report, found_at: str, root: str) -> None:
+    """Names files as the user named their folder, which may be an unpacked archive."""
+    report.findings = [
+        dataclasses.replace(
+            finding,
+            where=finding.where.replace(found_at, root),
+            message=finding.message.replace(found_at, root),
+        )
+        for finding in report.findings
+    ]
 
 
 def _print_findings(summary: dict) -> None:
@@ -105,7 +121,7 @@ def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...
         folder, names = tree.layout.images, tree.images
         if finding.box and image_id in tree.masks:
             folder, names = tree.layout.masks, tree.masks
-        file = f"{folder}/{names[image_id]}"
+        file = str(tree.root / folder / names[image_id]).removeprefix(f"{root}/")
     if plan and not split:
         lists = (*plan.splits.items(), *plan.left_out.items())
         split = ", ".join(dict.fromkeys(s for s, ids in lists if image_id in ids))

@@ -311,7 +311,7 @@ def _unused(plan: Plan) -> Iterable[Finding]:
     ):
         used = {names.written(image_id) for image_id in listed}
         for image_id in sorted(names.keys() - used) if listed else ():
-            where = f"{folder}/{names[image_id]}"
+            where = str(tree.root / folder / names[image_id])
             remedy = "list it in a split, or remove it"
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)
 

@@ -95,13 +95,13 @@ class Offenders:
             yield from finding.ids or (finding.where,)
             return
         for folder in (tree.layout.images, tree.layout.masks, tree.layout.instances):
-            for start in (f"{tree.root / folder}/", f"{folder}/"):
-                if finding.where.startswith(start):
-                    name = finding.where.removeprefix(start)
-                    image_id = self._by_name.get((folder, name), name)
-                    if image_id in tree.images or image_id in tree.masks:
-                        yield image_id
-                        return
+            start = f"{tree.root / folder}/"
+            if finding.where.startswith(start):
+                name = finding.where.removeprefix(start)
+                image_id = self._by_name.get((folder, name), name)
+                if image_id in tree.images or image_id in tree.masks:
+                    yield image_id
+                    return
 
     @functools.cached_property
     def _by_name(self) -> dict[tuple[str, str], str]:
