@@ -1,9 +1,12 @@
 import json
 
+from etils import epath
+import numpy as np
 import pytest
 from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.evaluation.result import Result, save_confusion
 
 
 @pytest.fixture
@@ -49,6 +52,13 @@ def test_the_matrix_is_drawn(sample, predictions, tmp_path):
     path = tmp_path / "matrix.png"
     assert evaluate(sample, predictions, "--confusion", str(path)) == 0
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_names_of_classes_are_drawn_as_they_are(tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "matrix.svg"
+    save_confusion(Result((r"$\frac{x}$", "$x$"), np.eye(2, dtype=np.int64)), epath.Path(path))
+    assert r"1 $x$" in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ class ImageScore:
       split: that it was read from.
       number: of its record in the split, from 0.
       pixels: how many have a class in the mask and a class in the prediction, by these two.
-      label_quality: how likely the mask is right, 0 to 1, by `labels.quality_of`; None without
-        probabilities.
+      label_quality: how likely the mask is right, 0 to 1, by `predictions.label_quality`; None
+        without probabilities.
     """
 
     id: str
@@ -263,6 +263,13 @@ def save_confusion(result: Result, path: epath.Path) -> None:
       result: the score.
       path: the file to write; its ending, one of `DRAWINGS`, tells the format.
     """
+    import matplotlib
+
+    with matplotlib.rc_context({"text.parse_math": False}):  # a class may be called $x$
+        _draw_confusion(result, path)
+
+
+def _draw_confusion(result: Result, path: epath.Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -273,18 +280,22 @@ def save_confusion(result: Result, path: epath.Path) -> None:
     figure = Figure(figsize=(side + 1, side), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    shown = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    # Cells, as an image of 200 classes would take gigabytes while it is scaled.
+    shown = axes.pcolormesh(shares, cmap="Blues", vmin=0, vmax=1)
+    axes.set_aspect("equal")
+    axes.invert_yaxis()
     names = [f"{n} {name}" for n, name in enumerate(result.class_names)]
-    axes.set_xticks(range(classes), names, rotation=90)
-    axes.set_yticks(range(classes), names)
+    middles = np.arange(classes) + 0.5
+    axes.set_xticks(middles, names, rotation=90)
+    axes.set_yticks(middles, names)
     axes.set_xlabel("predicted")
     axes.set_ylabel("mask")
     axes.set_title(f"{result.dataset or 'predictions'}: mIoU {result.miou:.2%}")
     for row, column in np.argwhere(shares >= 0.005):
         share = shares[row, column]
         axes.text(
-            column,
-            row,
+            column + 0.5,
+            row + 0.5,
             f"{100 * share:.0f}",
             ha="center",
             va="center",
