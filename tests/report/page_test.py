@@ -136,6 +136,13 @@ def test_outlines_lie_over_the_image_without_scripts_and_on_paper_and_side_by_si
         assert window.evaluate("document.documentElement.scrollWidth") == 760
 
 
+def test_a_long_name_in_a_finding_is_broken_into_lines(pages):
+    for path in pages:
+        with browser.opened(path, viewport={"width": 360, "height": 700}) as window:
+            window.evaluate("document.querySelector('.finding').append('z'.repeat(300))")
+            assert window.evaluate("document.documentElement.scrollWidth") == 360
+
+
 def test_all_can_be_reached_by_keyboard_and_the_first_is_a_way_past_the_navigation(pages):
     with browser.opened(pages[0]) as window:
         window.keyboard.press("Tab")

@@ -85,6 +85,16 @@ def test_a_box_and_a_crop_show_where_the_unknown_pixels_are(broken, tmp_path):
         assert card.locator(".two img").count() == 2
 
 
+def test_what_may_be_wrong_with_a_label_stands_at_its_image(broken, tmp_path):
+    mask = broken / "SegmentationClass" / "2010_000004.png"
+    with Image.open(mask) as opened:
+        opened.point(lambda _: 15).save(mask)
+    check(broken, tmp_path / "a.html")
+    with browser.opened(tmp_path / "a.html") as window:
+        (kind,) = window.locator(".kind", has_text="Same image, other mask").all()
+        assert "their masks differ" in kind.locator(".gallery > div").first.text_content()
+
+
 def test_the_table_of_fixes_says_where_the_unknown_pixels_are(broken, tmp_path):
     cli.main(["check", str(broken), "--class_names", "voc", "--csv", str(tmp_path / "fixes.csv")])
     rows = csv.DictReader((tmp_path / "fixes.csv").read_text().splitlines())

@@ -94,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
     if html:
         from voc_seg_tfrecord.report import score_page
 
-        page = score_page.render(builder, result, args.predictions, args.probabilities)
+        options = args.predictions, args.probabilities, args.trimap
+        page = score_page.render(builder, result, *options)
         staging.write_file(html, page, "--html")
     if args.json:
         write_json(result.as_dict() | {"trimap": args.trimap, "boundary": args.boundary})

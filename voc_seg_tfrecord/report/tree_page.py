@@ -53,6 +53,7 @@ class Offender:
       boxes: around what is wrong, the largest first.
       crops: data URLs of the first of them with what is around it: in the image and in the mask.
       mask_size: height and width of the mask, if the image has another size.
+      message: what may be wrong with its label, if the finding is about that.
     """
 
     splits: str
@@ -60,6 +61,7 @@ class Offender:
     boxes: Sequence[Box]
     crops: Sequence[str]
     mask_size: tuple[int, int] | None
+    message: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +137,8 @@ class Offenders:
         same = not values.size or values.shape[:2] == size
         crops = box_crops(_pixels(image), values, colors, boxes[0]) if boxes and same else ()
         mask_size = None if same or not url else values.shape[:2]
-        return Offender(", ".join(lists) or "in no split", shown, boxes, crops, mask_size)
+        message = finding.message if finding.score and finding.box else ""
+        return Offender(", ".join(lists) or "in no split", shown, boxes, crops, mask_size, message)
 
     def _mask(self, pair: Pair) -> np.ndarray | None:
         """Returns the classes of a mask, uint8 `[H, W]`; None if a build could not read it."""
