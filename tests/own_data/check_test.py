@@ -74,6 +74,21 @@ def test_the_same_image_in_two_splits_is_told(cvat, capsys):
     assert kinds(report)["near-duplicate ids in two splits"] == 1
 
 
+def test_frames_that_many_folders_have_are_no_copies_of_each_other(tmp_path, capsys):
+    root = tmp_path / "films"
+    for number, name in enumerate(("a/0", "b/0", "c/0", "d/1", "e/1")):
+        for folder, ending in (("JPEGImages", "png"), ("SegmentationClass", "png")):
+            path = root / folder / f"{name}.{ending}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            gray = 50 * number if folder == "JPEGImages" else number % 2
+            Image.new("L", (8, 8), gray).save(path)
+    exports.put(root, "ImageSets/Segmentation/train.txt", "a/0\nb/0\nd/1\n")
+    exports.put(root, "ImageSets/Segmentation/val.txt", "c/0\ne/1\n")
+    _, report = check(root, capsys, "--class_names", "background,crack")
+    (found,) = (f for f in report["findings"] if f["kind"] == "near-duplicate ids in two splits")
+    assert found["messages"] == ["d/1 (train) and e/1 (validation)"]
+
+
 def test_a_tree_with_overlapping_lists_is_still_read(cvat, capsys):
     exports.put(cvat, "ImageSets/Segmentation/val.txt", "000032\n")
     status, report = check(cvat, capsys)

@@ -6,7 +6,7 @@ from support import planted
 
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.pillow import encode_png
-from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality import fit, rules
 from voc_seg_tfrecord.quality.evidence import SPECK, examine
 
 
@@ -45,6 +45,16 @@ def test_a_rule_names_the_place_of_what_it_found(usual):
         ("99",),
         "train",
     )
+    assert "a region of 2 pixels of coin, at x=120, y=100; other masks" in speck.message
+
+
+def test_a_set_that_does_not_tell_comes_last_and_asks_for_no_correction(usual, monkeypatch):
+    monkeypatch.setattr(rules, "judge", lambda _: fit.Judged({}, (fit.UNKNOWN,)))
+    mask = square(50)
+    mask[100, 120:122] = 1
+    _, last = found([*usual, seen(99, mask)])
+    assert last.kind == rules.ALL_MASKS
+    assert "put all masks right" not in last.remedy
 
 
 def test_a_class_that_is_often_tiny_has_no_specks(usual):

@@ -324,7 +324,12 @@ def _copies_by_id(plan: Plan) -> Iterable[Finding]:
             base = _COPY_MARK.sub("", unicodedata.normalize("NFC", image_id).casefold())
             by_base[base.rpartition("/")[2]].append((split, image_id))
     for places in by_base.values():
-        if len({split for split, _ in places}) > 1 and len({i for _, i in places}) > 1:
+        splits = {split for split, _ in places}
+        # A name that several folders of one split have is no name of a photo: frames have numbers.
+        folders = {(split, image_id.rpartition("/")[0]) for split, image_id in places}
+        if 1 < len(splits) == len(folders) and len({i for _, i in places}) > 1:
             text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
             ids = tuple(image_id for _, image_id in places)
-            yield Finding("near-duplicate ids in two splits", text, text, IGNORED, ids)
+            remedy = "look whether they show the same; if so, keep them in one split"
+            kind = "near-duplicate ids in two splits"
+            yield Finding(kind, text, text, IGNORED, ids, remedy=remedy)

@@ -53,10 +53,11 @@ _SPREADS = 2.5  # standard deviations by which a suspect lies above the median o
 _MOST = 0.7  # of the masks, if all are wrong in the same way
 _CLEARLY = 0.05  # by which the way in which all are wrong fits better than the next
 _ALIKE = 4  # pixels by which shifts of a set differ that are the same
-_UNKNOWN = (
+UNKNOWN = (
     "the borders of these masks do not lie on edges of their images more often than those of "
     "mirrored and shifted masks: they are soft, or many masks are wrong. So no mask was named"
 )
+"""The note about a set that does not tell which of its masks are wrong."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -313,7 +314,7 @@ def judge(fits: Sequence[Fit | None]) -> Judged:
     limits = np.maximum(_LEAST_GAIN, median + _SPREADS * (high - median) / 0.385)
     limits[median > np.array((0, *_LEAST_GAIN[1:]))] = np.inf
     if np.isinf(limits[0]):  # masks fit no better than mirrored ones
-        return Judged({}, (_UNKNOWN,))
+        return Judged({}, (UNKNOWN,))
     excess = three / limits
     suspects: dict[int, tuple[float, str, int | None]] = {}
     for row in np.flatnonzero(excess.max(1) > 1).tolist():

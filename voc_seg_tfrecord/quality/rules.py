@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import counted, several
 from voc_seg_tfrecord.quality import alike
 from voc_seg_tfrecord.quality.evidence import Box, Evidence, Region
-from voc_seg_tfrecord.quality.fit import judge
+from voc_seg_tfrecord.quality.fit import UNKNOWN, judge
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 """What a build does about a finding."""
@@ -27,6 +27,9 @@ SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS = (
     "images that look alike in two splits",
 )
 """Kinds of findings about copies."""
+
+ALL_MASKS = "masks of the set"
+"""The kind of the finding that is about all masks at once."""
 
 _EMPTY = 0.1  # of a set's masks may be all background without being named
 _ENOUGH = 8  # images with a class, from which its sizes are known
@@ -114,8 +117,11 @@ def _about(
 def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
     judged = judge([one.fit for one in masks])
     for text in judged.notes:
+        score = 0.99
         remedy = "look at some of them; if the note is right, put all masks right in the same way"
-        yield Finding("masks of the set", "all masks", text, IGNORED, score=0.99, remedy=remedy)
+        if text == UNKNOWN:
+            score, remedy = 0.1, "look at some of them; soft borders need no correction"
+        yield Finding(ALL_MASKS, "all masks", text, IGNORED, score=score, remedy=remedy)
     for number, (score, way, image) in judged.suspects.items():
         one = masks[number]
         text = f"the mask may be {way}: put right, its borders would lie on edges of the image"
@@ -142,7 +148,7 @@ def _empty(masks: Sequence[Evidence], background: int | None) -> Iterator[Findin
                 one,
                 "all background",
                 0.6,
-                f"the mask is {what}, and only {len(empty)} of {len(masks)} masks are",
+                f"the mask is {what}, and only {len(empty)} of {len(masks)} masks show no class",
                 "look whether the image shows a class; if so, draw it",
                 (0, 0, *one.size[::-1]),
             )
@@ -162,13 +168,15 @@ def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding
         found = [r for r in regions if _is_speck(r, smallest[r.label], everywhere)]
         if found:
             labels = dict.fromkeys(names[r.label] for r in found)
-            first = found[0]
+            first, size = found[0], counted(max(r.pixels for r in found), "pixel")
+            what, which = f"a region of {size}", ""
+            if len(found) > 1:
+                what, which = f"{len(found)} regions of at most {size}", "the first "
             yield _about(
                 one,
                 "speck",
                 0.4,
-                f"{counted(len(found), 'region')} of at most {max(r.pixels for r in found)} pixels "
-                f"of {several(labels)}, the first at x={first.box[0]}, y={first.box[1]}; other "
+                f"{what} of {several(labels)}, {which}at x={first.box[0]}, y={first.box[1]}; other "
                 "masks have none so small",
                 "look whether these pixels were set by accident; if so, erase them",
                 first.box,
@@ -209,7 +217,7 @@ def _sizes(
                     one,
                     "unusual size",
                     min(0.5, 0.05 * abs(value - middle) / spread),
-                    f"the largest region of {names[label]} has {region.pixels:,} pixels, "
+                    f"the largest region of {names[label]} has {counted(region.pixels, 'pixel')}, "
                     f"{share:.2%} of the image, far {than} than in other masks",
                     "look whether the region is what its class says",
                     region.box,

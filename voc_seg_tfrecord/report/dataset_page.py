@@ -247,7 +247,9 @@ def findings(
         )
     for kind in dict.fromkeys(error.kind for error in label_errors):
         messages = [error.message for error in label_errors if error.kind == kind]
-        if kind != rules.SAME_IN_TWO_SPLITS:  # this is among what is shared
+        if kind == rules.ALL_MASKS:
+            yield Finding(kind.capitalize(), f"{' '.join(messages)}.")
+        elif kind != rules.SAME_IN_TWO_SPLITS:  # this is among what is shared
             text = (
                 _LABEL_ERRORS.get(kind)
                 or f"{wording.counted(len(messages), 'label')} may be wrong."
