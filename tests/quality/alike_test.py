@@ -33,6 +33,18 @@ def test_copies_that_were_scaled_or_encoded_again_are_found_and_nothing_else():
     assert list(alike.find(np.stack(looks + copies))) == [(3, 40), (5, 43), (7, 42)]
 
 
+def test_groups_are_what_all_pairs_connect_also_where_few_pairs_are_kept(monkeypatch):
+    monkeypatch.setattr(alike, "_ROWS", 8)
+    film = look(photo(1)).astype(int)  # each frame is like the next ones alone
+    looks = [(film + 2 * frame).clip(0, 255) for frame in range(9)]
+    looks = np.array([look(photo(2)), *looks[::2], look(photo(3)), *looks[1::2]], np.uint8)
+    pairs, groups = alike.group(looks, most=2)
+    assert pairs == list(alike.find(looks))[:2]
+    assert groups == [[1, 2, 3, 4, 5, 7, 8, 9, 10]]
+    assert alike.group(looks, most=99)[1] == groups
+    assert len(list(alike.find(looks))) < 9 * 8 / 2
+
+
 def test_images_without_contrast_are_not_compared():
     plain = [look(Image.new("RGB", (64, 64), color)) for color in ("white", "white", "grey")]
     assert list(alike.find(np.stack(plain))) == []

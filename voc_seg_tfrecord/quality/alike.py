@@ -37,6 +37,43 @@ def find(looks: np.ndarray) -> Iterator[tuple[int, int]]:
     Args:
       looks: each image squeezed to this size, uint8 `[N, 16, 18]`.
     """
+    for pairs in _candidates(looks):
+        yield from map(tuple, _close(looks, pairs).tolist())
+
+
+def group(looks: np.ndarray, most: int) -> tuple[list[tuple[int, int]], list[list[int]]]:
+    """Returns pairs of images that look alike, and the groups that all such pairs connect.
+
+    A film of N frames has up to N * (N - 1) / 2 pairs, so not all are kept, nor compared.
+
+    Args:
+      looks: each image squeezed to this size, uint8 `[N, 16, 18]`.
+      most: how many pairs to return.
+
+    Returns:
+      The first pairs, as `find` yields them; and the numbers of each group, ascending.
+    """
+    found: list[tuple[int, int]] = []
+    group_of = np.arange(len(looks))  # by its first image
+
+    def connect_two(pairs: np.ndarray) -> np.ndarray:
+        return pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]
+
+    for pairs in _candidates(looks):
+        if len(found) >= most:
+            pairs = connect_two(pairs)
+        pairs = _close(looks, pairs)
+        found += map(tuple, pairs[: most - len(found)].tolist())
+        while len(pairs := connect_two(pairs)):
+            one, other = sorted(group_of[pairs[0]])
+            group_of[group_of == other] = one
+    order = np.argsort(group_of, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1)
+    return found, [one.tolist() for one in groups if len(one) > 1]
+
+
+def _candidates(looks: np.ndarray) -> Iterator[np.ndarray]:
+    """Yields pairs whose hashes are close, the smaller number first, int64 `[M, 2]`."""
     signs = _signs(looks)
     starts = range(0, len(looks), _ROWS)
     for top, left in itertools.combinations_with_replacement(starts, 2):
@@ -45,9 +82,14 @@ def find(looks: np.ndarray) -> Iterator[tuple[int, int]]:
         pairs = np.argwhere(alike >= 64 - 2 * _BITS) + np.array((top, left))
         pairs = pairs[pairs[:, 0] < pairs[:, 1]]
         for start in range(0, len(pairs), _ROWS):
-            ours, theirs = pairs[start : start + _ROWS].T
-            differences = np.abs(looks[ours].astype(np.int16) - looks[theirs]).mean((1, 2))
-            yield from map(tuple, pairs[start : start + _ROWS][differences <= _DIFFERENCE].tolist())
+            yield pairs[start : start + _ROWS]
+
+
+def _close(looks: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Returns those of some pairs whose brightness values differ little."""
+    ours, theirs = pairs.T
+    differences = np.abs(looks[ours].astype(np.int16) - looks[theirs]).mean((1, 2))
+    return pairs[differences <= _DIFFERENCE]
 
 
 def _signs(looks: np.ndarray) -> np.ndarray:

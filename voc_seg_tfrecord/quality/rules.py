@@ -243,25 +243,23 @@ def _holes(masks: Sequence[Evidence]) -> Iterator[Finding]:
 
 def _duplicates(evidence: Sequence[Evidence]) -> Iterator[Finding]:
     """Yields images that are the same or look alike, and those of them whose masks differ."""
-    of_hash: dict[str, int] = {}
-    same = []
+    of_hash: dict[str, list[int]] = collections.defaultdict(list)
     for number, one in enumerate(evidence):
-        if (first := of_hash.setdefault(one.image_sha256, number)) != number:
-            same.append((first, number))
-    one_of_each = sorted(of_hash.values())
+        of_hash[one.image_sha256].append(number)
+    same = [numbers for numbers in of_hash.values() if len(numbers) > 1]
+    one_of_each = [numbers[0] for numbers in of_hash.values()]
     looks = np.array([evidence[n].look for n in one_of_each], np.uint8)
-    close = [
-        (one_of_each[first], one_of_each[second])
-        for first, second in alike.find(looks.reshape(-1, alike.HEIGHT, alike.WIDTH))
-    ]
-    for first, second in same + close[:_COMPARED]:
+    pairs, groups = alike.group(looks.reshape(-1, alike.HEIGHT, alike.WIDTH), _COMPARED)
+    close = [[one_of_each[n] for n in numbers] for numbers in groups]
+    copies = [(first, number) for first, *others in same for number in others]
+    for first, second in copies + [(one_of_each[a], one_of_each[b]) for a, b in pairs]:
         if _contradict(evidence[first], evidence[second]):
             yield _contradiction(evidence[first], evidence[second])
-    for pairs, kinds, why in (
+    for found, kinds, why in (
         (same, (SAME, SAME_IN_TWO_SPLITS), "same bytes"),
         (close, (ALIKE, ALIKE_IN_TWO_SPLITS), "they look alike, though their files differ"),
     ):
-        for numbers in _groups(pairs):
+        for numbers in found:
             yield _group([evidence[n] for n in numbers], kinds, why)
 
 
@@ -296,16 +294,6 @@ def _contradiction(first: Evidence, second: Evidence) -> Finding:
         0.9,
         "keep the mask that is right, and remove the other image",
     )
-
-
-def _groups(pairs: Iterable[tuple[int, int]]) -> Iterable[list[int]]:
-    """Returns the numbers that pairs connect, group by group."""
-    group_of: dict[int, list[int]] = {}
-    for first, second in pairs:
-        ours, theirs = group_of.get(first, [first]), group_of.get(second, [second])
-        if ours is not theirs:
-            group_of |= dict.fromkeys(merged := sorted({*ours, *theirs}), merged)
-    return {group[0]: group for group in group_of.values()}.values()
 
 
 def _group(group: Sequence[Evidence], kinds: tuple[str, str], why: str) -> Finding:
