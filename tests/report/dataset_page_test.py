@@ -361,6 +361,11 @@ def test_images_with_one_label_each_are_counted_by_class(tmp_path):
     page = written(labelled, tmp_path / "labelled.html")
     with browser.opened(page) as window:
         assert window.noise == []
+        assert "Damaged records" not in window.locator("#findings").text_content()
+        height, width = images[0].shape[:2]
+        size = f"{width} \N{MULTIPLICATION SIGN} {height}"
+        assert size in window.locator("#sizes tbody tr").first.text_content()
+        assert size in window.locator("#examples .card").first.text_content()
         assert window.locator("#examples .card").count() == 4
         window.locator("#filter").select_option("1")
         assert window.locator("#examples .card:visible").count() == 3

@@ -13,6 +13,7 @@ from voc_seg_tfrecord.base.names import (
     HEIGHT,
     IMAGE,
     INSTANCES,
+    LABEL,
     LABELS,
     MASK,
     MASKS,
@@ -199,7 +200,7 @@ def inner_problems(
     except VocSegError as error:
         yield str(error)
         return
-    if size != record.size:
+    if size != record.size and LABEL not in record.features:  # with a label no size is stored
         yield f"{HEIGHT}, {WIDTH}: {record.size}, the image has {size}"
     for name, array in arrays.items():
         if array.shape != size:

@@ -18,8 +18,8 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base import processes
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, RecordError
-from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, TILE_IMAGE_ID, WIDTH
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, RecordError
+from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, TILE_IMAGE_ID, WIDTH
 from voc_seg_tfrecord.base.storage import size
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built.find import INFO
@@ -211,6 +211,16 @@ def image_size(file: File) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
     image = images.open_image(file, decoding="none")
     return image.height, image.width
+
+
+def size_of(record: Record) -> tuple[int, ...]:
+    """Returns height and width of an image; 0 and 0 if it is damaged and its size is not stored."""
+    if len(record.size) == 2:
+        return record.size
+    try:
+        return image_size(File(record.bytes(IMAGE), IMAGE))
+    except ImageError:
+        return (0, 0)
 
 
 _BATCH = 64  # records that are read at once

@@ -152,7 +152,7 @@ def _counted(
     """Returns the counts of a record, its objects, int64 `[N, 3]`, and its mask's points."""
     instances = INSTANCES in record.features
     if MASK not in arrays:
-        size = record.size if len(record.size) == 2 else (0, 0)
+        size = records.size_of(record)
         of_class = np.bincount(record.ints(LABEL)[:1], minlength=256)[:256]
         none = np.zeros(256, np.int64) if instances else None
         return Counts(record.id, size, of_class, none), None, None

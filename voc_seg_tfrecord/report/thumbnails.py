@@ -154,7 +154,6 @@ def _shown(
         image = None
     masks = {name: _mask(record, name) for name in (MASK, INSTANCES)}
     mask = masks[MASK]
-    size = record.size if len(record.size) == 2 else (0, 0)
     crops = {}
     for one in objects:
         found = masks[INSTANCES] == one.number if one.number else mask == one.label
@@ -164,7 +163,7 @@ def _shown(
     return Shown(
         record.id,
         record.bytes(FILENAME).decode(errors="replace"),
-        *size,
+        *records.size_of(record),
         image_url(image) if whole and image is not None else "",
         "" if small is None else mask_url(small, colors),
         shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
