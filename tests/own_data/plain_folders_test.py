@@ -97,6 +97,7 @@ def test_images_and_masks_are_found_in_plain_folders(tmp_path, image, mask):
             ("images/training/{}.jpg", "annotations/training/{}.png"),
             ("images/validation/{}.jpg", "annotations/validation/{}.png"),
         ),
+        (("train/sky/{}.png", "train/labels/{}.png"), ("val/sky/{}.png", "val/labels/{}.png")),
         (("train/{}.png", "trainannot/{}.png"), ("val/{}.png", "valannot/{}.png")),
         (("train/{}.png", "train_labels/{}_L.png"), ("val/{}.png", "val_labels/{}_L.png")),
         (
@@ -190,6 +191,10 @@ def test_a_split_of_masks_whose_images_are_elsewhere_is_not_lost(tmp_path):
     )
     with pytest.raises(LayoutError, match="masks for a split 'val', which has no images"):
         plan_of(tmp_path)
+    write(tmp_path, [("validation", "fg")], ("images/valid/{}.jpg", "masks/valid/{}.png"))
+    with pytest.raises(LayoutError) as caught:
+        plan_of(tmp_path)
+    assert "--splits train=train/,validation=valid/" in str(caught.value)
 
 
 def test_splits_with_different_folders_are_refused(tmp_path):
@@ -341,12 +346,64 @@ def test_other_files_that_have_the_names_of_images_are_told(tmp_path):
         (
             "training/images/{}.jpg",
             "training/mask/{}_mask.png",
-            "training/1st_manual/{}_manual1.png",
+            "training/expert/{}_e.png",
         ),
     )
-    note = next(note for note in plan_of(root).notes if "1st_manual" in note)
+    note = next(note for note in plan_of(root).notes if "expert" in note)
     said = dict(re.findall(r"--(\w+) '(.*?)'", note)) | {"images": ".", "masks": "."}
     assert_right(plan_of(root, **said), ONE)
+
+
+@pytest.mark.parametrize("image", ["{}_img.png", "{}_sat.jpg", "train/{} image.jpg"])
+def test_masks_are_found_beside_images_whose_names_say_that_they_are_images(tmp_path, image):
+    mask = re.sub(r"[ _](img|sat|image)\.\w+", "_mask.png", image)
+    plan = plan_of(write(tmp_path, ONE, (image, mask)))
+    pairs = plan.tree.pairs("train", plan.splits["train"])
+    found = [tuple(str(path) for path in (pair.image, pair.mask)) for pair in pairs]
+    assert found == [tuple(str(tmp_path / n.format(i)) for n in (image, mask)) for i in "abc"]
+
+
+def test_drives_field_of_view_is_not_taken_for_its_masks_without_a_question(tmp_path):
+    for split, ids in (("training", "abc"), ("test", "de")):
+        names = [f"{split}/images/{{}}_{split}.jpg", f"{split}/mask/{{}}_{split}_mask.png"]
+        write(tmp_path, [(split, ids)], [*names, f"{split}/1st_manual/{{}}_manual1.png"])
+    ways = r"(?s)2 ways.*say --images 'images' --masks '1st_manual'"
+    with pytest.raises(LayoutError, match=ways):
+        plan_of(tmp_path)
+    with pytest.raises(LayoutError, match="give the folder of one split alone"):
+        plan_of(tmp_path, images="images", masks="1st_manual")
+    plan = plan_of(tmp_path / "training", images="images", masks="1st_manual")
+    assert plan.tree.layout.masks == "1st_manual"
+    assert plan.splits == {"train": ["a", "b", "c"]}
+
+
+def test_folders_of_splits_are_not_proposed_as_images_and_masks(tmp_path):
+    write(tmp_path, TWO, ("trainset/odd/{}.png",), ("testset/odd/{}.png",))
+    write(tmp_path, TWO, ("testset/odd/{}.png",), ("trainset/odd/{}.png",))
+    with pytest.raises(LayoutError) as caught:
+        plan_of(tmp_path)
+    assert "trainset'" not in str(caught.value)
+
+
+def test_of_folders_of_the_same_files_those_are_proposed_that_are_named_after_each_other(tmp_path):
+    folders = ("cats/{}.png", "cats_mask/{}.png", "dogs/{}.png", "dogs_mask/{}.png")
+    with pytest.raises(LayoutError) as caught:
+        plan_of(write(tmp_path, ONE, folders))
+    found = re.findall(r"--images '(\w+)' --masks '(\w+)'", str(caught.value))
+    assert found == [("cats", "cats_mask"), ("dogs", "dogs_mask")]
+
+
+def test_an_image_beside_the_folders_of_splits_is_told(tmp_path):
+    root = write(
+        tmp_path, TWO, ("train/{}.jpg", "train/{}_mask.png"), ("val/{}.jpg", "val/{}_mask.png")
+    )
+    exports.put_image(root, "drawing.jpg")
+    plan = plan_of(root)
+    assert_right(plan, TWO)
+    assert "Images in no folder of a split are left out: 1, such as drawing.jpg" in " ".join(
+        plan.notes
+    )
+    assert "The lists make" not in " ".join(plan.notes)
 
 
 def test_folders_whose_names_say_nothing_are_proposed(tmp_path):

@@ -58,6 +58,7 @@ def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
     assert "every.txt and train.txt have 1 of 3 and 1 ids in both, such as a" in text
     assert "every.txt and val.txt have 1 of 3 and 1 ids" in text
     assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
+    assert "no lists of splits, say --splits train=0.8,validation=0.2, which reads none" in text
     advised = {"test": "test", "train": "train", "validation": "val"}
     assert split_ids(tree(), config(splits=advised))[0] == {
         "test": ["c"],

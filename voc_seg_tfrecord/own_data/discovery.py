@@ -44,11 +44,13 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
         says what it holds instead.
     """
     roots = find_roots(folder, said)
-    if {"images", "masks"} <= said.keys():
-        root = roots[0] if len(roots) == 1 and not _parent(folder, roots) else folder
+    parent = _parent(folder, roots)
+    folders = [said[name] for name in ("images", "masks") if name in said]
+    in_splits_alone = parent and not any((folder / name).is_dir() for name in folders)
+    if len(folders) == 2 and not in_splits_alone:
+        root = roots[0] if len(roots) == 1 and not parent else folder
         tree = VocTree(root, Layout(**said))
-    elif parent := _parent(folder, roots):
-        folders = [said[name] for name in ("images", "masks") if name in said]
+    elif parent:
         if any(not any((root / name).is_dir() for root in roots) for name in folders):
             return _as_said(VocTree(parent), said)
         below = {name: text for name, text in said.items() if SPLIT not in text}

@@ -10,7 +10,7 @@ import shlex
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.trees.layout import ANY, ID, MASK_FOLDERS, MASK_SUFFIXES, Naming
+from voc_seg_tfrecord.trees.layout import ANY, ID, MASK_FOLDERS, MASK_SUFFIXES, SPLIT, Naming
 from voc_seg_tfrecord.trees.listing import index_files
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -267,8 +267,13 @@ def _remedy(
     tree: VocTree, readings: Sequence[_Pattern], masks: Mapping[str, str], gain: int
 ) -> str:
     if not readings:
+        splits = (
+            "give the folder of one split alone, if each has its own names; or "
+            if SPLIT in tree.layout.image_name
+            else ""
+        )
         return (
-            "rename the masks, or say how they are named with --mask_name, such as "
+            f"{splits}rename the masks, or say how they are named with --mask_name, such as "
             f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and images with '
             "--image_name"
         )

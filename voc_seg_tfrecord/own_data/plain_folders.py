@@ -24,8 +24,11 @@ _IMAGES = re.compile(
 _MASKS = re.compile(
     "masks?|labels?|annotations?|annots?|anns?|gts?|ground|truth|groundtruths?|segs?"
     "|segmentations?|segmentationclass|segmentationmasks?"
+    # DRIVE and HRF have what people drew in `1st_manual` and `manual1`. Their folder `mask` shows
+    # the field of view.
+    "|manuals?|manual[12]"
 )
-_NEUTRAL = re.compile("dir|data|folder|files|pngs?|class|semantic|prepped|set")
+_NEUTRAL = re.compile("dir|data|folder|files|pngs?|class|semantic|prepped|set|1st|2nd")
 
 # A word for a split in the name of a folder: train, trainannot, val_labels, images_test.
 _SPLIT = re.compile(r"(?i)(|.*[^a-z])(train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?)(.*)")
@@ -33,6 +36,8 @@ _SPLIT = re.compile(r"(?i)(|.*[^a-z])(train(?:ing)?|val(?:id(?:ation)?)?|test(?:
 _BESIDE = re.compile(
     r"(?i)(.+?)([ _.-]+(?:masks?|labels?|l|gt|seg|segmentation|annotation|ground_?truth))"
 )
+# What they put there if the image's own name says what it is: `1_img.png` beside `1_mask.png`.
+_IMAGE_BESIDE = re.compile(r"(?i)(.+?)([ _.-]+(?:images?|img|sat|rgb|photo|orig(?:inal)?|input))")
 _LIKE_MASKS = re.compile("(?i)mask|label|annot|truth|seg|gt")
 # Instances, colours and drawings of masks, whose files have the masks' names too.
 _OF_MASKS = re.compile(f"{_LIKE_MASKS.pattern}|object|instance|colou?r|vis|overlay")
@@ -61,13 +66,26 @@ def image_folders(root: epath.Path) -> list[str]:
 
 def split_word(name: str) -> bool:
     """Says whether a folder is called as a split is: `train`, `Val`, `testing`."""
+    return _family(name) == ("", "")
+
+
+def _family(name: str) -> tuple[str, str] | None:
+    """Returns what stands around the word for a split in a folder's name; None without one."""
     found = _SPLIT.fullmatch(name)
-    return bool(found and not found[1] and not found[3])
+    return (found[1], found[3]) if found else None
 
 
 def looks_plain(folder: epath.Path) -> bool:
-    """Says whether a folder has folders that are called as those of images and masks are."""
-    return any(tree.images and tree.masks for tree in _candidates(folder, {}))
+    """Says whether a folder has folders that are called as those of images and masks are.
+
+    In the folder of a split, that of the images may have any name.
+
+    Raises:
+      LayoutError: if it is that of a split, and several of its folders may be the images.
+    """
+    if any(tree.images and tree.masks for tree in _candidates(folder, {})):
+        return True
+    return split_word(folder.name) and _of_names(folder, {}) is not None
 
 
 def find(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
@@ -99,7 +117,7 @@ def _candidates(root: epath.Path, said: Mapping[str, str]) -> Iterator[VocTree]:
     layouts: list[Layout] = []
     if not images and _has_image(root):
         layouts += [Layout(".", ".", mask_name=f"{mask}/{ID}") for mask in masks]
-    families = {(m[1], m[3]) for name in names if (m := _SPLIT.fullmatch(name))}
+    families = {family for name in names if (family := _family(name))}
     kinds = {family: holds("".join(family)) for family in sorted(families)}
     pictures = [f for f, kind in kinds.items() if kind == "images" or not any(f)]
     labels = [family for family, kind in kinds.items() if kind == "masks"]
@@ -151,6 +169,9 @@ def unnamed(root: epath.Path) -> list[str]:
         return []
     found: dict[frozenset[str], list[tuple[VocTree, int]]] = {}
     for pair in itertools.permutations(names, 2):
+        family, other = map(_family, pair)
+        if family and family == other:  # two splits: `train` and `val`, `trainset` and `testset`
+            continue
         tree = with_pattern(VocTree(root, Layout(*pair)))
         if count := fits(tree):
             found.setdefault(frozenset(pair), []).append((tree, count))
@@ -160,9 +181,18 @@ def unnamed(root: epath.Path) -> list[str]:
         likely = [t for t in trees if _LIKE_MASKS.search(t[0].layout.masks)]
         likely = likely if len(likely) == 1 else [t for t in trees if not t[0].layout.image_name]
         best += likely or trees
+    # `cats` and `cats_mask` belong together, whatever else has files of the same names.
+    paired = [t for t in best if _of_folder(t[0].layout.masks) == t[0].layout.images]
+    best = paired or best
     best.sort(key=lambda t: -t[1])
     layouts = [(tree.layout, count) for tree, count in best[:_FEW]]
     return [f"--images '{a.images}' --masks '{a.masks}' ({count} images)" for a, count in layouts]
+
+
+def _of_folder(masks: str) -> str:
+    """Returns the folder of images that a folder of masks is named after; empty if none."""
+    found = _BESIDE.fullmatch(masks)
+    return found[1] if found else ""
 
 
 def _of_names(root: epath.Path, said: Mapping[str, str]) -> VocTree | None:
@@ -203,14 +233,15 @@ def beside(folder: epath.Path) -> list[Layout]:
         stem, ending = posixpath.splitext(name)
         if not is_folder:
             (masks if ending.lower() == ".png" else images).add(stem)
-    suffixes = {
-        stem: found[2]
-        for stem in masks
-        if (found := _BESIDE.fullmatch(stem)) and (found[1] in images or found[1] in masks)
-    }
-    layouts = [
-        Layout(".", ".", mask_suffix=suffix, lists="") for suffix in sorted(set(suffixes.values()))
-    ]
+    stems = images | masks
+    likely = {stem: found for stem in masks if (found := _BESIDE.fullmatch(stem))}
+    suffixes = {stem: ("", found[2]) for stem, found in likely.items() if found[1] in stems}
+    if not suffixes:
+        said = {found[1]: found[2] for stem in stems if (found := _IMAGE_BESIDE.fullmatch(stem))}
+        suffixes = {
+            s: (said[found[1]], found[2]) for s, found in likely.items() if found[1] in said
+        }
+    layouts = [Layout(".", ".", *both, lists="") for both in sorted(set(suffixes.values()))]
     plain = masks - suffixes.keys()
     # A PNG without a JPEG of its name is an image, and so are the others then.
     if plain and plain <= images:

@@ -42,8 +42,10 @@ def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
     Raises:
       LayoutError: if a folder has masks and no images, which would be lost.
     """
+    found = by_folder(folders, tree.root / tree.layout.images)
     lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - set(folders)
     if lost:
+        choice = ",".join(f"{split}={name}/" for split, name in found.items())
         first = min(name for name in tree.masks if name.partition("/")[0] in lost)
         raise LayoutError(
             tree.root / tree.layout.masks / tree.masks[first],
@@ -51,14 +53,18 @@ def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
             f"are {', '.join(folders)}",
             expected="images and masks in the folders of a split",
             remedy="give the folder of its images the same name as in the other splits, or say "
-            "which splits you want, such as --splits " + f"{folders[0]}={folders[0]}/",
+            f"which splits you want, such as --splits {choice}",
         )
-    found = by_folder(folders, tree.root / tree.layout.images)
     return {split: f"{name}/" for split, name in found.items()}
 
 
 def unread_notes(tree: VocTree, folders: Sequence[str]) -> list[str]:
-    """Returns notes about folders that are called as splits and hold images in other folders."""
+    """Returns notes about images in no split: beside its folder, or in other folders in it."""
+    outside = [name for image_id, name in tree.images.items() if "/" not in image_id]
+    if outside:
+        return [
+            f"Images in no folder of a split are left out: {len(outside)}, such as {min(outside)}."
+        ]
     if SPLIT not in tree.layout.image_name:
         return []
     lost = [name for name in subfolders(tree.root) if split_word(name) and name not in folders]

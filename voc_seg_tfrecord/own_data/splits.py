@@ -58,7 +58,7 @@ def split_ids(
     else:
         splits = {name: _read_split(tree, name, source, notes) for name, source in lists.items()}
         sources = {name: _file(source) for name, source in lists.items()}
-        if config.splits is None:
+        if config.splits is None and not all(source.endswith("/") for source in lists.values()):
             notes += split_folders.note_beside_lists(tree, splits)
     _check_not_empty(splits, sources, tree)
     if not config.overlap:
@@ -230,7 +230,10 @@ def _check_disjoint(
         for (a, b), both in shared.items()
     ]
     more = [f"and {len(found) - _SHOWN_PAIRS} more pairs"] if len(found) > _SHOWN_PAIRS else []
-    allow = 'allow ids in several splits with "overlap": true (--allow_overlap)'
+    allow = (
+        'allow ids in several splits with "overlap": true (--allow_overlap). If these files are no '
+        "lists of splits, say --splits train=0.8,validation=0.2, which reads none of them"
+    )
     kept = _without_unions(ids)
     if kept is None:
         advice = f"remove these ids from one of the lists, or {allow}"
