@@ -1,5 +1,6 @@
 """What a user is told about a tree beside errors: CVAT's list, background, releases, values."""
 
+import numpy as np
 import pytest
 from support import exports
 from support.small_tree import write_small_tree
@@ -66,6 +67,38 @@ def test_the_labelmap_that_an_error_shows_builds_once_its_names_are_filled_in(cv
         status, printed = dry_run(cvat, capsys, *words)
         assert status == 0
         (cvat / "labelmap.txt").unlink()
+
+
+def test_colours_far_down_vocs_palette_are_asked_about_with_a_labelmap(cvat, capsys):
+    (cvat / "labelmap.txt").unlink()
+    colors = {"background": (0, 0, 0), "fox": (160, 96, 64), "tree": (224, 224, 192)}
+    for path in (cvat / "SegmentationClass").rglob("*.png"):
+        exports.rgb(np.array([[0, 1], [2, 1]]), colors).save(path)
+    _, printed = dry_run(cvat, capsys)
+    assert "VOC's colours of 0, 241, 255" in printed.err
+    assert "?:160,96,64:: # 6 pixels in 3 masks" in printed.err
+    assert "void:224,224,192::" in printed.err
+
+
+def test_smoothed_grey_masks_are_told_before_the_names_of_classes_are_asked_for(cvat, capsys):
+    (cvat / "labelmap.txt").unlink()
+    values = np.repeat(np.array([[0, 255]], np.uint8), 500, axis=0)
+    values[:100, 0] = np.arange(100)
+    for path in (cvat / "SegmentationClass").rglob("*.png"):
+        exports.Image.fromarray(values).save(path)
+    _, printed = dry_run(cvat, capsys)
+    assert "they hold 101 values" in printed.err
+    assert "the masks were smoothed" in printed.err
+
+
+def test_masks_without_an_image_are_no_evidence_of_classes(cvat, capsys):
+    (cvat / "labelmap.txt").unlink()
+    for path in (cvat / "SegmentationClass").rglob("*.png"):
+        exports.Image.fromarray(np.array([[0, 1]], np.uint8)).save(path)
+    exports.put_mask(cvat, "SegmentationClass/old/x.png", np.array([[77]]))
+    _, printed = dry_run(cvat, capsys)
+    assert "value 1 in 3 masks" in printed.err
+    assert "77" not in printed.err
 
 
 def test_a_dry_run_fails_where_the_build_would(cvat, tmp_path, capsys):

@@ -7,7 +7,7 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, background_index
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -171,9 +171,12 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
 def _class_file(tree: VocTree, config: VocSegConfig, background: str) -> ClassFile:
     class_file, _ = find_class_file(tree, config, named=False, background=background)
     if class_file is None:
-        (seen, colors), official = seen_values(tree), official_note(tree)
+        (seen, colors, smoothed), official = seen_values(tree), official_note(tree)
         others = colors.keys() - VOC_NUMBERS.keys()
         numbers = sorted(VOC_NUMBERS[color] for color in colors.keys() - others)
+        # Colours far down VOC's palette are some tool's own: no list of names is so long.
+        last = max((number for number in numbers if number != VOID), default=0)
+        far = last > max(len(VOC_CLASSES), 2 * len(numbers))
         seen_in_masks = f"\n    {seen}" if seen else ""
         seen_in_masks += f"\n    VOC's colours of {', '.join(map(str, numbers))}" if numbers else ""
         seen_in_masks += f"\n    {len(others)} colours that are not VOC's" if others else ""
@@ -184,7 +187,7 @@ def _class_file(tree: VocTree, config: VocSegConfig, background: str) -> ClassFi
             found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
             + (f". The masks hold{seen_in_masks}" if seen_in_masks else ""),
             expected="the names of the classes, in the order of the masks' values",
-            remedy=labelmap(colors) if others and not seen else given,
+            remedy=labelmap(colors) if (others or far) and not seen else smoothed or given,
             kind=NO_CLASS_NAMES,
         )
     return class_file

@@ -196,7 +196,8 @@ def _wrong(entries: list[Entry]) -> str:
         if unprintable(name):
             return f"the class name {name[:80]!r}, which has a control character"
         if counts[name] > 1:
-            return f"the name {name[:80]!r} {'twice' if counts[name] == 2 else 'several times'}"
+            times = "twice" if counts[name] == 2 else "several times"
+            return f"the name {name[:80]!r} {times} (--map_classes makes one class of two names)"
         if not 0 <= value <= VOID:
             return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
         if value != VOID and owner.setdefault(value, name) != name:

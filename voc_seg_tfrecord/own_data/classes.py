@@ -1,6 +1,6 @@
 """The order of a tree's classes, background first, and what its masks hold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 from typing import Any
 
@@ -137,16 +137,18 @@ def _meaning(rule: MaskRule, names: Sequence[str]) -> dict[int | Color, str | No
 
 
 _SHOWN = 12
+_MANY = 64  # values of grey masks; classes rarely are so many, and smoothed edges are
 
 
-def seen_values(tree: VocTree) -> tuple[str, dict[Color, Seen]]:
-    """Returns what all masks of a tree hold: nothing if none can be read.
+def seen_values(tree: VocTree) -> tuple[str, dict[Color, Seen], str]:
+    """Returns what the masks of a tree's images hold: nothing if none can be read.
 
     Returns:
       The values, most images first, such as `0 in 5 masks, 814 pixels`; for palettes with the
-      value's colour. And the colours of RGB masks.
+      value's colour. The colours of RGB masks. And what to do if greys are smoothed, else nothing.
     """
-    found = tree.survey(tree.masks, all_colors=True)
+    of_images = [image_id for image_id in tree.masks if image_id in tree.images]
+    found = tree.survey(of_images or tree.masks, all_colors=True)
     used = {f"value {value}": seen for value, seen in found.greys.items()}
     for (value, color), seen in found.pairs.items():
         shown = f" (colour {','.join(map(str, color))})" if color else ""
@@ -154,4 +156,16 @@ def seen_values(tree: VocTree) -> tuple[str, dict[Color, Seen]]:
     order = sorted(used, key=lambda key: (-used[key].masks, -used[key].pixels, key))
     lines = [f"{key} in {used[key].masks} masks, {used[key].pixels} pixels" for key in order]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "\n    ".join([*lines[:_SHOWN], *more]), found.colors
+    return "\n    ".join([*lines[:_SHOWN], *more]), found.colors, _smoothed(found.greys)
+
+
+def _smoothed(greys: Mapping[int, Seen]) -> str:
+    """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
+    ends = sum(greys[value].pixels for value in (0, VOID) if value in greys)
+    if len(greys) < _MANY or ends < 0.8 * sum(seen.pixels for seen in greys.values()):
+        return ""
+    return (
+        f"Export the masks again: they hold {len(greys)} values, and four of five pixels are 0 or "
+        "255, so the masks were smoothed, or saved with loss. If each value is a class, give the "
+        "names with --class_names"
+    )
