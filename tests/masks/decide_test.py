@@ -97,6 +97,7 @@ def test_the_first_rule_that_fits_all_masks_decides(decide, masks, class_file, b
             r"0.png: .*in 2 of 3 masks, of which this is the first. 1 masks show",
         ),
         ([BINARY, GREY], "only the values 0 and 255 in 1 of 2 masks"),
+        ([BINARY, write_png(np.array([[0, 76, 226]]), color=0)], "--values 0=0,76=1,226=2,255=3"),
         ([ZEROS_BEHIND], "indices 0 and 255 have the same colour 0,0,0. Both are in use"),
         ([VOC, VOC, ZEROS_BEHIND], r"(?s)2.png: the palette indices 0 and 255.*1 such masks, of 3"),
         ([ZEROS], "indices 0 and 1 have the same colour 0,0,0"),

@@ -155,7 +155,8 @@ def test_values_become_the_classes_of_the_rule():
 
 
 def test_an_unknown_value_is_refused_with_its_count_and_what_is_known():
-    with pytest.raises(MaskError, match=r"(?s)value 3 on 2 pixels.*0 to 7, or 255 for void"):
+    known = r"(?s)value 3 on 2 pixels.*expected: 0, 7, or 255 for void.*with --values"
+    with pytest.raises(MaskError, match=known):
         masks_read.class_indices(Samples("grey", np.array([[0, 3, 3]])), RULE, "m.png")
 
 

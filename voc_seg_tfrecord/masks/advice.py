@@ -204,14 +204,21 @@ def strange_rgb(question: Question) -> MaskError:
 
 def binary(question: Question, masks: int, first: str) -> MaskError:
     """255 may be void or a class."""
+    used = sorted({0, VOID, *question.found.greys, *(index for index, _ in question.found.pairs)})
+    used = used if len(used) <= SHOWN else [0, VOID]
+    last = max(len(question.class_names) - 1, 1)
+    values = {value: min(index, last) for index, value in enumerate(used)}
+    option = ",".join(f"{value}={index}" for value, index in values.items())
+    field = ", ".join(f'"{value}": {index}' for value, index in values.items())
+    such = "say" if len(used) == 2 else "say which class each value is, such as"
     return MaskError(
         first,
         found=f"only the values 0 and {VOID} in {masks} of {question.found.examined} masks, of "
         f"which this is the first. {question.found.void.masks} masks show {VOID} to be void",
         expected=f"other values besides 0 and {VOID}; with only these two, {VOID} may be void or "
         "a foreground class",
-        remedy=f'If {VOID} is a class, say "values": {{"0": 0, "{VOID}": 1}} '
-        f'(--values 0=0,{VOID}=1). If it is void, say "void": [{VOID}] (--void {VOID})',
+        remedy=f'If {VOID} is a class, {such} "values": {{{field}}} (--values {option}). If it is '
+        f'void, say "void": [{VOID}] (--void {VOID})',
     )
 
 

@@ -176,6 +176,7 @@ def _index_mask(indices: np.ndarray) -> IndexMask:
 
 
 _ENOUGH = 5  # unknown values or colours that an error lists
+_SHOWN = 12  # values that it expected
 
 
 def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
@@ -275,13 +276,17 @@ def _check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -
     if wrong:
         listed = ", ".join(f"value {v} on {n} pixels" for v, n in wrong[:_ENOUGH])
         more = f" and {len(wrong) - _ENOUGH} more values" if len(wrong) > _ENOUGH else ""
-        classes = [value for value, index in rule.values.items() if index != VOID]
+        classes = sorted(value for value, index in rule.values.items() if index != VOID)
+        in_a_row = classes == list(range(classes[0], classes[-1] + 1))
+        shown = ", ".join(map(str, classes[:_SHOWN])) + (", ..." if len(classes) > _SHOWN else "")
         voids = sorted(value for value, index in rule.values.items() if index == VOID)
         void = f", or {' or '.join(map(str, voids))} for void" if voids else ""
         raise MaskError(
             where,
             found=listed + more,
-            expected=f"{min(classes)} to {max(classes)}{void}",
-            remedy="name all classes in class_names, say what is void, or correct the mask",
+            expected=(f"{classes[0]} to {classes[-1]}" if in_a_row else shown) + void,
+            remedy="name all classes in class_names, say what is void, or correct the mask"
+            if in_a_row
+            else "say the class of each value with --values, say what is void, or correct the mask",
             kind=UNKNOWN_VALUE,
         )
