@@ -14,6 +14,7 @@ RNG = np.random.default_rng(3)
 @pytest.fixture(params=[1 << 20, 10], ids=["at once", "by rows"], autouse=True)
 def pieces(request, monkeypatch):
     monkeypatch.setattr(stored, "_PIXELS", request.param)
+    monkeypatch.setattr(stored, "_SORTED", request.param)
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i4", "i8", "?"])

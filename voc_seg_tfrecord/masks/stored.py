@@ -204,6 +204,7 @@ def _undo_depth(values: np.ndarray, depth: int) -> np.ndarray:
 
 _PIXELS = 1 << 20  # worked on at a time
 _COLORS = 1 << 24
+_SORTED = 1 << 22  # pixels up to which sorting is faster than a table of all colours
 
 
 def counts_by_value(values: np.ndarray) -> dict[int, int]:
@@ -238,6 +239,9 @@ def counts_by_color(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
       The colours as 24-bit numbers, ascending, and one count for each.
     """
+    if colors.size <= 3 * _SORTED:
+        occurring, times = np.unique(_packed(colors), return_counts=True)
+        return occurring.astype(np.int64), times.astype(np.uint32)
     counts = np.zeros(_COLORS, np.uint32)
     for rows in _pieces(colors):
         _add(counts, _packed(colors[rows]))
