@@ -118,6 +118,9 @@ def test_a_png_whose_line_ends_were_changed_says_so_and_that_jpegs_are_damaged_t
     for read in (images.open_image, stored.read_samples):
         with pytest.raises(VocSegError, match=r"copied as if it were text.*the JPEGs are damaged"):
             read(damaged)
+    with pytest.raises(VocSegError, match="put the mask as it was exported in its place") as caught:
+        stored.read_samples(damaged)
+    assert "compression" not in str(caught.value)
 
 
 def test_a_small_file_that_claims_more_pixels_than_bytes_can_hold_is_a_bomb():

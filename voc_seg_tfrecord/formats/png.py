@@ -17,6 +17,7 @@ import zlib
 from voc_seg_tfrecord.base.errors import MaskError, VocSegError
 from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.formats.file import (
+    IMAGE_KINDS,
     PNG_SIGNATURE,
     File,
     Kind,
@@ -76,7 +77,9 @@ def read_header(file: File) -> Header:
             file.where,
             found=f"not a PNG, but {describe_kind(file)}",
             expected="a PNG that holds one class index per pixel",
-            remedy="export the masks as PNG; JPEG's compression would change class indices",
+            remedy="export the masks as PNG; JPEG's compression would change class indices"
+            if file.kind in IMAGE_KINDS
+            else "put the mask as it was exported in its place",
         )
     if len(data) < 33 or data[8:16] != _HEADER:
         raise damaged(file, f"PNG header truncated after {len(data)} bytes, or not in front")

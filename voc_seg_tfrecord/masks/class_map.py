@@ -258,8 +258,8 @@ def read_rules(
         raise rule_error(
             f"no rule for {listed(rest)}",
             "a rule for each class",
-            "add *=* to keep the others, *=void to leave them out of losses and metrics, or "
-            "*=background",
+            "add '; *=*' to keep the others, '; *=void' to leave them out of losses and metrics, "
+            "or '; *=background'",
         )
     return [
         ([name for s in sources for name in (rest if s is None else [s])], target)
