@@ -88,10 +88,32 @@ def test_a_class_with_the_colour_of_void_is_asked_about(tmp_path):
     exports.put(tmp_path, "labelmap.txt", "background:0,0,0::\nborder:224,224,192::\n")
     with pytest.raises(LayoutError, match="void colour 224,224,192 for the class 'border'"):
         find_config(tmp_path, name="mine")
-    as_class, _ = find_config(tmp_path, name="mine", void=(255,))
+    as_class, _ = find_config(tmp_path, name="mine", void=("void",))
     assert list(as_class.class_names) == ["background", "border"]
     as_void, _ = find_config(tmp_path, name="mine", void=(255, "border"))
     assert list(as_void.class_names) == ["background"]
+
+
+@pytest.mark.parametrize("names", [{}, {"class_names": ["background", "edge", "dry road"]}])
+def test_a_class_with_the_value_of_void_is_asked_about(tmp_path, names):
+    flat(tmp_path, {"a": np.maximum(GREY * 128, BINARY // 2), "b": BINARY})
+    exports.put(tmp_path, "labelmap.csv", "id,name\n0,background\n128,edge\n255,dry road\n")
+    asked = "value 255, which is void, for the class 'dry road'"
+    with pytest.raises(LayoutError, match=asked) as caught:
+        find_config(tmp_path, name="mine", **names)
+    assert "--void void if it is a class, or --void '255 \"dry road\"' if" in str(caught.value)
+    as_class, _ = find_config(tmp_path, name="mine", void=("void",), **names)
+    assert list(as_class.class_names) == ["background", "edge", "dry road"]
+    as_void, _ = find_config(tmp_path, name="mine", void=(255, "dry road"))
+    assert list(as_void.class_names) == ["background", "edge"]
+
+
+@pytest.mark.parametrize("void", ["255,void", "255,Unlabeled", "-1,dry road", "-1,a\n-1,b"])
+def test_void_at_its_value_and_what_no_pixel_has_are_not_asked_about(tmp_path, void):
+    flat(tmp_path, {"a": GREY, "b": GREY * 2})
+    exports.put(tmp_path, "labelmap.csv", f"id,name\n0,background\n1,road\n2,wall\n{void}\n")
+    config, _ = find_config(tmp_path, name="mine")
+    assert list(config.class_names) == ["background", "road", "wall"]
 
 
 def noted(monkeypatch, module, name):

@@ -70,9 +70,10 @@ class ClassFile:
 def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
     """Says whether an entry is among the values, names and colours that mean void.
 
-    So is one that has no value but that of void, because its tool does not count it as a class.
+    So is one that no pixel can have: it has the value -1, or no value but that of void, because
+    its tool does not count it as a class.
     """
-    uncounted = entry.by_place and entry.value == VOID
+    uncounted = entry.value < 0 or (entry.by_place and entry.value == VOID)
     named = is_void_name(entry.name, void)
     return named or uncounted or entry.color in void or entry.value in void
 
@@ -198,9 +199,9 @@ def _wrong(entries: list[Entry]) -> str:
         if counts[name] > 1:
             times = "twice" if counts[name] == 2 else "several times"
             return f"the name {name[:80]!r} {times} (--map_classes makes one class of two names)"
-        if not 0 <= value <= VOID:
+        if not -1 <= value <= VOID:
             return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
-        if value != VOID and owner.setdefault(value, name) != name:
+        if value not in (-1, VOID) and owner.setdefault(value, name) != name:
             return f"the value {value} for {owner[value][:80]!r} and for {name[:80]!r}"
     return ""
 

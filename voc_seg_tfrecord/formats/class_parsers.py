@@ -16,7 +16,7 @@ class Entry:
     """One class of a class file.
 
     Attributes:
-      value: the mask value.
+      value: the mask value, 0 to 255; -1 is void.
       name: the name.
       color: the colour, if the file has one.
       by_place: whether the value is the entry's place, because the file holds no values.
@@ -163,7 +163,7 @@ def _value(value: Any) -> int:
     number = int(value)  # numbers in JSON may be text
     if number != float(value):
         raise ValueError(f"the value {value!r:.80} of a class is no whole number")
-    return VOID if number == -1 else number
+    return number
 
 
 def _any_color(color: Any) -> Color:

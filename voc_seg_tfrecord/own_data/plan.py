@@ -6,6 +6,7 @@ Where a build would stop, `check` reads on by a plan in which less is decided.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
+import shlex
 
 from etils import epath
 
@@ -43,6 +44,8 @@ from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, split_ids
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN = 12
+
+_UNLABELED = ("neutral", "unlabeled", "unlabelled")  # names that mean void at void's value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +114,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     """
     said = config.layout or {}
     class_file, class_notes = find_class_file(tree, config)
-    _check_void_color(class_file, config)
+    _check_void_of_classes(class_file, config)
     class_notes += _void_notes(class_file, config)
     splits, sources, split_notes = split_ids(tree, config)
     mask_notes = suggest_mask_folders(tree, itertools.chain(*splits.values()))
@@ -147,23 +150,36 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown)
 
 
-def _check_void_color(class_file: ClassFile | None, config: VocSegConfig) -> None:
-    """Checks that no class has VOC's void colour, unless the user said what is void.
+def _check_void_of_classes(class_file: ClassFile | None, config: VocSegConfig) -> None:
+    """Checks that no class has void's value or VOC's void colour, unless the user said what is void.
 
     Such a class would become void, and its name may mean either. Supervisely calls void neutral.
     """
-    if class_file is None or tuple(config.void) != VocSegConfig.void:
+    if class_file is None or tuple(config.void) != VocSegConfig.void or config.values is not None:
         return
-    names = tuple(word for word in config.void if isinstance(word, str))
-    for entry in class_file.entries:
+    names = [word for word in config.void if isinstance(word, str)]
+    listed = [*class_file.entries, *itertools.chain(*class_file.folders.values())]
+    void = [entry.name for entry in class_file.entries if is_void_name(entry.name, names)]
+    for entry in listed:
+        if entry.value < 0:
+            continue
         if entry.color == VOID_COLOR and not is_void(entry, (VOID, "neutral", *names)):
-            raise LayoutError(
-                class_file.source,
-                found=f"VOC's void colour 224,224,192 for the class {entry.name!r}",
-                expected="a class with a colour of its own, or void",
-                remedy=f"say --void {VOID} if it is a class, or --void '{VOID} {entry.name}' "
-                "if its pixels are void",
-            )
+            found = "VOC's void colour 224,224,192"
+        elif entry.value == VOID and not is_void_name(entry.name, (*_UNLABELED, *names)):
+            found = f"the value {VOID}, which is void,"
+        else:
+            continue
+        as_class, as_void = (
+            shlex.quote(" ".join(f'"{w}"' if " " in w else w for w in words))
+            for words in (void or ["void"], [str(VOID), *void, entry.name])
+        )
+        raise LayoutError(
+            class_file.source,
+            found=f"{found} for the class {entry.name!r}",
+            expected="a class with a value and a colour of its own, or void",
+            remedy=f"say --void {as_class} if it is a class, or --void {as_void} if its pixels "
+            "are void",
+        )
 
 
 def _check_no_void_color(class_file: ClassFile | None, config: VocSegConfig) -> None:
