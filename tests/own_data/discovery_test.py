@@ -1,3 +1,5 @@
+import re
+
 from etils import epath
 import pytest
 from support import exports
@@ -72,7 +74,7 @@ def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
     tree = discovery.find_tree(epath.Path(tmp_path), {})
     tree.given = epath.Path(tmp_path)
     assert (tree.root.name, [*tree.images], [*tree.masks]) == ("data", [*"abc"], [*"abc"])
-    assert "Masks beside images, {id}_L.png, are in" in discovery.stray_note(tree)
+    assert "Masks beside images, {id}_L, are in" in discovery.stray_note(tree)
 
 
 def test_complete_pairs_and_a_tree_below_are_asked_about(tmp_path):
@@ -84,6 +86,17 @@ def test_complete_pairs_and_a_tree_below_are_asked_about(tmp_path):
     assert "d" in discovery.find_tree(epath.Path(tmp_path), said).masks
     said = {"images": "data/img", "masks": "data/label"}
     assert [*discovery.find_tree(epath.Path(tmp_path), said).masks] == [*"abc"]
+
+
+def test_folders_of_pairs_are_asked_about_and_may_be_one_tree(tmp_path):
+    put_pairs(tmp_path, "ab", "p1/{}.png", "p1/{}_mask.png")
+    put_pairs(tmp_path, "cd", "p2/{}.png", "p2/{}_mask.png")
+    said = "--images . --masks . --mask_name '{id}_mask' for all of them"
+    with pytest.raises(LayoutError, match=f"2 trees(?s:.*){re.escape(said)}"):
+        discovery.find_tree(epath.Path(tmp_path), {})
+    said = {"images": ".", "masks": ".", "mask_name": "{id}_mask"}
+    tree = discovery.find_tree(epath.Path(tmp_path), said)
+    assert [*tree.images] == [*tree.masks] == ["p1/a", "p1/b", "p2/c", "p2/d"]
 
 
 def test_pairs_of_one_pattern_in_a_folder_and_below_are_one_tree(tmp_path):

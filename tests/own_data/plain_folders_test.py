@@ -68,6 +68,9 @@ def assert_right(plan, splits):
         ("{}.jpg", "{}.png"),
         ("{}.png", "{}_L.png"),
         ("{}.jpg", "{}-mask.png"),
+        ("{}.tif", "{}_mask.tif"),
+        ("{}.jpg", "{}_mask.bmp"),
+        ("{}.jpg", "{}_mask.npy"),
         ("0_{}.jpg", "0_{}_label.png"),
         ("images/frame_{}.jpg", "masks/gt_{}.png"),
         ("images/{}.jpg", "masks/{}_segmentation.png"),
@@ -77,9 +80,11 @@ def assert_right(plan, splits):
 )
 def test_images_and_masks_are_found_in_plain_folders(tmp_path, image, mask):
     root = write(tmp_path, ONE, (image, mask))
-    if mask.endswith("tif"):
-        for image_id in "abc":
-            exports.Image.fromarray(exports.truth(image_id)).save(root / mask.format(image_id))
+    for path in [root / mask.format(image_id) for image_id in "abc"]:
+        if mask.endswith("npy"):
+            np.save(path, exports.truth(path.stem[0]))
+        elif not mask.casefold().endswith("png"):
+            exports.Image.fromarray(exports.truth(path.stem[0])).save(path)
     assert_right(plan_of(root), ONE)
 
 
@@ -153,9 +158,9 @@ def test_two_folders_that_may_be_the_masks_are_asked_about(tmp_path):
 def test_two_patterns_of_names_that_may_be_the_masks_are_asked_about(tmp_path, where):
     folder = "masks/" if "/" in where else ""
     root = write(tmp_path, ONE, (where, folder + "{}_mask.png", folder + "{}_gt.png"))
-    with pytest.raises(LayoutError, match=r"\{id\}_gt\.png") as caught:
+    with pytest.raises(LayoutError, match=r"\{id\}_gt") as caught:
         plan_of(root)
-    assert "{id}_mask.png" in str(caught.value)
+    assert "{id}_mask" in str(caught.value)
     assert_right(plan_of(root, mask_name="{id}_mask.png"), ONE)
 
 

@@ -127,7 +127,7 @@ def _check_names(config: Any) -> None:
         if names:
             raise error("class_names", names, "none: images alone have no classes")
     elif not names or len(set(names)) != len(names) or not all(names):
-        raise error("class_names", names, "names, none of them empty or given twice")
+        raise error("class_names", names, "names, none empty or given twice, and not all void")
     strange = [name for name in names if unprintable(name)]
     if strange:
         raise error("class_names", strange[0], "names without control characters")

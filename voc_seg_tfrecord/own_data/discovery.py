@@ -97,11 +97,13 @@ def _shared_layout(
 def _several(folder: epath.Path, roots: Sequence[epath.Path]) -> LayoutError:
     shown = [str(path) for path in roots[:_SHOWN]]
     shown += [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
+    flat = {_pattern(layout) for root in roots for layout in plain_folders.beside(root)}
+    together = f", or say --images . --masks . --mask_name '{min(flat)}' for all of them"
     return LayoutError(
         folder,
         found=f"{len(roots)} trees:" + "".join(f"\n    {line}" for line in shown),
         expected="one tree",
-        remedy="give the folder of one of them",
+        remedy=f"give the folder of one of them{together if len(flat) == 1 else ''}",
     )
 
 
@@ -173,7 +175,7 @@ def stray_note(tree: VocTree) -> str:
 
 def _pattern(layout: Layout) -> str:
     """Returns how masks are named that lie beside their images."""
-    return f"{layout.mask_naming}".removesuffix(".png") + ".png"
+    return f"{layout.mask_naming}"
 
 
 def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:

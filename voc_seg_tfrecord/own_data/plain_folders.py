@@ -227,13 +227,13 @@ def _palettes(tree: VocTree) -> bool:
 
 def beside(folder: epath.Path) -> list[Layout]:
     """Returns how masks are named that lie beside their images in a folder; mostly one way."""
-    images: set[str] = set()
-    masks: set[str] = set()
-    for name, is_folder in entries(folder, IMAGE_SUFFIXES):
+    of: dict[str, set[str]] = {}
+    for name, is_folder in entries(folder, (*IMAGE_SUFFIXES, *MASK_SUFFIXES)):
         stem, ending = posixpath.splitext(name)
         if not is_folder:
-            (masks if ending.lower() == ".png" else images).add(stem)
-    stems = images | masks
+            of.setdefault(ending.lower(), set()).add(stem)
+    stems = set().union(*(of.get(ending, ()) for ending in IMAGE_SUFFIXES))
+    masks = set().union(*(of.get(ending, ()) for ending in MASK_SUFFIXES))
     likely = {stem: found for stem in masks if (found := _BESIDE.fullmatch(stem))}
     suffixes = {stem: ("", found[2]) for stem, found in likely.items() if found[1] in stems}
     if not suffixes:
@@ -242,9 +242,9 @@ def beside(folder: epath.Path) -> list[Layout]:
             s: (said[found[1]], found[2]) for s, found in likely.items() if found[1] in said
         }
     layouts = [Layout(".", ".", *both, lists="") for both in sorted(set(suffixes.values()))]
-    plain = masks - suffixes.keys()
+    plain = of.pop(".png", set()) - suffixes.keys()
     # A PNG without a JPEG of its name is an image, and so are the others then.
-    if plain and plain <= images:
+    if plain and plain <= set().union(*(of.get(ending, ()) for ending in IMAGE_SUFFIXES)):
         layouts.append(Layout(".", ".", mask_name=f"{ID}.png", lists=""))
     return layouts
 

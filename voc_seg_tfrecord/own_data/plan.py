@@ -151,7 +151,7 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
 
 
 def _check_void_of_classes(class_file: ClassFile | None, config: VocSegConfig) -> None:
-    """Checks that no class has void's value or VOC's void colour, unless the user said what is void.
+    """Checks that no class has the value or VOC's colour of void, unless void was said.
 
     Such a class would become void, and its name may mean either. Supervisely calls void neutral.
     """
