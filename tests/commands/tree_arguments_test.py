@@ -118,6 +118,14 @@ def test_void_takes_values_names_and_colours():
     assert tree_arguments.fields(args)["void"] == [255, "ignore", (224, 224, 192), -1]
 
 
+@pytest.mark.parametrize("option", ["class_names", "void", "values", "splits", "map_classes"])
+def test_an_option_without_a_value_is_refused_and_not_ignored(option):
+    parser = argparse.ArgumentParser()
+    tree_arguments.add(parser)
+    with pytest.raises(ConfigError, match=f"--{option}: an empty text"):
+        tree_arguments.fields(parser.parse_args(["ROOT", f"--{option}", " "]))
+
+
 def test_an_error_about_an_option_is_no_longer_than_a_few_lines(tmp_path, capsys):
     exports.cvat(tmp_path / "export")
     words = ["build", str(tmp_path / "export"), "--name", "x", "--class_names", "a,b", "--dry_run"]

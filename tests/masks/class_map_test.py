@@ -53,6 +53,7 @@ def test_voc_becomes_person_and_background_in_one_line():
     ("text", "words"),
     [
         ("*=void", "leaves no class"),
+        ("car=255; *=*", "'255'.*write void"),
         ("car=bus; bus=car; *=*", "'bus' for car.*becomes 'car'"),
         ("car=v; bus=car; *=*", "'car' for bus.*becomes 'v'"),
         ("background=void; *=background", "'background' for sky.*becomes 'void'"),

@@ -44,7 +44,6 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
     classes.add_argument(
         "--map_classes",
         metavar="RULES",
-        default="",
         help="merge, drop and reorder classes, such as 'car,bus=vehicle; tree=void; *=background'; "
         "* is every class that no rule names, and *=* keeps them; default: each class stays",
     )
@@ -120,7 +119,6 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument(
         "--group_by",
         metavar="RULE",
-        default="",
         help="keep images in one split if they lie in one folder (folder), have the same text "
         "before the first _ (prefix:_), or give the same match of a regular expression "
         "(regex:PATTERN); needs ratios; default: each image alone",
@@ -131,19 +129,33 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     )
 
 
+_TEXTS = (
+    *("class_names", "background", "map_classes", "values", "void", "splits", "group_by"),
+    *("images", "masks", "lists", "image_name", "mask_name"),
+)
+
+
 def fields(args: argparse.Namespace) -> dict[str, Any]:
     """Returns what the user said, as arguments of `find_config_of`.
 
     Raises:
       ConfigError: if an option is not written as its help says.
     """
+    for name in _TEXTS:
+        if getattr(args, name) is not None and not getattr(args, name).strip():
+            raise ConfigError(
+                f"--{name}",
+                found="an empty text",
+                expected="a value",
+                remedy="give it a value, or leave the option out",
+            )
     said: dict[str, Any] = {
         "background_first": args.background_first,
         "instance_mask": args.instance_masks or None,
         "objects": args.objects or None,
         "overlap": args.allow_overlap,
-        "map_classes": args.map_classes,
-        "group_by": args.group_by,
+        "map_classes": args.map_classes or "",
+        "group_by": args.group_by or "",
         "seed": args.seed,
         "images": args.images,
         "masks": args.masks,

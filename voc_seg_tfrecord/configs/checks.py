@@ -186,6 +186,9 @@ def _check_splits(config: Any, splits: Mapping[str, str | float]) -> None:
         raise error("splits", dict(splits), "lists for all splits, or ratios for all")
     if ratios:
         check_ratios(ratios, "option splits")
+        if lists := (config.layout or {}).get("lists"):
+            expected = "lists or ratios, and not both: with ratios the lists are not read"
+            raise error("lists", lists, expected)
         return
     for field in ("split_by", "group_by"):
         value = getattr(config, field)

@@ -99,7 +99,7 @@ def parse(
 
     Raises:
       ConfigError: if a class is unknown, mapped twice or not at all; if a name that means void
-        is mapped to something else; if a new name belongs to a
+        is mapped to something else; if a new name is 255, belongs to a
         class that becomes something else, or differs from another only in its spelling; or if
         no class is left.
     """
@@ -112,6 +112,12 @@ def parse(
             _check_void(sources, target, source_names)
             new_of |= dict.fromkeys(sources)
             continue
+        if target == str(VOID) and target not in source_names:
+            raise rule_error(
+                f"the new class {target!r}, which would be a class of this name, and not void",
+                "the name of a class, or void",
+                f"write void in place of {target} if these pixels are void",
+            )
         if contradicted := [name for name in sources if name in nothing]:
             raise rule_error(
                 f"the new class {target!r} for {contradicted[0]!r}, which means void",

@@ -157,7 +157,7 @@ def _load_array(file: File) -> np.ndarray:
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
     if array.ndim != 2 or not array.size:
-        raise _bad_array(file, f"an array {array.dtype}{list(array.shape)}", _INDICES)
+        raise _bad_array(file, f"an array {array.dtype}{list(array.shape)}", _INDICES, _CONVERT)
     check_pixels(array.shape[1], array.shape[0], file, MaskError)
     # In this machine's byte order, and no wider than need be: it may have 100 megapixels.
     wide = array.dtype.itemsize == 8
@@ -178,7 +178,7 @@ def _numbers(file: File, kinds: str, expected: str) -> np.ndarray:
         raise _bad_array(file, f"a NumPy file of version {version}", expected)
     shape, by_columns, dtype = read_header(stream)
     if dtype.kind not in kinds:
-        raise _bad_array(file, f"an array {dtype}{list(shape)}", expected)
+        raise _bad_array(file, f"an array {dtype}{list(shape)}", expected, _CONVERT)
     held = len(file.data) - stream.tell()
     if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != held:
         raise _bad_array(file, f"an array {dtype}{list(shape)} in {held} bytes", expected)
@@ -186,13 +186,13 @@ def _numbers(file: File, kinds: str, expected: str) -> np.ndarray:
     return array.reshape(shape, order="F" if by_columns else "C")
 
 
-def _bad_array(file: File, found: str, expected: str) -> MaskError:
-    return MaskError(
-        file.where,
-        found=found,
-        expected=expected,
-        remedy="save them again with numpy.save",
-    )
+_CONVERT = "convert the array to this type and shape before numpy.save"
+
+
+def _bad_array(
+    file: File, found: str, expected: str, remedy: str = "save them again with numpy.save"
+) -> MaskError:
+    return MaskError(file.where, found=found, expected=expected, remedy=remedy)
 
 
 def _undo_depth(values: np.ndarray, depth: int) -> np.ndarray:

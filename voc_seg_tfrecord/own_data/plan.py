@@ -213,7 +213,7 @@ def _void_notes(class_file: ClassFile | None, config: VocSegConfig) -> list[str]
             expected="names of classes, which mean the same in each split",
             remedy="say the name that is void",
         )
-    names = [*config.class_names, *(entry.name for entry in listed)]
+    names = [*dict.fromkeys([*config.class_names, *(entry.name for entry in listed)])]
     for word in config.void:
         if isinstance(word, str) and not is_void_name(word, (*VOID_NAMES, *names)):
             if word.casefold() in config.map_classes.casefold():
