@@ -1,4 +1,5 @@
 import gzip
+import io
 
 import numpy as np
 from PIL import Image
@@ -187,6 +188,49 @@ def test_true_class_indices_are_never_taken_for_luminances():
 
 def dry_run(path, capsys):
     return cli.main(["import", str(path), "--dry_run"]), capsys.readouterr().out
+
+
+def with_mask(mask, path):
+    """Writes one of DeepLab's records, whose mask is a PNG of this picture."""
+    (image, indices), stream = handwritten.pairs(1)[0], io.BytesIO()
+    record = handwritten.deeplab(
+        encoded(image[: mask.height, : mask.width], "JPEG"), indices, "x.jpg"
+    )
+    mask.save(stream, "PNG")
+    size = {"image/height": mask.height, "image/width": mask.width}
+    return handwritten.write(
+        path, [record | size | {"image/segmentation/class/encoded": stream.getvalue()}]
+    )
+
+
+def test_a_palette_with_vocs_colours_at_other_indices_is_refused(tmp_path):
+    mask = Image.fromarray(np.array([[0, 1, 2, 2]] * 4, np.uint8))
+    mask.putpalette(names.voc_palette()[[0, 12, 15]].ravel().tolist())
+    path = with_mask(mask, tmp_path / "a.tfrecord")
+    words = "(?s)a.tfrecord, record 0: .*index 1 has the colour 64,0,128, which is VOC's 12"
+    with pytest.raises(VocSegError, match=words):
+        bring(path, tmp_path)
+    mask.putpalette(names.voc_palette().ravel().tolist())
+    builder = bring(with_mask(mask, tmp_path / "b.tfrecord"), tmp_path)
+    (example,) = examples(builder, "train").values()
+    assert np.unique(example["segmentation_mask"]).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("class_names", "words", "read"),
+    [
+        (["wall", "crack"], "255 is read as crack", 1),
+        (["wall", "crack", "hole"], "255 is read as void; if it is a class", 255),
+    ],
+)
+def test_masks_of_0_and_255_are_noted(tmp_path, class_names, words, read):
+    mask = Image.fromarray(np.array([[0, 255]] * 4, np.uint8))
+    path = with_mask(mask, tmp_path / "a.tfrecord")
+    notes = []
+    builder = bring(path, tmp_path, class_names=class_names, note=notes.append)
+    (example,) = examples(builder, "train").values()
+    assert np.unique(example["segmentation_mask"]).tolist() == [0, read]
+    assert words in notes[0]
 
 
 def test_dry_run_shows_features_types_counts_and_first_records(tmp_path, capsys):

@@ -3,20 +3,22 @@
 Masks hold luminances where class indices should be if the palette was lost when they were written.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 import functools
 import itertools
 import posixpath
 from typing import Any
+import warnings
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, voc_palette
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.imports.scan import Scan, make_items, scan_records
+from voc_seg_tfrecord.masks.question import voc_names
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -32,6 +34,7 @@ def import_records(
     repair: bool = False,
     seed: int = 0,
     data_dir: PathLike | None = None,
+    note: Callable[[str], object] = warnings.warn,
     **options: Any,
 ) -> Builder:
     """Builds a dataset from TFRecords that other code wrote.
@@ -51,6 +54,7 @@ def import_records(
         to one class.
       seed: seed for assigning records to splits by ratio.
       data_dir: where to write; TFDS's default if not given.
+      note: is called with what the user should look at; by default a warning.
       **options: see `build_source`.
 
     Returns:
@@ -74,7 +78,7 @@ def import_records(
                 remedy="give them with --class_names (class_names)",
             )
         config = VocSegConfig(name=name, class_names=names, task=task, exif="ignore")
-        rule = _rule(config, scan, repair)
+        rule = _rule(config, scan, repair, note)
         if scan.problems:
             total = len(scan.records) + len(scan.problems)
             raise SplitError("records", scan.problems, total)
@@ -85,7 +89,19 @@ def import_records(
         return build_source(source, config, data_dir=data_dir, **options)
 
 
-def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:
+def _rule(
+    config: VocSegConfig, scan: Scan, repair: bool, note: Callable[[str], object]
+) -> MaskRule:
+    _check_palettes(config, scan)
+    if scan.values == {0, VOID} and config.task == "segmentation":
+        two = len(config.class_names) == len(config.named_classes) == 2
+        note(
+            f"The masks hold only the values 0 and {VOID}. {VOID} is read as "
+            + (config.class_names[1] if two else "void; if it is a class, give two class names")
+            + "."
+        )
+        if two:
+            return MaskRule({-1: VOID, 0: 0, VOID: 1})
     where = ", ".join(sorted({posixpath.basename(record.file) for record in scan.records}))
     plain = index_rule(len(config.class_names))
     if not looks_like_luminances(scan.values) or scan.values <= set(plain.values):
@@ -95,6 +111,36 @@ def _rule(config: VocSegConfig, scan: Scan, repair: bool) -> MaskRule:
     repaired = repair_luminances(scan.values, where)
     # A class beyond the names is refused, with its luminance.
     return MaskRule({value: i for value, i in repaired.items() if i in plain.values})
+
+
+def _check_palettes(config: VocSegConfig, scan: Scan) -> None:
+    """Checks that no palette has VOC's colours at other indices, which programs do to save bytes.
+
+    Raises:
+      MaskError: if all colours in use are VOC's, and the names are too, or black is not at 0, or
+        one index has two colours. Its values are not the classes then.
+    """
+    numbers = {(index, color): VOC_NUMBERS.get(color) for index, color in scan.colors}
+    moved = [
+        (index, color)
+        for (index, color), number in numbers.items()
+        if number != index and color != (index,) * 3
+    ]
+    if not moved or None in numbers.values():
+        return
+    several = len({index for index, _ in numbers}) < len(numbers)
+    black = any(color == (0, 0, 0) for _, color in moved)
+    if several or black or voc_names(config.named_classes):
+        index, color = moved[0]
+        number = VOC_NUMBERS[color]
+        raise MaskError(
+            scan.colors[index, color],
+            found=f"a palette mask with VOC's colours at other indices than VOC's: index {index} "
+            f"has the colour {','.join(map(str, color))}, which is VOC's {number}",
+            expected="masks whose values are the classes",
+            remedy="write the records again with class indices, or build from the mask files "
+            "with voc-seg-tfrecord build, which can read colours",
+        )
 
 
 # Weights of red, green and blue, 0.299, 0.587 and 0.114 as fractions of a power of two; the

@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
     ratios = None
     if args.splits:
         ratios = arguments.pairs("--splits", args.splits, arguments.ratio)
+    notes: list[str] = []
     with one_progress_bar():
         builder = import_records(
             args.files,
@@ -86,12 +87,17 @@ def run(args: argparse.Namespace) -> int:
             data_dir=args.data_dir,
             overwrite=args.overwrite,
             workers=args.workers,
+            note=notes.append,
         )
     counts = {name: split.num_examples for name, split in builder.info.splits.items()}
     if args.json:
         name = f"voc_seg_tfrecord/{args.name}"
-        write_json({"dataset": name, "folder": str(builder.data_dir), "splits": counts})
+        write_json(
+            {"dataset": name, "folder": str(builder.data_dir), "splits": counts, "notes": notes}
+        )
     else:
+        for note in notes:
+            print(f"note:             {note}")
         shown = ", ".join(f"{name} {count}" for name, count in counts.items())
         print(f"built {builder.data_dir}: {shown}")
     return 0

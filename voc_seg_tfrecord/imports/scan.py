@@ -15,6 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
+from voc_seg_tfrecord.base.names import Color
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import id_lists, pillow
@@ -98,6 +99,7 @@ class Scan:
       unused: features of the first record that are not read.
       records: the records that can be used, in the order of the files.
       values: mask values that occur in all of them.
+      colors: the index and the colour of each palette entry in use, with the first such record.
       problems: the errors about records that cannot be used.
     """
 
@@ -106,6 +108,7 @@ class Scan:
     unused: list[str]
     records: list[RecordItem] = dataclasses.field(default_factory=list)
     values: set[int] = dataclasses.field(default_factory=set)
+    colors: dict[tuple[int, Color], str] = dataclasses.field(default_factory=dict)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
 
 
@@ -215,7 +218,12 @@ def _check(record: Record, scan: Scan, where: str) -> str:
     if layout.mask:
         mask = layouts.read_pixels_or_file(record, layout, layout.mask, where)
         if isinstance(mask, bytes):
-            mask = stored.read_samples(File(mask, f"{where}, mask")).values
+            samples = stored.read_samples(File(mask, f"{where}, mask"))
+            mask = samples.values
+            palette = [] if samples.palette is None else samples.palette.tolist()
+            for index in np.unique(mask[mask < len(palette)]).tolist() if palette else ():
+                red, green, blue = palette[index]
+                scan.colors.setdefault((index, (red, green, blue)), where)
         with contextlib.suppress(ValueError):
             scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
     return name
