@@ -116,6 +116,21 @@ def test_a_square_image_on_its_side_has_to_be_told():
         stored_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 24))
 
 
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+def test_the_orientation_of_a_png_and_of_a_webp_counts_too(kind):
+    exif = Image.Exif()
+    for orientation, size in ((6, (32, 24)), (3, (24, 32))):
+        exif[0x0112] = orientation
+        data = encoded(IMAGE, kind, exif=exif, lossless=True)
+        said = {"exif": "apply"} if orientation == 3 else {"exif": "auto", "mask_size": size}
+        rotated, _ = decode_both_ways(stored_image(File(data, "a"), **said).data)
+        assert (rotated == np.rot90(PIXELS, 3 if orientation == 6 else 2)).all()
+        kept = stored_image(File(data, "a"), exif="ignore")
+        assert (decode_both_ways(kept.data)[0] == PIXELS).all()
+    with pytest.raises(ImageError, match="orientation 3"):
+        stored_image(File(data, "a"), exif="auto", mask_size=(24, 32))
+
+
 def test_an_upright_image_with_exif_keeps_its_bytes():
     data = with_orientation(1)
     assert stored_image(File(data, "a.jpg"), exif="auto", mask_size=(24, 32)).data is data

@@ -84,10 +84,13 @@ def open_image(
     if kind is Kind.JPEG:
         return _read_jpeg(file, exif, mask_size, decoding)
     if kind is Kind.PNG:
-        return _read_png(file, decoding)
+        return _read_png(file, exif, mask_size, decoding)
     size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
     if size is None:
-        return pillow.decode(file, ImageError)
+        still = pillow.decode(file, ImageError)
+        # Pillow has rotated a TIFF already.
+        asked = exif != "ignore" and kind is Kind.WEBP
+        return still.upright() if asked and _must_rotate(still, file, exif, mask_size) else still
     check_pixels(*size, file, ImageError)
     return StoredImage(file.data, size[1], size[0])
 
@@ -142,7 +145,9 @@ def _read_jpeg(
     return StoredImage(file.data, header.height, header.width)
 
 
-def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
+def _read_png(
+    file: File, exif: Exif, mask_size: tuple[int, int] | None, decoding: Decoding
+) -> StoredImage | pillow.Still:
     try:
         header = png.read_header(file)
         chunks = png.read_chunks(file, header)
@@ -153,9 +158,13 @@ def _read_png(file: File, decoding: Decoding) -> StoredImage | pillow.Still:
             png_pixels.inflate(file, header, chunks)
     except MaskError as error:
         raise error.changed(type="ImageError") from None
+    if kept and decoding != "none":
+        check_readable(file, header.height, header.width)
+    if exif != "ignore" and any(chunk.kind == b"eXIf" for chunk in chunks):
+        still = pillow.decode(File(png.critical_chunks(chunks, b"eXIf"), file.where), ImageError)
+        if _must_rotate(still, file, exif, mask_size):
+            return still.upright()
     if kept:
-        if decoding != "none":
-            check_readable(file, header.height, header.width)
         return StoredImage(file.data, header.height, header.width)
     # Pillow may fail on texts and profiles, and the new PNG has none of them.
     return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)

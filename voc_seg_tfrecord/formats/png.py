@@ -159,9 +159,14 @@ def join_chunks(chunks: Iterable[Chunk]) -> bytes:
     return b"".join([PNG_SIGNATURE, *(chunk.raw for chunk in chunks)])
 
 
-def critical_chunks(chunks: Iterable[Chunk]) -> bytes:
-    """Returns the PNG without all that no decoder needs: texts, profiles, transparency."""
-    return join_chunks(chunk for chunk in chunks if chunk.kind in _CRITICAL)
+def critical_chunks(chunks: Iterable[Chunk], *more: bytes) -> bytes:
+    """Returns the PNG without all that no decoder needs: texts, profiles, transparency.
+
+    Args:
+      chunks: those of the PNG.
+      *more: other kinds of chunks that it keeps.
+    """
+    return join_chunks(chunk for chunk in chunks if chunk.kind in (*_CRITICAL, *more))
 
 
 def make_chunk(kind: bytes, content: bytes) -> Chunk:
