@@ -116,6 +116,15 @@ def test_void_at_its_value_and_what_no_pixel_has_are_not_asked_about(tmp_path, v
     assert list(config.class_names) == ["background", "road", "wall"]
 
 
+@pytest.mark.parametrize("void", ["2,Unlabeled,224,224,192", "255,border,224,224,192"])
+def test_a_class_that_is_void_beyond_doubt_is_not_asked_about(tmp_path, void):
+    flat(tmp_path, {"a": GREY})
+    table = f"id,name,r,g,b\n0,background,0,0,0\n1,road,9,9,9\n{void}\n"
+    exports.put(tmp_path, "class_dict.csv", table)
+    config, _ = find_config(tmp_path, name="mine")
+    assert list(config.class_names) == ["background", "road"]
+
+
 def noted(monkeypatch, module, name):
     """Returns a list that grows by the path of each file with which a function is called."""
     call, paths = getattr(module, name), []

@@ -45,7 +45,8 @@ from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN = 12
 
-_UNLABELED = ("neutral", "unlabeled", "unlabelled")  # names that mean void at void's value
+# Names that mean void if the class has void's value or colour.
+_UNLABELED = ("neutral", "unlabeled", "unlabelled")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,21 +155,23 @@ def _check_void_of_classes(class_file: ClassFile | None, config: VocSegConfig) -
     """Checks that no class has the value or VOC's colour of void, unless void was said.
 
     Such a class would become void, and its name may mean either. Supervisely calls void neutral.
+    One that has both is void.
     """
-    if class_file is None or tuple(config.void) != VocSegConfig.void or config.values is not None:
+    if class_file is None or tuple(config.void) != VocSegConfig.void:
         return
     names = [word for word in config.void if isinstance(word, str)]
     listed = [*class_file.entries, *itertools.chain(*class_file.folders.values())]
     void = [entry.name for entry in class_file.entries if is_void_name(entry.name, names)]
     for entry in listed:
-        if entry.value < 0:
+        by_value, by_color = entry.value == VOID, entry.color == VOID_COLOR
+        # One of both alone may be a class that happens to have it.
+        if by_value == by_color or is_void_name(entry.name, (*_UNLABELED, *names)):
             continue
-        if entry.color == VOID_COLOR and not is_void(entry, (VOID, "neutral", *names)):
+        if by_value and config.values is not None:  # they say what 255 is
+            continue
+        found = f"the value {VOID}, which is void,"
+        if by_color:
             found = "VOC's void colour 224,224,192"
-        elif entry.value == VOID and not is_void_name(entry.name, (*_UNLABELED, *names)):
-            found = f"the value {VOID}, which is void,"
-        else:
-            continue
         as_class, as_void = (
             shlex.quote(" ".join(f'"{w}"' if " " in w else w for w in words))
             for words in (void or ["void"], [str(VOID), *void, entry.name])
