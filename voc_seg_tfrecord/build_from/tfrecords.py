@@ -18,7 +18,6 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out,
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.imports.scan import Scan, make_items, scan_records
-from voc_seg_tfrecord.masks.question import voc_names
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -130,7 +129,7 @@ def _check_palettes(config: VocSegConfig, scan: Scan) -> None:
         return
     several = len({index for index, _ in numbers}) < len(numbers)
     black = any(color == (0, 0, 0) for _, color in moved)
-    if several or black or voc_names(config.named_classes):
+    if several or black or set(config.named_classes) <= set(VOC_CLASSES):
         index, color = moved[0]
         number = VOC_NUMBERS[color]
         raise MaskError(

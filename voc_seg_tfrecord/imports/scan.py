@@ -15,7 +15,6 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
-from voc_seg_tfrecord.base.names import Color
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import id_lists, pillow
@@ -108,7 +107,7 @@ class Scan:
     unused: list[str]
     records: list[RecordItem] = dataclasses.field(default_factory=list)
     values: set[int] = dataclasses.field(default_factory=set)
-    colors: dict[tuple[int, Color], str] = dataclasses.field(default_factory=dict)
+    colors: dict[tuple[int, tuple[int, int, int]], str] = dataclasses.field(default_factory=dict)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
 
 
