@@ -98,12 +98,14 @@ def _several(folder: epath.Path, roots: Sequence[epath.Path]) -> LayoutError:
     shown = [str(path) for path in roots[:_SHOWN]]
     shown += [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
     flat = {_pattern(layout) for root in roots for layout in plain_folders.beside(root)}
-    together = f", or say --images . --masks . --mask_name '{min(flat)}' for all of them"
+    together = ""
+    if len(flat) == 1:
+        together = f", or say --images . --masks . --mask_name '{flat.pop()}' for all of them"
     return LayoutError(
         folder,
         found=f"{len(roots)} trees:" + "".join(f"\n    {line}" for line in shown),
         expected="one tree",
-        remedy=f"give the folder of one of them{together if len(flat) == 1 else ''}",
+        remedy=f"give the folder of one of them{together}",
     )
 
 
