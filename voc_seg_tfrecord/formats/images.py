@@ -198,7 +198,7 @@ What comes of damage is many times that: values run over, from white to black.
 _KEPT = (1, 3)  # components of a JPEG that both decoders read to the same colours
 _EIGHTH = {"min_height": 1, "min_width": 1}
 
-_ROWS = 256  # compared at a time, so that large images do not need several times their memory
+_ROWS = 384  # compared at a time, so that large images do not need several times their memory
 
 
 # What libjpeg-turbo says of good photos too: bytes that no pixel needs, and a wrong number in the

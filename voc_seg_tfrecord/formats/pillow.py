@@ -85,7 +85,7 @@ class Still:
         """
         with translated(self._where, self._error):
             image = self._image
-            if bottom is not None:
+            if bottom is not None and bottom - top < image.height:
                 image = image.crop((0, top, image.width, min(bottom, image.height)))
             if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
                 image = image.convert("RGBA" if image.mode == "PA" else "RGB")
