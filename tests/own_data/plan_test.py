@@ -116,13 +116,16 @@ def test_void_at_its_value_and_what_no_pixel_has_are_not_asked_about(tmp_path, v
     assert list(config.class_names) == ["background", "road", "wall"]
 
 
-@pytest.mark.parametrize("void", ["2,Unlabeled,224,224,192", "255,border,224,224,192"])
-def test_a_class_that_is_void_beyond_doubt_is_not_asked_about(tmp_path, void):
+@pytest.mark.parametrize(
+    ("void", "noted"), [("2,Unlabeled,224,224,192", False), ("255,border,224,224,192", True)]
+)
+def test_a_class_that_is_void_beyond_doubt_is_not_asked_about(tmp_path, void, noted):
     flat(tmp_path, {"a": GREY})
     table = f"id,name,r,g,b\n0,background,0,0,0\n1,road,9,9,9\n{void}\n"
     exports.put(tmp_path, "class_dict.csv", table)
-    config, _ = find_config(tmp_path, name="mine")
+    config, plan = find_config(tmp_path, name="mine")
     assert list(config.class_names) == ["background", "road"]
+    assert any("border means void" in note for note in plan.notes) == noted
 
 
 def noted(monkeypatch, module, name):

@@ -20,7 +20,6 @@ from voc_seg_tfrecord.base.errors import (
 from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import (
-    DEFAULT_VOID,
     VOID_NAMES,
     ClassFile,
     is_void,
@@ -227,7 +226,8 @@ def _void_notes(class_file: ClassFile | None, config: VocSegConfig) -> list[str]
                 expected=f"a name among {', '.join(names[:_SHOWN])}",
                 remedy="correct the name, or leave it out of void",
             )
-    said = [e.name for e in listed if is_void(e, config.void) and not is_void(e, DEFAULT_VOID)]
+    void = [entry.name for entry in listed if is_void(entry, config.void)]
+    said = [name for name in void if not is_void_name(name, (*VOID_NAMES, *_UNLABELED))]
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
         "classes after it move up."
