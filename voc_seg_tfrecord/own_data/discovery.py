@@ -97,7 +97,7 @@ def _shared_layout(
 def _several(folder: epath.Path, roots: Sequence[epath.Path]) -> LayoutError:
     shown = [str(path) for path in roots[:_SHOWN]]
     shown += [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
-    flat = {_pattern(layout) for root in roots for layout in plain_folders.beside(root)}
+    flat = {str(layout.mask_naming) for root in roots for layout in plain_folders.beside(root)}
     together = ""
     if len(flat) == 1:
         together = f", or say --images . --masks . --mask_name '{flat.pop()}' for all of them"
@@ -160,7 +160,7 @@ def _check_stray(flat: Mapping[epath.Path, Sequence[Layout]], below: epath.Path)
                     found=f"{pairs} images with masks beside them, and another tree in {below}",
                     expected="one tree",
                     remedy=f"give the folder {below}, or say --images . --masks . --mask_name "
-                    f"'{_pattern(layout)}' for the images in {folder}",
+                    f"'{layout.mask_naming}' for the images in {folder}",
                 )
 
 
@@ -170,14 +170,9 @@ def stray_note(tree: VocTree) -> str:
     if not layouts:
         return ""
     return (
-        f"Masks beside images, {_pattern(layouts[0])}, are in {tree.given} too. They are not read, "
-        f"because most images there have none, and {tree.root} is a tree of its own."
+        f"Masks beside images, {layouts[0].mask_naming}, are in {tree.given} too. They are not "
+        f"read, because most images there have none, and {tree.root} is a tree of its own."
     )
-
-
-def _pattern(layout: Layout) -> str:
-    """Returns how masks are named that lie beside their images."""
-    return f"{layout.mask_naming}"
 
 
 def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
@@ -241,7 +236,7 @@ def _no_images(tree: VocTree) -> LayoutError:
 
 
 def _several_patterns(root: epath.Path, layouts: Sequence[Layout]) -> LayoutError:
-    patterns = [_pattern(layout) for layout in layouts]
+    patterns = [str(layout.mask_naming) for layout in layouts]
     return LayoutError(
         root,
         found=f"files beside images that may be their masks, with {len(patterns)} patterns of "

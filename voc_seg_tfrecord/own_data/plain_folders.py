@@ -1,6 +1,6 @@
 """Finds images and masks in folders that have plain names: `images` and `masks`, and the like."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
@@ -232,8 +232,11 @@ def beside(folder: epath.Path) -> list[Layout]:
         stem, ending = posixpath.splitext(name)
         if not is_folder:
             of.setdefault(ending.lower(), set()).add(stem)
-    stems = set().union(*(of.get(ending, ()) for ending in IMAGE_SUFFIXES))
-    masks = set().union(*(of.get(ending, ()) for ending in MASK_SUFFIXES))
+
+    def with_ending(endings: Iterable[str]) -> set[str]:
+        return set().union(*(of.get(ending, ()) for ending in endings))
+
+    stems, masks = with_ending(IMAGE_SUFFIXES), with_ending(MASK_SUFFIXES)
     likely = {stem: found for stem in masks if (found := _BESIDE.fullmatch(stem))}
     suffixes = {stem: ("", found[2]) for stem, found in likely.items() if found[1] in stems}
     if not suffixes:
@@ -244,7 +247,7 @@ def beside(folder: epath.Path) -> list[Layout]:
     layouts = [Layout(".", ".", *both, lists="") for both in sorted(set(suffixes.values()))]
     plain = of.pop(".png", set()) - suffixes.keys()
     # A PNG without a JPEG of its name is an image, and so are the others then.
-    if plain and plain <= set().union(*(of.get(ending, ()) for ending in IMAGE_SUFFIXES)):
+    if plain and plain <= with_ending(IMAGE_SUFFIXES):
         layouts.append(Layout(".", ".", mask_name=f"{ID}.png", lists=""))
     return layouts
 
