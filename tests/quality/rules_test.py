@@ -49,7 +49,7 @@ def test_a_rule_names_the_place_of_what_it_found(usual):
 
 
 def test_a_set_that_does_not_tell_comes_last_and_asks_for_no_correction(usual, monkeypatch):
-    monkeypatch.setattr(rules, "judge", lambda _: fit.Judged({}, (fit.UNKNOWN,)))
+    monkeypatch.setattr(rules, "judge", lambda _: fit.Judged({}, (fit._UNKNOWN,), tells=False))
     mask = square(50)
     mask[100, 120:122] = 1
     _, last = found([*usual, seen(99, mask)])

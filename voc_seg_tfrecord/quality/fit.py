@@ -53,11 +53,10 @@ _SPREADS = 2.5  # standard deviations by which a suspect lies above the median o
 _MOST = 0.7  # of the masks, if all are wrong in the same way
 _CLEARLY = 0.05  # by which the way in which all are wrong fits better than the next
 _ALIKE = 4  # pixels by which shifts of a set differ that are the same
-UNKNOWN = (
+_UNKNOWN = (
     "the borders of these masks do not lie on edges of their images more often than those of "
     "mirrored and shifted masks: they are soft, or many masks are wrong. So no mask was named"
 )
-"""The note about a set that does not tell which of its masks are wrong."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -261,9 +260,7 @@ def _widened(values: np.ndarray) -> np.ndarray:
 
 def _closed(mask: np.ndarray) -> np.ndarray:
     """Returns a mask whose void has taken the values around it, by a few pixels."""
-    height, width = mask.shape[0], mask.shape[1] + 2
-    padded = np.full((height + 2, width), VOID, np.uint8)
-    padded[1:-1, 1:-1] = mask
+    padded, width = np.pad(mask, 1, constant_values=VOID), mask.shape[1] + 2
     values = padded.ravel()
     rows, columns = np.nonzero(mask == VOID)
     void = (rows + 1) * width + columns + 1
@@ -284,10 +281,12 @@ class Judged:
       suspects: by the number of the mask, how likely it is wrong, 0.5 to 1; what is wrong with it;
         and the number of the image that it fits, or None.
       notes: what is true of the set as a whole.
+      tells: whether the set tells which of its masks are wrong.
     """
 
     suspects: dict[int, tuple[float, str, int | None]]
     notes: tuple[str, ...] = ()
+    tells: bool = True
 
 
 def judge(fits: Sequence[Fit | None]) -> Judged:
@@ -314,7 +313,7 @@ def judge(fits: Sequence[Fit | None]) -> Judged:
     limits = np.maximum(_LEAST_GAIN, median + _SPREADS * (high - median) / 0.385)
     limits[median > np.array((0, *_LEAST_GAIN[1:]))] = np.inf
     if np.isinf(limits[0]):  # masks fit no better than mirrored ones
-        return Judged({}, (UNKNOWN,))
+        return Judged({}, (_UNKNOWN,), tells=False)
     excess = three / limits
     suspects: dict[int, tuple[float, str, int | None]] = {}
     for row in np.flatnonzero(excess.max(1) > 1).tolist():

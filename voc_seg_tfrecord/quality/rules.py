@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import counted, several
 from voc_seg_tfrecord.quality import alike
 from voc_seg_tfrecord.quality.evidence import Box, Evidence, Region
-from voc_seg_tfrecord.quality.fit import UNKNOWN, judge
+from voc_seg_tfrecord.quality.fit import judge
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 """What a build does about a finding."""
@@ -119,7 +119,7 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
     for text in judged.notes:
         score = 0.99
         remedy = "look at some of them; if the note is right, put all masks right in the same way"
-        if text == UNKNOWN:
+        if not judged.tells:
             score, remedy = 0.1, "look at some of them; soft borders need no correction"
         yield Finding(ALL_MASKS, "all masks", text, IGNORED, score=score, remedy=remedy)
     for number, (score, way, image) in judged.suspects.items():
