@@ -98,7 +98,7 @@ def test_masks_without_an_image_are_no_evidence_of_classes(cvat, capsys):
     exports.put_mask(cvat, "SegmentationClass/old/x.png", np.array([[77]]))
     _, printed = dry_run(cvat, capsys)
     assert "value 1 in 3 masks" in printed.err
-    assert "77" not in printed.err
+    assert "77" not in printed.err.replace(str(cvat), "")  # pytest numbers its folders
 
 
 def test_a_dry_run_fails_where_the_build_would(cvat, tmp_path, capsys):
