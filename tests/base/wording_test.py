@@ -1,7 +1,9 @@
 import dataclasses
 from html.parser import HTMLParser
 from importlib import metadata
+import pathlib
 import shutil
+import subprocess
 import tomllib
 
 import numpy as np
@@ -122,6 +124,63 @@ def test_a_report_of_verify_and_its_parts_are_short(sample):
 def test_a_line_sends_no_control_characters_and_ends():
     assert wording.brief_line(1, "a\x1b[31m\n" * 100).isprintable()
     assert len(wording.brief_line(1, "ü" * 1000)) < 200
+
+
+HOSTILE = [
+    "$(touch X)",
+    "`touch X`",
+    "a'; touch X; '",
+    'a"b$HOME',
+    "a b  c",
+    "*",
+    "~",
+    "!!",
+    "a!b",
+    "a\nb",
+    "a\x1b[31mb\tc\r",
+    "\u202ecba\u2066",
+    "\udcff'\udc80",
+    "ü 日本",
+    "a\\b",
+    "",
+    "#a",
+    "{a,b}",
+    "a;b|c&d>e<f(g)h[i]",
+]
+
+
+def pasted(text, cwd):
+    """Returns the words that Bash makes of a command, with the expansions of a terminal."""
+    script = f"set -o history -H\nshow() {{ printf '%s\\0' \"$@\"; }}\nshow {text}\n"
+    run = ["bash", "--norc"]
+    out = subprocess.run(run, input=script.encode(), cwd=cwd, capture_output=True, check=True)
+    assert not out.stderr
+    assert not list(cwd.iterdir())
+    return out.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_pasted_command_has_the_words_that_it_was_made_of(name, tmp_path):
+    text = wording.command("voc-seg-tfrecord", "check", name, masks=name, splits=[name, "b"])
+    words = ["voc-seg-tfrecord", "check", name, "--masks", name, "--splits", name, "b"]
+    assert pasted(text, tmp_path) == words
+    assert text.isprintable()
+
+
+def test_only_words_that_need_quotes_have_them():
+    text = wording.command(
+        "voc-seg-tfrecord", "verify", "cv3:1.0.0", data_dir="/a b", out="c/d.png"
+    )
+    assert text == "voc-seg-tfrecord verify cv3:1.0.0 --data_dir '/a b' --out c/d.png"
+
+
+def test_options_come_in_order_and_those_without_a_value_not_at_all():
+    assert wording.command(b=1, palette=True, a=None, overwrite=False) == "--b 1 --palette"
+
+
+def test_a_value_or_a_path_that_begins_like_an_option_is_none(tmp_path):
+    text = wording.command("check", pathlib.Path("-rf"), pathlib.Path("~me"), masks="-x y")
+    assert pasted(text, tmp_path) == ["check", "./-rf", "./~me", "--masks=-x y"]
 
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
