@@ -9,7 +9,6 @@ import dataclasses
 import json
 import os
 import re
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 import warnings
@@ -24,6 +23,7 @@ from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.base.storage import is_bucket
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.features import feature_table
 from voc_seg_tfrecord.examples import serializer, shards
@@ -361,6 +361,6 @@ def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.Dataset
         found=f"records in the format {found.value}"
         + (", which has no random access" if found not in _FORMAT.with_random_access() else ""),
         expected=f"the format {other}",
-        remedy="add it beside the records that are there: tfds convert_format "
-        f"--dataset_version_dir {shlex.quote(str(place))} --out_file_format {other}",
+        remedy="add it beside the records that are there: "
+        + command("tfds", "convert_format", dataset_version_dir=place, out_file_format=other),
     )

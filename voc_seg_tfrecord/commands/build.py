@@ -6,13 +6,13 @@ With --release there is no ROOT: what `tfds build` builds is built, to the same 
 
 import argparse
 import json
-import shlex
 from typing import Any, get_args
 
 from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, share_advice
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
@@ -195,7 +195,7 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
         words = _tfds_words(args, config.to_json(), "FOLDER" if packed else str(args.root))
         where = ", with the archive unpacked in FOLDER" if packed else ""
-        command = f"the same with TFDS{where}:\n  {shlex.join(words)}"
+        same = f"the same with TFDS{where}:\n  {command(*words)}"
         found = describe(plan, config).replace(str(root), str(args.root))
         print(found)
         document = {
@@ -208,13 +208,13 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             "command": words,
         }
         if args.dry_run:
-            print(f"\n{command}")
+            print(f"\n{same}")
             stops = _stops(plan, config, args)
             return bool(stops), document | {"problems": stops}
         builder = _build(args, plan, config)
         classes = _print_classes(builder, config)
         splits = _print_built(args, builder)
-        print(command)
+        print(same)
     built = {"folder": str(builder.data_dir), "splits": splits, "classes": classes}
     return 0, document | built
 
@@ -231,9 +231,9 @@ def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     builder = _build(args, None, config, **folders)
     words = _tfds_words(args, config.name, args.manual_dir)
     splits = _print_built(args, builder)
-    at = f" --data_dir {shlex.quote(args.data_dir)}" if args.data_dir else ""
-    print(f"compare it with the published facts: voc-seg-tfrecord verify {config.name}{at}")
-    print(f"the same with TFDS:\n  {shlex.join(words)}")
+    check = command("voc-seg-tfrecord", "verify", config.name, data_dir=args.data_dir)
+    print(f"compare it with the published facts: {check}")
+    print(f"the same with TFDS:\n  {command(*words)}")
     return 0, {
         "dataset": f"voc_seg_tfrecord/{config.name}",
         "folder": str(builder.data_dir),
