@@ -1,5 +1,5 @@
 import errno
-import json
+import subprocess
 
 import pytest
 from support import hugging_face
@@ -41,12 +41,17 @@ def test_each_split_has_the_number_of_shards_asked_for(sample, tmp_path):
 
 
 @pytest.mark.parametrize("layout", ["raw", "deeplab", "voc", "parquet", "coco-panoptic"])
-def test_every_export_has_a_card_and_a_croissant_file(sample, tmp_path, layout):
-    assert export(sample, tmp_path / "x", "--layout", layout, "--published", "2024-05-31") == 0
-    assert (tmp_path / "x" / "README.md").read_text().startswith("---\npretty_name: ")
-    said = json.loads((tmp_path / "x" / "croissant.json").read_text())
-    assert said["datePublished"] == "2024-05-31"
+def test_every_export_has_a_card_and_a_tree_has_digests_of_all_files(sample, tmp_path, layout):
+    out = tmp_path / "x"
+    assert export(sample, out, "--layout", layout) == 0
+    assert (out / "README.md").read_text().startswith("---\npretty_name: ")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    assert (out / "SHA256SUMS").exists() == (layout in ("voc", "coco-panoptic"))
+    if (out / "SHA256SUMS").exists():
+        subprocess.run(["sha256sum", "--status", "-c", "SHA256SUMS"], cwd=out, check=True)
+        listed = {line.split("  ", 1)[1] for line in (out / "SHA256SUMS").read_text().splitlines()}
+        there = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+        assert listed == there - {"SHA256SUMS", "README.md"}
 
 
 def test_the_splits_are_those_of_the_card_and_hugging_face_finds_them(sample, tmp_path):
@@ -54,13 +59,6 @@ def test_the_splits_are_those_of_the_card_and_hugging_face_finds_them(sample, tm
     loaded = hugging_face.load(tmp_path / "x")
     counts = {name: split.num_examples for name, split in sample.info.splits.items()}
     assert {name: len(rows) for name, rows in loaded.items()} == counts
-
-
-def test_a_day_that_is_none_is_a_wrong_call(sample, tmp_path, capsys):
-    with pytest.raises(SystemExit) as caught:
-        export(sample, tmp_path / "x", "--layout", "raw", "--published", "yesterday")
-    assert caught.value.code == 2
-    assert "'yesterday' is no date such as 2024-05-31" in capsys.readouterr().err
 
 
 def test_an_export_whose_card_cannot_be_written_is_not_there_at_all(

@@ -1,5 +1,3 @@
-import pytest
-
 from voc_seg_tfrecord.commands import cli
 
 
@@ -7,26 +5,25 @@ def report(sample, *words):
     return cli.main(["report", str(sample.data_dir), *map(str, words)])
 
 
-def test_a_card_and_a_croissant_file_are_written_into_a_folder(sample, tmp_path, capsys):
+def test_a_card_is_written_into_a_folder(sample, tmp_path, capsys):
     folder = tmp_path / "deep" / "card"
-    for _ in range(2):  # the second time they are replaced
+    for _ in range(2):  # the second time it is replaced
         assert report(sample, "--card", folder) == 0
     assert f"{folder}/README.md" in capsys.readouterr().out
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "croissant.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md"]
     assert "tfds.builder_from_directory" in (folder / "README.md").read_text()
 
 
-def test_a_name_with_the_ending_md_gets_the_card_alone(sample, tmp_path):
+def test_a_name_with_the_ending_md_gets_the_card(sample, tmp_path):
     assert report(sample, "--card", tmp_path / "card.md") == 0
     assert [path.name for path in tmp_path.iterdir()] == ["card.md"]
 
 
-@pytest.mark.parametrize("name", ["README.md", "croissant.json"])
-def test_a_file_of_somebody_else_is_not_replaced(sample, tmp_path, capsys, name):
-    (tmp_path / name).write_text("# My project")
+def test_a_file_of_somebody_else_is_not_replaced(sample, tmp_path, capsys):
+    (tmp_path / "README.md").write_text("# My project")
     assert report(sample, "--card", tmp_path) == 2
     assert "a file that voc_seg_tfrecord did not write" in capsys.readouterr().err
-    assert (tmp_path / name).read_text() == "# My project"
+    assert (tmp_path / "README.md").read_text() == "# My project"
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -43,8 +40,5 @@ def test_a_report_that_is_to_write_nothing_is_a_wrong_call(sample, capsys):
 
 
 def test_the_page_and_the_card_can_be_written_by_one_call(sample, tmp_path):
-    words = ["--out", tmp_path / "a.html", "--card", tmp_path, "--published", "2024-05-31"]
-    assert report(sample, *words) == 0
-    names = ["README.md", "a.html", "croissant.json"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    assert '"datePublished": "2024-05-31"' in (tmp_path / "croissant.json").read_text()
+    assert report(sample, "--out", tmp_path / "a.html", "--card", tmp_path) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "a.html"]

@@ -1,4 +1,4 @@
-"""Datasets and names for tests of what is published: cards, Croissant files and exports."""
+"""Datasets and names for tests of what is published: cards and exports."""
 
 import pathlib
 

@@ -257,20 +257,25 @@ _ENDINGS = (".json", ".txt")  # info, features, metadata and class names: read a
 _INFO = "dataset_info.json"
 # `tfds convert_format` adds files in another format, and says so here.
 _OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\[\]]*\],\n')
-_WRITTEN_LATER = (SUMS, "README.md", "croissant.json")  # the last two by `report --card`
+_WRITTEN_LATER = (SUMS, "README.md")  # the card, by `report --card`
 
 
 def write_sums(folder: epath.Path, *, kept: Mapping[str, str] | None = None) -> None:
-    """Writes the sha256 of every file of a dataset into SHA256SUMS.
+    """Writes the sha256 of every file below a folder into SHA256SUMS.
 
     Args:
-      folder: the version folder, in which all other files are complete.
+      folder: of a dataset's version, or of an exported tree, in which all other files are complete.
       kept: sha256 of shards by name, which are not read again.
     """
     digests = {name: digest for name, digest in (kept or {}).items() if not _is_small(name)}
-    for path in folder.iterdir():
-        if path.name not in (*digests, *_WRITTEN_LATER) and not path.is_dir():
-            digests[path.name], _ = digest_of(path)
+    waiting = [folder]
+    while waiting:
+        for path in waiting.pop().iterdir():
+            name = path.relative_to(folder).as_posix()
+            if path.is_dir():
+                waiting.append(path)
+            elif name not in (*digests, *_WRITTEN_LATER):
+                digests[name], _ = digest_of(path)
     lines = [f"{digest}  {name}\n" for name, digest in sorted(digests.items())]
     (folder / SUMS).write_text("".join(lines))
 

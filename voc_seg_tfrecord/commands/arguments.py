@@ -6,7 +6,6 @@ The shell starts the command for it, so nothing is opened but folders.
 
 import argparse
 from collections.abc import Callable, Sequence
-import datetime
 import json
 from typing import Any, TypeVar
 
@@ -18,13 +17,6 @@ from voc_seg_tfrecord.built import find
 from voc_seg_tfrecord.facts import lists
 
 T = TypeVar("T")
-
-
-def _date(text: str) -> str:
-    try:
-        return datetime.date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2024-05-31") from None
 
 
 _SHARED: dict[str, dict[str, Any]] = {
@@ -45,12 +37,6 @@ _SHARED: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "do not look for masks that do not fit their images; this takes about 5 ms of "
         "computing per image, which can be half of the time",
-    },
-    "published": {
-        "metavar": "DATE",
-        "type": _date,
-        "help": "date of publication for croissant.json, such as 2024-05-31; default: the date of "
-        "the release, or none for own data",
     },
     "seed": {
         "type": int,

@@ -1,6 +1,6 @@
 """Writes a built dataset as plain TFRecords, Parquet files, a VOC tree or a COCO panoptic tree.
 
-A card (README.md) and a Croissant file (croissant.json) lie beside each of them.
+A card (README.md) lies beside each of them.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --layout parquet: masks as palette PNGs, which viewers show in colours",
     )
-    arguments.add(parser, "published", "json")
+    arguments.add(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,7 +53,6 @@ def run(args: argparse.Namespace) -> int:
         layout=layout,
         num_shards=args.num_shards,
         described=True,
-        published=args.published,
     )
     counts = {name: split.num_examples for name, split in builder.info.splits.items()}
     if args.json:

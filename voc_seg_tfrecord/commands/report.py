@@ -2,7 +2,7 @@
 
 It shows splits, classes, sizes, objects, where classes lie, examples of each split, and what
 splits share. DATASET@SPLIT or DATASET@SPLIT+SPLIT shows these splits only. With --card, writes the
-card of the complete dataset (README.md) and its Croissant file (croissant.json).
+card of the complete dataset (README.md).
 """
 
 import argparse
@@ -26,10 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--card",
         metavar="FOLDER",
-        help="write README.md and croissant.json into this folder; the name of a file ending with "
-        ".md writes the card alone",
+        help="write the card, README.md, into this folder, or into a file whose name ends with .md",
     )
-    arguments.add(parser, "published")
     parser.add_argument(
         "--num",
         type=int,
@@ -59,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     if args.card:
         from voc_seg_tfrecord.exports.export import write_card
 
-        for path in write_card(builder, args.card, published=args.published, progress=True):
-            print(f"{builder.info.full_name}: {path}")
+        path = write_card(builder, args.card, progress=True)
+        print(f"{builder.info.full_name}: {path}")
     if args.out:
         from voc_seg_tfrecord import report
 

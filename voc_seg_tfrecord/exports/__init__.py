@@ -1,6 +1,6 @@
-"""Built data for others: layouts that other code reads, the dataset card and the Croissant file.
+"""Built data for others: layouts that other code reads, and the dataset card.
 
 Enter at `export.export`. `layouts` has a row per layout, `records`, `trees` and `parquet` write
-them, `columns` says what a table of examples holds. `card` and `croissant` describe data. May
-import: up to `audit`.
+them, `columns` says what a table of examples holds. `card` describes data. May import: up
+to `audit`.
 """

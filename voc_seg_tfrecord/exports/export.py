@@ -1,6 +1,6 @@
-"""Writes a built dataset in a layout that other code reads, and what belongs beside published data.
+"""Writes a built dataset in a layout that other code reads, with the dataset's card beside it.
 
-This is the dataset's card and its Croissant file. See `layouts` for the layouts.
+See `layouts` for the layouts.
 """
 
 from etils import epath
@@ -10,16 +10,15 @@ from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError, StorageError
 from voc_seg_tfrecord.base.names import MASK
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.exports import card, croissant
-from voc_seg_tfrecord.exports.card import Summary, summarize
-from voc_seg_tfrecord.exports.croissant import DataFile
+from voc_seg_tfrecord.exports import card
+from voc_seg_tfrecord.exports.card import summarize
 from voc_seg_tfrecord.exports.layouts import BUILT, EXPORTED, LAYOUTS, Layout, find_layout
 from voc_seg_tfrecord.exports.records import Split
 from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.id_lists import show_name
 
 _WITHOUT_MASKS = [name for name in EXPORTED if not LAYOUTS[name].needs_masks]
-_OURS = b"Fingerprint of "  # stands in each card and in each Croissant file
+_OURS = b"Fingerprint of "  # stands in each card
 
 
 def export(
@@ -29,7 +28,6 @@ def export(
     layout: str,
     num_shards: int | None = None,
     described: bool = False,
-    published: str | None = None,
 ) -> list[str]:
     """Writes a built dataset in another layout, and nothing outside its folder.
 
@@ -40,9 +38,7 @@ def export(
         PNGs) or `coco-panoptic`; see `layouts.LAYOUTS` and docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
-      described: whether to add `README.md` and `croissant.json`, and `SHA256SUMS` to a tree of
-        many files (False).
-      published: the date of publication, such as 2024-05-31; by default that of the release.
+      described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False).
 
     Returns:
       What differs from the dataset, in sentences.
@@ -67,11 +63,10 @@ def export(
             if count := row.write(Split(builder, split, incomplete, num_shards)):
                 notes.append(_rotated(split, count))
         if described:
-            summary = summarize(builder, progress=True)
-            found = croissant.find_files(incomplete)
             if row.is_tree:
-                found.append(croissant.write_sums(incomplete, found))
-            _describe(builder, summary, incomplete, layout, found, published)
+                storage.write_sums(incomplete)
+            text = card.write(builder, summarize(builder, progress=True), layout)
+            _save(incomplete / card.NAME, text)
     return notes
 
 
@@ -106,52 +101,34 @@ def _rotated(split: str, count: int) -> str:
 
 
 def write_card(
-    builder: tfds.core.DatasetBuilder,
-    out: PathLike,
-    *,
-    published: str | None = None,
-    progress: bool = False,
-) -> list[epath.Path]:
-    """Writes the card and the Croissant file of a dataset as it was built.
+    builder: tfds.core.DatasetBuilder, out: PathLike, *, progress: bool = False
+) -> epath.Path:
+    """Writes the card of a dataset as it was built.
 
-    Files of these names are replaced if this package wrote them.
+    A card that this package wrote is replaced.
 
     Args:
       builder: of the built dataset.
-      out: the folder for `README.md` and `croissant.json`, which is made if it is not there; or a
-        file whose name ends with `.md`, for the card alone. The paths in the Croissant file are
-        relative to the dataset's own folder, which may be this folder.
-      published: the date of publication, such as 2024-05-31; by default that of the release.
+      out: a file whose name ends with `.md`; or the folder for `README.md`, which is made if it
+        does not exist. It may be the dataset's own folder.
       progress: whether to show progress bars on standard error.
 
     Returns:
-      The files that were written.
+      The file that was written.
 
     Raises:
-      ConfigError: if somebody else's file has one of the names.
+      ConfigError: if somebody else's file has the name.
       RecordError: if a record cannot be read.
-      StorageError: if a file cannot be written.
+      StorageError: if the file cannot be written.
     """
     path = epath.Path(out).expanduser()
-    alone = path.suffix.lower() == ".md"
-    folder, name = (path.parent, path.name) if alone else (path, card.NAME)
-    places = [folder / name] if alone else [folder / name, folder / croissant.NAME]
-    for place in places:
-        _check_ours(place)
-    with storage.as_storage_error(folder):
+    path = path if path.suffix.lower() == ".md" else path / card.NAME
+    _check_ours(path)
+    with storage.as_storage_error(path.parent):
         summary = summarize(builder, progress=progress)
-        folder.mkdir(parents=True, exist_ok=True)
-        if alone:
-            _save(places[0], card.write(builder, summary, BUILT))
-            return places
-        home = epath.Path(builder.data_dir)
-        found = [
-            file
-            for file in croissant.find_files(home)
-            if file.path not in (card.NAME, croissant.NAME)
-        ]
-        _describe(builder, summary, folder, BUILT, found, published)
-    return places
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _save(path, card.write(builder, summary, BUILT))
+    return path
 
 
 def _check_ours(path: epath.Path) -> None:
@@ -164,25 +141,9 @@ def _check_ours(path: epath.Path) -> None:
         raise ConfigError(
             path,
             found="a file that voc_seg_tfrecord did not write",
-            expected="none, or an earlier card or Croissant file of this package",
+            expected="none, or an earlier card of this package",
             remedy="name another folder, or move the file away",
         )
-
-
-def _describe(
-    builder: tfds.core.DatasetBuilder,
-    summary: Summary,
-    folder: epath.Path,
-    layout: str,
-    found: list[DataFile],
-    published: str | None,
-) -> None:
-    texts = {
-        card.NAME: card.write(builder, summary, layout),
-        croissant.NAME: croissant.write(builder, summary, layout, found, published=published),
-    }
-    for name, text in texts.items():
-        _save(folder / name, text)
 
 
 def _save(path: epath.Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """The layouts that a dataset can be exported in, one row each.
 
 A row names the function that writes a split, says which datasets the layout can hold, and has what
-the card and the Croissant file say of it. A new layout is a writer and a row.
+the card says of it. A new layout is a writer and a row.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,6 @@ class Layout:
       needs_masks: whether only datasets with masks can be exported.
       check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
         dataset's name.
-      file_set: which files are one set in the Croissant file: a pattern of their paths, and the
-        set's name made of its groups. None if each file is named.
       is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS.
       has_columns: whether it is Parquet files, whose columns are described.
     """
@@ -40,7 +38,6 @@ class Layout:
     write: Callable[[Split], int] | None = None
     needs_masks: bool = True
     check_split: Callable[[str, str], None] | None = None
-    file_set: tuple[str, str] | None = None
     is_tree: bool = False
     has_columns: bool = False
 
@@ -153,7 +150,6 @@ The tree has VOC's layout: `JPEGImages`, `SegmentationClass`, `ImageSets/Segment
 all files.
 """,
         write=trees.write_voc,
-        file_set=(r"(JPEGImages|SegmentationClass|SegmentationObject)/.*", r"\1/*"),
         is_tree=True,
     ),
     "parquet": Layout(
@@ -171,7 +167,6 @@ Columns: {_FEATURES}.
         write=parquet.write,
         needs_masks=False,
         check_split=parquet.check_split,
-        file_set=(r"(data/\w+-)\d{5}-of-\d{5}\.parquet", r"\1*.parquet"),
         has_columns=True,
     ),
     "coco-panoptic": Layout(
@@ -193,7 +188,6 @@ Images lie in `images/SPLIT`, masks in `annotations/panoptic_SPLIT`. The ids of 
 indices of classes. `sha256sum -c SHA256SUMS` checks all files.
 """,
         write=trees.write_coco,
-        file_set=(r"(images/[^/]+|annotations/panoptic_[^/]+)/.*", r"\1/*"),
         is_tree=True,
     ),
     BUILT: Layout(

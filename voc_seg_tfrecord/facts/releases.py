@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 import dataclasses
-import datetime
-import re
 
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
 from voc_seg_tfrecord.facts.official_splits import facts_folder, read_table
@@ -80,13 +78,6 @@ class Release:
         """The splits that the archives hold, and the list that each is read from."""
         in_archives = {split for archive in self.archives for split in archive.splits}
         return {split: name for split, name in VOC_SPLITS.items() if split in in_archives}
-
-    @property
-    def published(self) -> str:
-        """The date in the names of all archives, such as 2012-05-11; empty if one has none."""
-        found = [re.search(r"\d\d-\w{3}-\d{4}", archive.filename) for archive in self.archives]
-        dates = [datetime.datetime.strptime(f[0], "%d-%b-%Y").date() for f in found if f]
-        return max(dates).isoformat() if dates and None not in found else ""
 
 
 _ARCHIVES = {
