@@ -39,6 +39,7 @@ COMMANDS = [
     "verify {folder}",
     "verify {folder} --source {source}",
     "stats {folder}",
+    "diff {folder} {folder}",
     "leaks {folder}@train {folder}@validation",
     "preview {folder} --out {out}/sheet.png --split train[1:]",
     "preview {folder} --out {out}/sheet.jpg --by_class --seed 1",

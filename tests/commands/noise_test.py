@@ -24,6 +24,7 @@ WORDS = {
     "list_": ["list"],
     "verify": ["verify {folder} --source {tree}"],
     "stats": ["stats {folder}"],
+    "diff": ["diff {folder} {folder}"],
     "leaks": ["leaks {folder}@train {folder}@validation"],
     "preview": ["preview {folder} --out {out}/sheet.png"],
     "report": ["report {folder} --out {out}/report.html"],

@@ -4,7 +4,7 @@ Records are in no order of images, so to decode the image of each record would b
 image once for every tile of it. Here each image is cut once, and a digest of each tile is kept.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import hashlib
@@ -22,7 +22,7 @@ from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import config_of
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import ExampleSpec, Item, try_examples
+from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -160,17 +160,7 @@ def find_originals(
       VocSegError: if the folder cannot be a source.
     """
     folder = epath.Path(root).expanduser()
-    if not folder.is_dir():
-        raise ConfigError(
-            f"--source {folder}",
-            found="no such folder",
-            expected="a VOC tree",
-            remedy="give the folder that was the dataset's --manual_dir",
-        )
-    # Imported here, because most datasets are verified without their source.
-    from voc_seg_tfrecord.sources.open import open_source
-
-    source = open_source(config or _config(builder), _OnlyFolder(folder))
+    source = open_folder(builder, folder, config)
     if set(source.splits) != set(builder.info.splits):
         raise ConfigError(
             f"--source {folder}",
@@ -185,6 +175,69 @@ def find_originals(
     pairs: Mapping[str, Iterable[Any]] = source.splits  # all of them have file names
     splits = {split: {image_id(p.filename): p for p in found} for split, found in pairs.items()}
     return Originals(builder.info.features, spec, splits)
+
+
+def open_folder(
+    builder: tfds.core.DatasetBuilder, folder: epath.Path, config: VocSegConfig | None = None
+) -> Source:
+    """Returns what a build of a dataset would read in an unpacked folder now.
+
+    Args:
+      builder: of the dataset.
+      folder: the folder.
+      config: the config that it was built with, if its metadata does not hold it.
+
+    Raises:
+      ConfigError: if the folder is not there.
+      VocSegError: if the folder cannot be a source.
+    """
+    if not folder.is_dir():
+        raise ConfigError(
+            f"--source {folder}",
+            found="no such folder",
+            expected="a VOC tree",
+            remedy="give the folder that was the dataset's --manual_dir",
+        )
+    # Imported here, because most datasets are verified without their source.
+    from voc_seg_tfrecord.sources.open import open_source
+
+    return open_source(config or _config(builder), _OnlyFolder(folder))
+
+
+def read_folder(
+    builder: tfds.core.DatasetBuilder, folder: epath.Path, *, progress: bool = False
+) -> Iterator[tuple[str, str, list[Record] | VocSegError]]:
+    """Yields what a build of a dataset would make of an unpacked folder now.
+
+    Args:
+      builder: of the dataset.
+      folder: the folder.
+      progress: whether to show progress bars on standard error.
+
+    Yields:
+      Split, image id, and its records: one, or one per tile. Files that cannot be used give the
+      error in place of records.
+
+    Raises:
+      VocSegError: as `open_folder` does.
+    """
+    source = open_folder(builder, folder)
+    spec = dataclasses.replace(source.spec, decoding="none")  # what is compared is bytes
+
+    def read(item: Any) -> list[Record] | VocSegError:
+        made = try_examples(spec, item)
+        if isinstance(made, VocSegError):
+            return made
+        features = builder.info.features
+        return [records.parse(features.serialize_example(example)) for _, example in made]
+
+    splits: Mapping[str, Sequence[Any]] = source.splits  # all of them have file names
+    for split, items in splits.items():
+        bar = tqdm(total=len(items), desc=split, unit=" images", disable=not progress, leave=False)
+        with bar:
+            for item, made in ordered_map(read, items):
+                bar.update()
+                yield split, image_id(item.filename), made
 
 
 def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:

@@ -145,7 +145,7 @@ Adds to `tfds build` and does not replace it. The commands, in the usual order o
 
 GROUPS = {
     "make a dataset": ("example", "check", "build", "import_"),
-    "look at it": ("list_", "verify", "stats", "leaks", "preview", "report"),
+    "look at it": ("list_", "verify", "diff", "stats", "leaks", "preview", "report"),
     "score predictions": ("evaluate", "submission"),
     "give it to others": ("export",),
 }

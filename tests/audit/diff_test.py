@@ -1,0 +1,181 @@
+import json
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import planted
+from support.building import from_tree
+
+from voc_seg_tfrecord import from_arrays
+from voc_seg_tfrecord.audit import diff
+from voc_seg_tfrecord.audit.diff import Change, MaskChange
+from voc_seg_tfrecord.commands import cli
+
+NAMES = list(planted.NAMES)
+SPLITS = {"train": ["a", "b", "c"], "validation": ["d", "e"], "test": ["f"]}
+
+
+def put(root, image_id, number, mask=None):
+    drawn = planted.draw(number)
+    for folder in ("JPEGImages", "SegmentationClass"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    Image.fromarray(drawn.image).save(root / f"JPEGImages/{image_id}.jpg")
+    Image.fromarray(drawn.mask if mask is None else mask).save(
+        root / f"SegmentationClass/{image_id}.png"
+    )
+
+
+def put_lists(root, splits):
+    folder = root / "ImageSets" / "Segmentation"
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, ids in splits.items():
+        (folder / f"{split}.txt").write_text("".join(f"{i}\n" for i in ids))
+
+
+def build(root, name="mine", **options):
+    return from_tree(root, name=name, **{"class_names": NAMES, **options})
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    for number, image_id in enumerate("abcdef"):
+        put(root, image_id, number)
+    put_lists(root, SPLITS)
+    return root
+
+
+def grow(root):
+    """Changes a tree in every way; returns what must be found."""
+    mask = planted.draw(1).mask.copy()
+    mask[:2, :3] = 2
+    Image.fromarray(mask).save(root / "SegmentationClass/b.png")
+    before = planted.draw(1).mask[:2, :3]
+    classes = tuple(
+        (NAMES[value], NAMES[2], int((before == value).sum())) for value in np.unique(before)
+    )
+    put(root, "e", 40, planted.draw(4).mask)
+    put(root, "g", 41)
+    put_lists(root, {"train": ["a", "b", "d", "g"], "validation": ["e"]})
+    return [
+        Change("f", "test", ""),
+        Change("b", "train", "train", mask=MaskChange(6, classes)),
+        Change("c", "train", ""),
+        Change("g", "", "train"),
+        Change("d", "validation", "train"),
+        Change("e", "validation", "validation", image=True),
+    ]
+
+
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_each_kind_of_change_is_found_and_what_breaks_a_benchmark(tree, as_folder):
+    before = build(tree)
+    same = diff.compare(before, tree if as_folder else before)
+    assert (same.changes, same.broken) == ([], {})
+    expected = grow(tree)
+    (tree / "ImageSets/Segmentation/test.txt").write_text("h\n")
+    put(tree, "h", 42)
+    found = diff.compare(before, tree if as_folder else build(tree, "next"))
+    assert found.changes == [expected[0], Change("h", "", "test"), *expected[1:]]
+    assert found.broken == {"test": ["f"], "validation": ["d", "e"]}
+    assert found.counts[1] == {"train": 4, "validation": 1, "test": 1}
+
+
+def test_classes_are_compared_by_name_and_not_by_number(tree):
+    before = build(tree)
+    order = [0, 3, 1, 2]  # the new number of each class
+    for path in (tree / "SegmentationClass").iterdir():
+        Image.fromarray(np.array(order, np.uint8)[np.array(Image.open(path))]).save(path)
+    names = [NAMES[order.index(n)] for n in range(4)]
+    assert diff.compare(before, build(tree, "next", class_names=names)).changes == []
+    swapped = diff.compare(before, build(tree, "wrong", class_names=NAMES))
+    assert {change.id for change in swapped.changes} == set("abcdef")
+    more = diff.compare(before, build(tree, "more", class_names=[*names, "new"]))
+    assert more.changes == []
+
+
+def test_masks_that_are_only_compressed_in_another_way_are_the_same(tree):
+    before = build(tree)
+    for path in (tree / "SegmentationClass").iterdir():
+        Image.open(path).save(path, compress_level=0)
+    assert diff.compare(before, build(tree, "next")).changes == []
+
+
+def test_a_mask_of_another_size_is_another_mask(tree):
+    before = build(tree)
+    put(tree, "a", 0, np.zeros(planted.SIZE, np.uint8))
+    image = Image.open(tree / "JPEGImages/a.jpg").crop((0, 0, 50, 60))
+    image.save(tree / "JPEGImages/a.jpg")
+    Image.fromarray(np.zeros((60, 50), np.uint8)).save(tree / "SegmentationClass/a.png")
+    (change,) = diff.compare(before, build(tree, "next")).changes
+    assert change == Change(
+        "a", "train", "train", True, MaskChange(), ("image/height", "image/width")
+    )
+
+
+def test_files_that_a_build_refuses_are_named_with_the_reason(tree, capsys):
+    before = build(tree)
+    Image.fromarray(np.full(planted.SIZE, 9, np.uint8)).save(tree / "SegmentationClass/d.png")
+    (change,) = diff.compare(before, tree).changes
+    assert (change.id, change.before) == ("d", "validation")
+    assert "9" in change.unusable
+    assert cli.main(["diff", str(before.data_path), str(tree)]) == 1
+    assert "cannot be used in a build: 1" in capsys.readouterr().out
+
+
+def test_folders_of_two_splits_may_have_the_same_id_for_different_images():
+    ours = {("0001", "train"): (b"1", b""), ("0001", "test"): (b"2", b"")}
+    theirs = {("0001", "test"): (b"1", b""), ("0001", "dev"): (b"2", b"")}
+    pairs, lost, new = diff._match(ours, theirs)
+    assert pairs == {("0001", "test"): ("0001", "test")}
+    assert (lost, new) == ([("0001", "train")], [("0001", "dev")])
+
+
+def test_a_label_in_place_of_a_mask_is_compared_too(tmp_path):
+    image = planted.draw(0).image
+
+    def classified(name, label, names):
+        return from_arrays([image], labels=[label], name=name, class_names=names, data_dir=tmp_path)
+
+    before = classified("one", 0, ["cat", "dog"])
+    same = classified("two", 1, ["dog", "cat"])
+    assert diff.compare(before, same).changes == []
+    (change,) = diff.compare(before, classified("three", 1, ["cat", "dog"])).changes
+    assert change.mask == MaskChange(None, (("cat", "dog", 0),))
+
+
+def test_tiles_are_compared_with_the_images_that_they_would_be_cut_from(tree):
+    before = build(tree, tile=128)
+    assert diff.compare(before, tree).changes == []
+    put(tree, "a", 50)
+    changed = {change.id.partition("_")[0] for change in diff.compare(before, tree).changes}
+    assert changed == {"a"}
+
+
+def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree, capsys):
+    before = build(tree)
+    assert cli.main(["diff", str(before.data_path), str(tree)]) == 0
+    assert "nothing changed" in capsys.readouterr().out
+    put(tree, "g", 41)
+    put_lists(tree, {"train": ["a", "b", "c", "g"]})
+    assert cli.main(["diff", str(before.data_path), str(tree)]) == 0
+    capsys.readouterr()
+    grow(tree)
+    archive = shutil.make_archive(str(tree), "zip", tree)
+    assert cli.main(["diff", str(before.data_path), archive]) == 1
+    out = capsys.readouterr().out
+    assert f"-> {archive}\n" in out
+    assert "moved to another split: 1\n  d: validation -> train\n" in out
+    assert "b (train): 6 pixels: " in out
+    assert "validation: 2 examples lost or changed (d, e)" in out
+    assert cli.main(["diff", str(before.data_path), str(tree), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [c["id"] for c in document["changes"]] == list("bcgde")
+
+
+@pytest.mark.parametrize("second", ["nowhere", "missing.zip"])
+def test_a_second_side_that_is_not_there_is_a_wrong_call(tree, second, tmp_path):
+    before = build(tree)
+    assert cli.main(["diff", str(before.data_path), str(tmp_path / second)]) == 2
+    assert cli.main(["diff", str(tree), str(tree)]) == 2

@@ -1,0 +1,151 @@
+"""Shows what changed between two built datasets, or between a dataset and a folder.
+
+Images are compared by their bytes, masks by the class of each pixel. A folder is read as a build of
+the dataset would read it now. Exits with 1 if a validation or test split of A lost an image, or if
+an image or mask in it changed, so that scores on it cannot be compared any more.
+"""
+
+import argparse
+import dataclasses
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.wording import counted, several
+from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
+
+SUMMARY = "show what changed between two datasets, or a dataset and a folder"
+EXAMPLE = "voc-seg-tfrecord diff cracks:1.0.0 cracks:1.1.0"
+
+_SHOWN = 20  # changes of a kind
+_CLASSES = 3  # of one mask
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds this command's arguments."""
+    a = parser.add_argument(
+        "a", metavar="A", help="a built dataset, such as cracks:1.0.0, or the path of its folder"
+    )
+    b = parser.add_argument(
+        "b", metavar="B", help="another one; or a folder, .zip or .tar in the layout of A's source"
+    )
+    for side in (a, b):
+        arguments.complete_by(side, arguments.complete_datasets)
+    arguments.add(parser, "data_dir", "json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compares, and prints what changed."""
+    from voc_seg_tfrecord.audit import diff
+
+    before = open_built(args.a, args.data_dir)
+    try:
+        after = open_built(args.b, args.data_dir)
+    except ConfigError:
+        if not is_archive(args.b) and not epath.Path(args.b).expanduser().is_dir():
+            raise
+        with unpacked(args.b) as folder:
+            found = diff.compare(before, folder, name=args.b, progress=True)
+            replace = str(folder), args.b
+    else:
+        found = diff.compare(before, after, progress=True)
+        replace = "", ""
+    if args.json:
+        write_json(_as_dict(found, replace))
+    else:
+        _print(found, replace)
+    return int(bool(found.broken))
+
+
+def _as_dict(found, replace: tuple[str, str]) -> dict:
+    changes = [dataclasses.asdict(change) for change in found.changes]
+    for change in changes:
+        change["unusable"] = change["unusable"].replace(*replace)
+    before, after = (
+        {"name": name, "splits": dict(counts), "classes": list(classes)}
+        for name, counts, classes in zip(found.names, found.counts, found.classes, strict=True)
+    )
+    return {"before": before, "after": after, "changes": changes, "broken": found.broken}
+
+
+def _print(found, replace: tuple[str, str]) -> None:
+    print(f"{found.names[0]} -> {found.names[1]}")
+    _print_classes(*found.classes)
+    kinds = {
+        "added": [c for c in found.changes if not c.before and not c.unusable],
+        "removed": [c for c in found.changes if not c.after],
+        "moved": [c for c in found.changes if c.before and c.after and c.before != c.after],
+        "image": [c for c in found.changes if c.image],
+        "mask": [c for c in found.changes if c.mask],
+        "other": [c for c in found.changes if c.others],
+        "unusable": [c for c in found.changes if c.unusable],
+    }
+    columns = ["split", "before", "after", *kinds]
+    splits = dict.fromkeys((*found.counts[0], *found.counts[1]))
+    rows = [
+        [
+            split,
+            *(counts.get(split, 0) for counts in found.counts),
+            *(sum((c.before or c.after) == split for c in of) for of in kinds.values()),
+        ]
+        for split in splits
+    ]
+    screen.show_table(columns, rows)
+    for kind, changes in kinds.items():
+        if changes:
+            print(f"{_WORDS[kind]}: {len(changes)}")
+            for change in changes[:_SHOWN]:
+                print(f"  {_line(kind, change)}".replace(*replace))
+            if len(changes) > _SHOWN:
+                print(f"  ... and {len(changes) - _SHOWN} more; --json lists all")
+    if not found.changes:
+        print("nothing changed")
+    for split, ids in found.broken.items():
+        print(
+            f"{split}: {counted(len(ids), 'example')} lost or changed ({several(ids)}), so scores "
+            f"on {split} before and after cannot be compared"
+        )
+
+
+_WORDS = {
+    "added": "added",
+    "removed": "removed",
+    "moved": "moved to another split",
+    "image": "other bytes of the image",
+    "mask": "other mask",
+    "other": "other in other features",
+    "unusable": "cannot be used in a build",
+}
+
+
+def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    if before == after:
+        return
+    for what, names in (
+        ("only before", [name for name in before if name not in after]),
+        ("only after", [name for name in after if name not in before]),
+    ):
+        if names:
+            print(f"classes {what}: {several(names, 10)}")
+    renumbered = [n for n in before if n in after and before.index(n) != after.index(n)]
+    if renumbered:
+        print(f"classes with another number: {several(renumbered, 10)}")
+
+
+def _line(kind: str, change) -> str:
+    where = f"{change.id} ({change.before or change.after})"
+    if kind == "moved":
+        return f"{change.id}: {change.before} -> {change.after}"
+    if kind == "other":
+        return f"{where}: {', '.join(change.others)}"
+    if kind == "unusable":
+        return f"{where}: {change.unusable}"
+    if kind != "mask":
+        return where
+    classes = [f"{a} -> {b} {pixels:,}" for a, b, pixels in change.mask.classes]
+    if change.mask.pixels is None:
+        return f"{where}: {classes[0] if classes else 'another size, or only one side has it'}"
+    return f"{where}: {counted(change.mask.pixels, 'pixel')}: {several(classes, _CLASSES)}"
