@@ -53,7 +53,7 @@ def many_stats(name=EVIL):
 
 
 def confusion():
-    made = evaluation.Confusion([EVIL, "b"], trimap=3)
+    made = evaluation.Confusion([EVIL, "b"])
     made.update(np.zeros((1, 2, 2), np.uint8), np.zeros((1, 2, 2), np.uint8))
     return made
 

@@ -38,15 +38,6 @@ def test_json_holds_the_same_numbers(sample, predictions, capsys):
     assert result["classes"]["bicycle"]["iou"] is None
 
 
-def test_a_trimap_scores_the_band_alone(sample, predictions, capsys):
-    evaluate(sample, predictions, "--json")
-    whole = json.loads(capsys.readouterr().out)
-    evaluate(sample, predictions, "--json", "--trimap", "2")
-    band = json.loads(capsys.readouterr().out)
-    assert 0 < band["pixels"] < whole["pixels"]
-    assert band["trimap"] == 2
-
-
 def test_the_matrix_is_drawn(sample, predictions, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "matrix.png"
@@ -66,7 +57,7 @@ def test_names_of_classes_are_drawn_as_they_are(tmp_path):
     [
         ((), "", "no split"),
         ((), "@nothing", "no such split"),
-        (("--trimap", "0"), "@train", "1 pixel or more"),
+        (("--boundary", "0"), "@train", "above 0 and at most 1"),
         (("--confusion", "matrix.xyz"), "@train", "the ending '.xyz'"),
     ],
 )

@@ -5,7 +5,6 @@ from support.scoring import devkit, moved, shapes
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, evaluation
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.evaluation.confusion import boundary_band
 
 NAMES = ("background", "cat", "dog", "cow")
 
@@ -114,32 +113,17 @@ def test_workers_results_add_up():
 
 
 @pytest.mark.parametrize(
-    "other", [evaluation.Confusion(NAMES[:2]), evaluation.Confusion(NAMES, trimap=3)]
+    "other", [evaluation.Confusion(NAMES[:2]), evaluation.Confusion(NAMES, boundary=0.5)]
 )
 def test_what_counts_otherwise_cannot_be_merged(other):
     with pytest.raises(ConfigError, match="merge"):
         evaluation.Confusion(NAMES).merge(other)
 
 
-def test_a_trimap_counts_only_pixels_near_void():
-    mask = np.zeros((9, 9), np.uint8)
-    mask[4, 4] = VOID
-    result = score([mask], [np.ones((9, 9), int)], trimap=2)
-    assert result.matrix.sum() == result.matrix[0, 1] == 5 * 5 - 1
-
-
-@pytest.mark.parametrize("kwargs", [{"class_names": ()}, {"class_names": NAMES, "trimap": 0}])
+@pytest.mark.parametrize("kwargs", [{"class_names": ()}, {"class_names": NAMES, "boundary": 0}])
 def test_a_wrong_call_is_named(kwargs):
-    with pytest.raises(ConfigError, match=r"class_names|trimap"):
+    with pytest.raises(ConfigError, match=r"class_names|boundary"):
         evaluation.Confusion(**kwargs)
-
-
-@pytest.mark.parametrize("width", [1, 2, 5, 40])
-@pytest.mark.parametrize("size", [(1, 1), (7, 30), (31, 17)])
-def test_the_band_is_void_dilated_by_a_square(width, size):
-    mask = np.random.default_rng(width).choice([0, VOID], size, p=[0.97, 0.03]).astype(np.uint8)
-    square = np.ones((2 * width + 1,) * 2)
-    assert (boundary_band(mask, width) == ndimage.binary_dilation(mask == VOID, square)).all()
 
 
 def pixels_of(masks, predictions):

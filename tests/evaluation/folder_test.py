@@ -277,9 +277,9 @@ def test_predictions_of_tile_and_image_are_an_error_that_names_both(tiled, writt
 
 
 @one_overlap
-def test_a_trimap_needs_complete_images(tiled, made):
+def test_boundary_iou_needs_complete_images(tiled, made):
     with pytest.raises(ConfigError, match="complete images"):
-        evaluate(tiled, "train", made, trimap=2)
+        evaluate(tiled, "train", made, boundary=0.02)
 
 
 def test_a_boolean_prediction_is_no_class_index_where_there_are_more_than_two_classes(tmp_path):

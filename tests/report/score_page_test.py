@@ -103,17 +103,6 @@ def test_a_perfect_prediction_has_a_page_too(sample, tmp_path):
     assert "No pixel is wrong." in text
 
 
-def test_the_page_of_a_trimap_says_which_pixels_it_counts(scored, tmp_path):
-    (dataset,) = (scored / "voc_seg_tfrecord" / "s").iterdir()
-    words = ["--predictions", str(scored / "predicted"), "--probabilities", "CHW", "--trimap", "1"]
-    assert (
-        cli.main(["evaluate", f"{dataset}@train", *words, "--html", str(tmp_path / "a.html")]) == 0
-    )
-    text = (tmp_path / "a.html").read_text()
-    assert "Only pixels at most 1 pixel from a void pixel count here" in text
-    assert "Only pixels at most" not in (scored / "page.html").read_text()
-
-
 def test_a_gain_is_what_mending_a_confusion_really_gives():
     rng = np.random.default_rng(2)
     matrix = rng.integers(0, 9, (5, 5))

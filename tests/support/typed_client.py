@@ -141,7 +141,7 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
 
 
 def score(builder: Builder, root: pathlib.Path) -> None:
-    result = evaluation.evaluate(builder, ["validation"], root, trimap=5)
+    result = evaluation.evaluate(builder, ["validation"], root, boundary=0.02)
     assert_type(result, evaluation.Result)
     assert_type((result.iou, result.miou), tuple[npt.NDArray[np.float64], float])
     assert_type((result.present, result.absent), tuple[npt.NDArray[np.bool_], tuple[str, ...]])

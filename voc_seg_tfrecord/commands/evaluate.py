@@ -26,12 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "most probable class is scored, and --html shows the labels that may be wrong",
     )
     parser.add_argument(
-        "--trimap",
-        type=int,
-        metavar="PIXELS",
-        help="count only pixels at most this far from a void pixel; default: count all",
-    )
-    parser.add_argument(
         "--boundary",
         type=float,
         metavar="SHARE",
@@ -82,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         splits,
         args.predictions,
         probabilities=args.probabilities,
-        trimap=args.trimap,
         boundary=args.boundary,
         per_image=bool(per_image or html),
         progress=True,
@@ -94,11 +87,10 @@ def run(args: argparse.Namespace) -> int:
     if html:
         from voc_seg_tfrecord.report import score_page
 
-        options = args.predictions, args.probabilities, args.trimap
-        page = score_page.render(builder, result, *options)
+        page = score_page.render(builder, result, args.predictions, args.probabilities)
         staging.write_file(html, page, "--html")
     if args.json:
-        write_json(result.as_dict() | {"trimap": args.trimap, "boundary": args.boundary})
+        write_json(result.as_dict() | {"boundary": args.boundary})
     else:
         _print(result, args)
     return 0
@@ -119,8 +111,7 @@ def _per_image(result) -> str:
 
 
 def _print(result, args: argparse.Namespace) -> None:
-    band = f", pixels within {args.trimap} of void" if args.trimap else ""
-    print(f"{result.dataset}: {result.images} images{band}")
+    print(f"{result.dataset}: {result.images} images")
     print(f"fingerprint of what was scored: {result.fingerprint}")
     print(f"digest of the predictions:      {result.predictions}\n")
     _print_classes(result)

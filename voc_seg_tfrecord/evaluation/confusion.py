@@ -33,7 +33,6 @@ class Confusion:
 
     Args:
       class_names: the classes, in mask order, background among them.
-      trimap: if given, only pixels at most so many pixels away from a void pixel count.
       boundary: if given, Boundary IoU is counted too, in bands as wide as this share of the
         image's diagonal; its authors take 0.02.
     """
@@ -42,15 +41,12 @@ class Confusion:
         self,
         class_names: Sequence[str],
         *,
-        trimap: int | None = None,
         boundary: float | None = None,
     ) -> None:
         if not 0 < len(class_names) <= VOID:
             raise ConfigError(
                 "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"
             )
-        if trimap is not None and trimap < 1:
-            raise ConfigError("trimap", found=str(trimap), expected="1 pixel or more")
         if boundary is not None and not 0 < boundary <= 1:
             raise ConfigError(
                 "boundary",
@@ -58,7 +54,6 @@ class Confusion:
                 expected="a share of the image's diagonal, above 0 and at most 1, such as 0.02",
             )
         self.class_names: tuple[str, ...] = tuple(class_names)
-        self.trimap = trimap
         self.boundary = boundary
         self.bands: npt.NDArray[np.int64] = np.zeros((3, len(class_names)), np.int64)
         self.images: int = 0
@@ -72,7 +67,6 @@ class Confusion:
             wording.counted(self.images, "image"),
             f"{len(self.class_names)} classes ({wording.several(self.class_names)})",
             wording.counted(int(self.matrix.sum()), "pixel"),
-            f"trimap {self.trimap}" if self.trimap else "",
         )
 
     def _repr_html_(self) -> str:
@@ -112,11 +106,10 @@ class Confusion:
         """Adds what another worker has counted; returns this object.
 
         Raises:
-          ConfigError: if the other one counts other classes or another band.
+          ConfigError: if the other one counts other classes or other bands.
         """
         ours, theirs = (
-            f"classes {list(one.class_names)}, trimap {one.trimap}, boundary {one.boundary}"
-            for one in (self, other)
+            f"classes {list(one.class_names)}, boundary {one.boundary}" for one in (self, other)
         )
         if ours != theirs:
             raise ConfigError("merge", found=theirs, expected=ours)
@@ -140,9 +133,6 @@ class Confusion:
     def _add(self, mask: np.ndarray, prediction: np.ndarray, where: object) -> None:
         pairs, counts = _count_pairs(mask, prediction)
         _check_values(pairs, counts, len(self.class_names), where)
-        if self.trimap is not None:
-            inside = boundary_band(mask, self.trimap)
-            pairs, counts = _count_pairs(np.where(inside, mask, VOID), prediction)
         if self.boundary is not None:
             self.bands += _count_bands(mask, prediction, self.boundary, len(self.class_names))
         valid = pairs[0] < len(self.class_names)  # all but void
@@ -214,27 +204,6 @@ def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
             )
         found = found.astype(np.uint8)
     return found
-
-
-def boundary_band(mask: np.ndarray, width: int) -> np.ndarray:
-    """Returns which pixels lie close to void, which VOC draws along the borders of objects.
-
-    Args:
-      mask: class indices, uint8 `[H, W]`; 255 is void.
-      width: how many pixels away a pixel may be, along rows and columns at once: the band
-        is what a square of 2 * width + 1 pixels covers when it moves along void.
-
-    Returns:
-      bool `[H, W]`, void itself included.
-
-    References:
-      Kohli et al., Robust Higher Order Potentials for Enforcing Label Consistency, IJCV
-      2009, section 5.2 ("trimap"); Chen et al., DeepLab, arXiv:1606.00915, section 4.1.3.
-    """
-    near = mask == VOID
-    for axis in (0, 1):
-        near = _spread(near, axis, width, width)
-    return near
 
 
 def _spread(near: np.ndarray, axis: int, before: int, after: int) -> np.ndarray:

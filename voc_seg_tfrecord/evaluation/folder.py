@@ -4,7 +4,7 @@ Pixels that several tiles have are scored in the first of them, row by row. So e
 image counts once, and the score is that of the complete image.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import dataclasses
 import functools
 
@@ -55,7 +55,6 @@ def evaluate(
     predictions: PathLike,
     *,
     probabilities: str | None = None,
-    trimap: int | None = None,
     boundary: float | None = None,
     per_image: bool = False,
     progress: bool = False,
@@ -71,7 +70,6 @@ def evaluate(
         per tile, or one per image that was cut. Each pixel of an image then counts once.
       probabilities: `CHW` or `HWC` if the files are `ID.npy` with a float probability per class and
         pixel, whose axes have this order. The most probable class is scored.
-      trimap: if given, only pixels at most so many pixels away from a void pixel count.
       boundary: if given, Boundary IoU is counted too; see `Confusion`.
       per_image: whether the result holds the score of each image, or tile (False).
       progress: whether to show a progress bar on standard error.
@@ -93,8 +91,8 @@ def evaluate(
     split_names = check_splits(builder, split_names)
     names = class_names(builder)
     found = Predictions(predictions, len(names), probabilities)
-    tiling = _tiling(builder, {"trimap": trimap, "boundary": boundary})
-    total = Confusion(names, trimap=trimap, boundary=boundary)
+    tiling = _tiling(builder, boundary)
+    total = Confusion(names, boundary=boundary)
     score = functools.partial(_score, total, found, tiling)
     fingerprints: dict[str, fingerprint.Fingerprint] = {}
     predicted: dict[str, fingerprint.Digests] = {}
@@ -133,18 +131,16 @@ def evaluate(
     )
 
 
-def _tiling(builder: tfds.core.DatasetBuilder, bands: Mapping[str, float | None]) -> Tiling | None:
-    """Returns how images were cut; refuses options that need complete images."""
+def _tiling(builder: tfds.core.DatasetBuilder, boundary: float | None) -> Tiling | None:
+    """Returns how images were cut; refuses Boundary IoU, which needs complete images."""
     tiling = tiling_of(builder)
-    for option, value in bands.items():
-        if tiling is not None and value is not None:
-            raise ConfigError(
-                option,
-                found=f"{value}, for tiles",
-                expected="complete images: void and classes beyond the border of a tile would "
-                "not be seen",
-                remedy=f"score without {option}, or build the dataset without tiles",
-            )
+    if tiling is not None and boundary is not None:
+        raise ConfigError(
+            "boundary",
+            found=f"{boundary}, for tiles",
+            expected="complete images: classes beyond the border of a tile would not be seen",
+            remedy="score without boundary, or build the dataset without tiles",
+        )
     return tiling
 
 
@@ -175,7 +171,7 @@ def _score(
     """Scores one record; what is wrong with its prediction is returned, not raised."""
     masks = {name: record.pixels(name) for name in MASKS if name in record.features}
     digests = digests_of(record, masks)
-    counted = Confusion(like.class_names, trimap=like.trimap, boundary=like.boundary)
+    counted = Confusion(like.class_names, boundary=like.boundary)
     try:
         compared = compare(record, masks[MASK], predictions, tiling)
         classes, chances = compared.predicted.classes, compared.predicted.probabilities

@@ -15,7 +15,6 @@ from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.evaluation import folder
-from voc_seg_tfrecord.evaluation.confusion import boundary_band
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.formats import pillow
@@ -88,7 +87,6 @@ def render(
     result: Result,
     predictions: PathLike,
     probabilities: str | None = None,
-    trimap: int | None = None,
 ) -> str:
     """Returns the page as HTML: one file that needs no network.
 
@@ -97,7 +95,6 @@ def render(
       result: of `evaluation.evaluate` with `per_image`.
       predictions: the folder that was scored.
       probabilities: as `evaluation.evaluate` takes it.
-      trimap: likewise.
 
     Raises:
       RecordError: if a shard cannot be read.
@@ -118,14 +115,13 @@ def render(
         [*range(len(names)), *range(256, 256 + len(_COLORS))],
         title=result.dataset,
         result=result,
-        trimap=trimap,
         names=[*names, *[f"class {n}" for n in range(len(names), VOID)], "void"],
         difference=list(enumerate(DIFFERENCE, 256)),
         classes=sorted(classes, key=lambda row: (row["iou"], row["label"])),
         worst=worst,
         suspicious=labels,
         confusions=confusions,
-        cards=_cards(builder, result, wanted, found, trimap, colors),
+        cards=_cards(builder, result, wanted, found, colors),
         versions=wording.all_versions(),
     )
 
@@ -203,7 +199,6 @@ def _cards(
     result: Result,
     wanted: Iterable[ImageScore],
     predictions: Predictions,
-    trimap: int | None,
     colors: np.ndarray,
 ) -> dict[tuple[str, int], Card]:
     """Reads the images that are shown once more, and draws them."""
@@ -212,7 +207,7 @@ def _cards(
     def draw(item: tuple[tuple[str, int], bytes]) -> Card:
         place, stored = item
         record = records.parse(stored)
-        drawn = _drawn(builder, record, predictions, trimap, result.background, colors)
+        drawn = _drawn(builder, record, predictions, result.background, colors)
         alone = scores[place].result(result.class_names)
         union = alone.matrix.sum(0) + alone.matrix.sum(1)
         order = [int(c) for c in np.argsort(-union, kind="stable") if union[c]]
@@ -234,7 +229,6 @@ def _drawn(
     builder: tfds.core.DatasetBuilder,
     record: records.Record,
     predictions: Predictions,
-    trimap: int | None,
     background: int | None,
     colors: np.ndarray,
 ) -> tuple[int, int, str, tuple[str, str, str]]:
@@ -247,8 +241,7 @@ def _drawn(
         shown = image_url(np.ascontiguousarray(image[compared.window]))
     except VocSegError:
         shown = ""
-    counted = mask if trimap is None else np.where(boundary_band(mask, trimap), mask, VOID)
-    wrong = mask_url(difference(counted, classes, background), np.array(_COLORS, np.uint8))
+    wrong = mask_url(difference(mask, classes, background), np.array(_COLORS, np.uint8))
     return *mask.shape, shown, (mask_url(mask, colors), mask_url(classes, colors), wrong)
 
 
