@@ -24,6 +24,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.base.wording import command
+from voc_seg_tfrecord.built.trust import check_description
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.features import feature_table
 from voc_seg_tfrecord.examples import serializer, shards
@@ -349,6 +350,7 @@ def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.Dataset
     Raises:
       ConfigError: if it has no such files.
     """
+    check_description(folder)
     builder = tfds.builder_from_directory(folder)
     if builder.info.available_file_formats() & formats:
         return builder

@@ -23,7 +23,7 @@ def run_python(
         [sys.executable, *map(str, words)],
         input=standard_input,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(cwd), **environment},
+        env={**os.environ, "PYTHONPATH": str(cwd)} | environment,
         capture_output=True,
         text=True,
     )

@@ -101,9 +101,12 @@ LIMITS: Mapping[type[VocSegError], int] = {
     AnnotationError: 16 << 20,
     LayoutError: 1 << 20,  # class files
     SourceError: 1 << 20,
-    StorageError: 64 << 20,  # dataset_info.json, and what else describes a built dataset
+    StorageError: 4 << 20,  # dataset_info.json, and what else describes a built dataset
 }
 """How many bytes a file may have that is read as a whole, by the error that it would raise."""
+
+SUMS_BYTES = 64 << 20
+"""Bytes of SHA256SUMS: lines of some 500,000 shards."""
 
 HEADER_BYTES = 64 << 20
 """Bytes of one header in an archive: of the long name of a member, or of the index of a zip."""
@@ -337,7 +340,7 @@ def read_small(path: epath.Path) -> bytes:
     Raises:
       RecordError: if it cannot be read, or is far larger than any such file.
     """
-    most = LIMITS[StorageError]
+    most = SUMS_BYTES if path.name == SUMS else LIMITS[StorageError]
     try:
         return read_bytes(path, most)
     except OSError as error:

@@ -14,7 +14,6 @@ from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import (
     ConfigError,
     ListError,
-    RecordError,
     VocSegError,
     did_you_mean,
 )
@@ -37,6 +36,7 @@ from voc_seg_tfrecord.built.find import (
     split_name,
 )
 from voc_seg_tfrecord.built.records import Part
+from voc_seg_tfrecord.built.trust import FEATURES, check_description, damaged
 from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.formats.file import File
@@ -60,6 +60,7 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
     """
     folder = find_dataset(name, data_dir)
     storage.check_sums(folder)
+    check_description(folder)
     try:
         builder = tfds.builder_from_directory(folder)
         if not builder.info.splits:
@@ -69,14 +70,8 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
             path.name for split in builder.info.splits for path in shard_paths(builder, split)
         ]
     except Exception as error:  # TFDS lets out whatever its parsers raise
-        raise RecordError(
-            folder,
-            found=f"a damaged {INFO}, features.json or metadata.json: {_words(error)}",
-            expected="the files of a dataset that was built completely",
-            remedy="copy the dataset again, or build it again",
-            kind="damaged dataset",
-        ) from None
-    storage.check_listed(folder, [INFO, "features.json", *shards])
+        raise damaged(folder, error) from None
+    storage.check_listed(folder, [INFO, FEATURES, *shards])
     return builder
 
 
@@ -104,14 +99,17 @@ def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
 
 def _check_names(builder: tfds.core.DatasetBuilder) -> None:
     """Checks that the files with the names of classes say the same, as SHA256SUMS may be gone."""
-    said = (builder.info.metadata or {}).get("class_names")
-    if said is None:
-        return
     features = builder.info.features
-    for name in {MASK, LABELS, LABEL} & set(features):
-        names = features[name].feature.names if name == LABELS else features[name].names
-        if list(names) != list(said):
-            raise ValueError(f"the class names of {name} are not those of metadata.json")
+    names = {
+        name: list((features[name].feature if name == LABELS else features[name]).names)
+        for name in (LABELS, MASK, LABEL)
+        if name in features
+    }
+    metadata = builder.info.metadata or {}
+    for source, expected in {"metadata.json": metadata.get("class_names"), **names}.items():
+        for name, found in names.items():
+            if expected is not None and found != expected:
+                raise ValueError(f"the class names of {name} are not those of {source}")
 
 
 def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Path]:
