@@ -251,13 +251,15 @@ def storage_error(error: BaseException, where: object) -> StorageError:
     )
 
 
+INFO = "dataset_info.json"
+"""The file that makes a folder a dataset."""
+
 SUMS = "SHA256SUMS"
 """The file with the sha256 of every file of a dataset, as `sha256sum -c` reads it."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/]+)")
 _PIECE = 1 << 20  # bytes of a large file that are read at once
 _ENDINGS = (".json", ".txt")  # info, features, metadata and class names: read at every opening
-_INFO = "dataset_info.json"
 # `tfds convert_format` adds files in another format, and says so here.
 _OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\[\]]*\],\n')
 _WRITTEN_LATER = (SUMS, "README.md")  # the card, by `report --card`
@@ -316,7 +318,7 @@ def check_sums(folder: epath.Path) -> None:
         if not _is_small(name):
             continue
         found = found_of.get(name, "")
-        if found != digest and not (name == _INFO and _without_formats(path) == digest):
+        if found != digest and not (name == INFO and _without_formats(path) == digest):
             what = f"a file with the sha256 {found}" if found else "no such file"
             raise _damaged(path, what, f"the sha256 {digest}, as {SUMS} says")
 

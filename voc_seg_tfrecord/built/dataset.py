@@ -26,10 +26,9 @@ from voc_seg_tfrecord.base.names import (
     background_index,
     voc_palette,
 )
-from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.base.storage import INFO, PathLike
 from voc_seg_tfrecord.built.find import (
     DATASET,
-    INFO,
     VERSION,
     config_names,
     find_dataset,

@@ -18,10 +18,7 @@ from tensorflow_datasets.core import naming, read_only_builder
 from tensorflow_datasets.core.utils import error_utils, file_utils
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.base.storage import PathLike
-
-INFO = "dataset_info.json"
-"""The file that makes a folder a dataset."""
+from voc_seg_tfrecord.base.storage import INFO, PathLike
 
 DATASET = "voc_seg_tfrecord"
 """The name of this package's dataset, before the config's."""

@@ -20,9 +20,8 @@ from tqdm import tqdm
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, RecordError
 from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, TILE_IMAGE_ID, WIDTH
-from voc_seg_tfrecord.base.storage import size
+from voc_seg_tfrecord.base.storage import INFO, size
 from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.built.find import INFO
 from voc_seg_tfrecord.facts.lists import check_present
 from voc_seg_tfrecord.formats import frames, images, png, png_pixels
 from voc_seg_tfrecord.formats.file import File

@@ -19,8 +19,7 @@ from tensorflow_datasets.core import naming
 from voc_seg_tfrecord.base import names as names_of
 from voc_seg_tfrecord.base.errors import RecordError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, unprintable
-from voc_seg_tfrecord.base.storage import read_small
-from voc_seg_tfrecord.built.find import INFO, VERSION
+from voc_seg_tfrecord.base.storage import INFO, read_small
 
 FEATURES, METADATA = "features.json", "metadata.json"
 
@@ -267,7 +266,7 @@ def _check_info(data: Any) -> None:
         raise _Foreign("features, which belong into features.json")
     for what, text, pattern in (
         ("name", info.name, r"[A-Za-z][A-Za-z0-9_]*"),
-        ("version", info.version, VERSION.pattern),
+        ("version", info.version, r"\d+\.\d+\.\d+"),
         ("config's name", info.config_name, r"[\w+.-]*"),
         ("module", info.module_name, r"[\w.]*"),
     ):

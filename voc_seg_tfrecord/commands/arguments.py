@@ -154,10 +154,16 @@ def _splits(name: str, folders: Sequence[epath.Path]) -> list[str]:
     """Returns the splits of a dataset, read from the file that says them and nothing else."""
     config = name.removeprefix(f"{find.DATASET}/").partition(":")[0]
     for folder in folders:
-        for info in sorted((folder / find.DATASET / config).glob(f"*/{find.INFO}")):
+        for info in sorted((folder / find.DATASET / config).glob(f"*/{storage.INFO}")):
             try:
                 return [split["name"] for split in json.loads(storage.read_small(info))["splits"]]
-            except (OSError, ValueError, KeyError, TypeError):  # damaged: `list` says so
+            except (
+                OSError,
+                ValueError,
+                KeyError,
+                TypeError,
+                RecursionError,
+            ):  # damaged: `list` says so
                 continue
     return []
 

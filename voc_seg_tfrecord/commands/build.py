@@ -15,7 +15,6 @@ from voc_seg_tfrecord.base.errors import ConfigError, share_advice
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.built.trust import FORMATS
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
@@ -69,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
     parser.add_argument(
         "--file_format",
-        choices=FORMATS,
+        choices=("tfrecord", "array_record", "parquet"),
         help="file format of the records; default: tfrecord",
     )
     parser.add_argument(
