@@ -38,7 +38,7 @@ _FORMAT = tfds.core.FileFormat
 class Builder(tfds.core.GeneratorBasedBuilder):
     """Semantic segmentation data in the Pascal VOC layout."""
 
-    VERSION = tfds.core.Version("1.0.0")
+    VERSION = tfds.core.Version("1.0.0")  # of the format, and of datasets that name none
     RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "First release."}
     BUILDER_CONFIGS = configs.BUILDER_CONFIGS
     DEFAULT_BUILDER_CONFIG_NAME = "2012"
@@ -89,6 +89,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             features=tfds.features.FeaturesDict(features),
             supervised_keys=(names_of.IMAGE, target) if target else None,
             metadata=tfds.core.MetadataDict(
+                format_version=str(self.VERSION),
                 ignore_label=VOID,
                 class_names=list(config.built_class_names),
                 palette=voc_palette().tolist(),

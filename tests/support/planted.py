@@ -104,7 +104,7 @@ def plant(drawn: list[Drawn], seed: int) -> dict[int, str]:
 def write(root: pathlib.Path, drawn: list[Drawn]) -> None:
     """Writes a tree: four fifths in train, one fifth in val."""
     for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
-        (root / folder).mkdir(parents=True)
+        (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "class_names.txt").write_text("\n".join(NAMES))
     ids = {"train": [], "val": []}
     for number, one in enumerate(drawn):

@@ -1,16 +1,18 @@
 """From a source to a built dataset: the last step of every way to build."""
 
 from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
 from typing import TypeVar
 
 from etils import epath
 import tensorflow_datasets as tfds
+from tensorflow_datasets.core.utils import version as tfds_version
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, VocSegConfig, field_types
+from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig, field_types
 from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -29,6 +31,7 @@ def build_source(
     manual_dir: PathLike | None = None,
     download_dir: PathLike | None = None,
     workers: int | None = None,
+    version: str | None = None,
 ) -> Builder:
     """Builds a config from a source.
 
@@ -42,6 +45,7 @@ def build_source(
       manual_dir: the folder with a release's tree or archive, if there is no source.
       download_dir: where downloads are kept; TFDS's default, below `data_dir`, if not given.
       workers: how many processes make the examples; by default as many as are fastest.
+      version: the dataset's version, if the config does not name it; 1.0.0 by default.
 
     Returns:
       The builder, its dataset built.
@@ -51,6 +55,8 @@ def build_source(
       VocSegError: if something is wrong; then nothing was built.
     """
     mode = tfds.download.GenerateMode
+    if version is not None:
+        config = dataclasses.replace(config, version=version)
     file_format = check_free(config, data_dir, file_format, overwrite=overwrite)
     builder = Builder(data_dir=data_dir, config=config)
     staging.check_folder(builder.data_path.parent, "--data_dir")
@@ -93,15 +99,36 @@ def check_free(
             remedy="build into a folder on a disk, then copy the dataset to the bucket, as with "
             "`gcloud storage rsync`",
         )
-    if builder.data_path.exists() and not overwrite:
-        raise ConfigError(
-            builder.data_path,
-            found="a dataset that exists already",
-            expected="a name that is not in use",
-            remedy="replace the dataset with overwrite (--overwrite), or choose another name or "
-            "another data_dir",
-        )
+    _check_version(builder, overwrite)
     return _new_format(builder, file_format)
+
+
+def _check_version(builder: Builder, overwrite: bool) -> None:
+    """Checks that a version is free, and that it will not be older than one that is there.
+
+    `tfds.load` takes the newest, so a build that names no version would not be seen beside it.
+    """
+    config, folder = builder.builder_config, builder.data_path
+    newest = max([builder.version, *tfds_version.list_all_versions(folder.parent)])
+    hidden = newest > builder.version and config.version is None and not config.release
+    if not hidden and (overwrite or not folder.exists()):
+        return
+    remedies = []
+    if not config.release and config.name != SAMPLE:
+        following = f"{newest.major}.{newest.minor + 1}.0"
+        remedies.append(
+            f"build the next version with version={following!r} (--version {following})"
+        )
+    option = f"--version {newest} --overwrite" if hidden else "--overwrite"
+    remedies.append(f"replace the dataset with overwrite ({option})")
+    raise ConfigError(
+        folder.parent / str(newest) if hidden else folder,
+        found=f"a newer version, which tfds.load would take in place of the new {builder.version}"
+        if hidden
+        else "a dataset that exists already",
+        expected="a name or version that is not in use",
+        remedy=", or ".join([*remedies, "choose another name or another data_dir"]),
+    )
 
 
 def _new_format(builder: tfds.core.DatasetBuilder, file_format: str | None) -> str | None:

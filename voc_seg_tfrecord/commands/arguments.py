@@ -43,6 +43,10 @@ _SHARED: dict[str, dict[str, Any]] = {
         "default": 0,
         "help": "seed for assigning ids to splits by ratio (0)",
     },
+    "version": {
+        "help": "version of the dataset, such as 1.1.0, which gets a folder of its own beside the "
+        "others; tfds.load takes the newest (1.0.0)",
+    },
     "workers": {
         "type": int,
         "metavar": "N",

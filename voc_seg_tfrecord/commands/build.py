@@ -86,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_tree(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that only trees have."""
+    arguments.add(parser, "version")
     tree_arguments.add(parser, optional=True)
     _add_tiles(parser)
     group = parser.add_argument_group("what the dataset says of itself")
@@ -189,7 +190,7 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
       The exit status, and what --json prints.
     """
     fields = {"trust_images": args.trust_images, **tree_arguments.fields(args)}
-    fields |= tree_arguments.given(args, *_TILES, *_MEANINGS)
+    fields |= tree_arguments.given(args, *_TILES, *_MEANINGS, "version")
     with unpacked(args.root) as root:
         config, plan = find_config(root, name=args.name, **fields)
         packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
     arguments.add(parser, "workers")
+    arguments.add(parser, "version")
     parser.add_argument("--overwrite", action="store_true", help="replace a built dataset")
     arguments.add(parser, "json")
 
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             data_dir=args.data_dir,
             overwrite=args.overwrite,
+            version=args.version,
             workers=args.workers,
             note=notes.append,
         )

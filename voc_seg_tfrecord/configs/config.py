@@ -31,6 +31,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     Attributes:
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      version: the dataset's version, such as `1.1.0`, by default `1.0.0`. Each version has a folder
+        of its own, and `tfds.load` takes the newest one unless a version is named.
       release: name of the release that the tree is, such as `2007` or `2012_aug`; empty for
         own data.
       strict: whether the id lists must be the release's official ones. Only a config with a
@@ -93,6 +95,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     # The config's name. It has a default only so that a missing one is told like a wrong one.
     name: str = ""
+    version: Any = None  # TFDS takes its own type too
     release: str = ""
     strict: bool | None = None
     # A JSON config brings a list, so any sequence will do.
@@ -136,6 +139,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     def __post_init__(self, packaged_tree: str) -> None:
         field_types.check(self)
+        self.version = None if self.version is None else str(self.version)
         if packaged_tree not in ("", SAMPLE_TREE):
             raise checks.error("packaged_tree", packaged_tree, f"{SAMPLE_TREE}, or nothing")
         self.packaged_tree = packaged_tree

@@ -23,6 +23,7 @@ NAME = (
 """What a config's name may be, in words."""
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+_NUMBER = "(0|[1-9][0-9]{0,8})"  # TFDS would write 01 as 1
 
 # Windows takes these for devices, whatever their ending, so nobody there could copy the dataset.
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
@@ -146,7 +147,7 @@ def _list_or_ratio(value: object) -> bool:
 
 def _version(value: object) -> bool:
     return isinstance(value, tfds.core.Version) or (
-        isinstance(value, str) and _VERSION.fullmatch(value) is not None
+        isinstance(value, str) and re.fullmatch(rf"{_NUMBER}(\.{_NUMBER}){{2}}", value) is not None
     )
 
 
