@@ -3,7 +3,7 @@
 Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecord')` and
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
 imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `report`, `splits`,
-`stats` and `verify`, and the functions `builder_from_tree`, `find_label_errors`,
+`stats` and `verify`, and the functions `builder_from_tree`, `data_source`, `find_label_errors`,
 `from_arrays` and `preview`, are imported when they are first asked for.
 """
 
@@ -27,6 +27,7 @@ __all__ = [
     "VocSegConfig",
     "VocSegError",
     "builder_from_tree",
+    "data_source",
     "from_arrays",
     "voc_palette",
 ]
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.audit import verify as verify
     from voc_seg_tfrecord.build_from.memory import from_arrays as from_arrays
     from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
+    from voc_seg_tfrecord.built.data_source import data_source as data_source
     from voc_seg_tfrecord.pictures.figure import preview as preview
     from voc_seg_tfrecord.report.label_errors import find_label_errors as find_label_errors
 
@@ -60,6 +62,7 @@ _MODULES = {
 # Functions, and the modules that hold them.
 _FUNCTIONS = {
     "builder_from_tree": "build_from.tree",
+    "data_source": "built.data_source",
     "find_label_errors": "report.label_errors",
     "from_arrays": "build_from.memory",
     "preview": "pictures.figure",

@@ -14,6 +14,7 @@ from voc_seg_tfrecord.base import names, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.data_source import DataSource
 from voc_seg_tfrecord.facts.lists import (
     Fold,
     IdList,
@@ -68,9 +69,9 @@ def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
 
     Args:
       dataset: a `tf.data.Dataset` of example dictionaries with `image/filename`, neither
-        batched nor repeated; or what `tfds.data_source` returns. A `tf.data.Dataset` is read
-        through once to see which ids it has; `load` and `voc_seg_tfrecord.pipeline` decode
-        nothing for that.
+        batched nor repeated; or what `voc_seg_tfrecord.data_source` or TFDS's function
+        returns. A `tf.data.Dataset` is read through once to see which ids it has; `load` and
+        `voc_seg_tfrecord.pipeline` decode nothing for that.
       wanted: the name of a list, such as `semi_92`, or image ids.
       partial: whether the dataset may lack ids of the list (False).
 
@@ -175,9 +176,11 @@ def _divide(dataset: Any, wanted: IdList, partial: bool) -> tuple[Any, Any]:
     """Returns what is in the list and what is not."""
     if _is_tf_data(dataset):
         return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
-    # Read from the records themselves: only the file names are decoded.
-    raw = dataset.data_source
-    found = [records.parse(raw[index]).id for index in range(len(raw))]
+    if isinstance(dataset, DataSource):
+        found: Sequence[str] = dataset.ids
+    else:  # read from the records themselves: only the file names are decoded
+        raw = dataset.data_source
+        found = [records.parse(raw[index]).id for index in range(len(raw))]
     chosen = check_present(ids_in(wanted), found, repr(dataset), partial=partial)
     inside = np.array([image in chosen for image in found], bool)
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))

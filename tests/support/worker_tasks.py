@@ -64,3 +64,8 @@ class Work:
     def _say_pid(self, value, _):
         pathlib.Path(value).write_text(str(os.getpid()))
         time.sleep(60)
+
+
+def read_all(source):
+    """Returns the sum of each mask of a data source."""
+    return [int(example["segmentation_mask"].sum()) for example in source]

@@ -259,7 +259,7 @@ def read_shards(
         )
     for path, skip, take, length in _pieces(builder, split):
         if not path.exists():
-            raise _unreadable(path, "no such file", length)
+            raise unreadable(path, "no such file", length)
         records = _shard(builder.info.file_format, path, length)
         stop = None if take is None else skip + take
         for record in itertools.islice(records, skip, stop):
@@ -341,7 +341,7 @@ def _shard(file_format: tfds.core.FileFormat, path: epath.Path, length: int) -> 
         else:
             yield from _by_tfds(file_format, path)
     except (OSError, RuntimeError, ValueError, IndexError) as error:
-        raise _unreadable(path, " ".join(str(error).split()), length) from None
+        raise unreadable(path, " ".join(str(error).split()), length) from None
 
 
 def _tfrecord(path: epath.Path) -> Iterator[bytes]:
@@ -368,7 +368,8 @@ def _by_tfds(file_format: tfds.core.FileFormat, path: epath.Path) -> Iterator[by
         raise OSError(str(error)) from None
 
 
-def _unreadable(path: epath.Path, found: str, length: int) -> RecordError:
+def unreadable(path: epath.Path, found: str, length: int) -> RecordError:
+    """Returns the error about a shard that is to hold `length` records."""
     return RecordError(
         path,
         found=found,

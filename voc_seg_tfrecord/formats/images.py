@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import struct
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import simplejpeg
@@ -273,7 +273,7 @@ def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
         raise _damaged(file, f"decoders read different sizes: {sorted(set(sizes))}")
 
 
-def _read_strictly(file: File, colorspace: str, **options: int) -> tuple[np.ndarray | None, str]:
+def _read_strictly(file: File, colorspace: str, **options: Any) -> tuple[np.ndarray | None, str]:
     """Returns the pixels of a JPEG as `_decode_jpeg` does, and what may be damage."""
     try:
         return _decode_jpeg(file, colorspace, **options), ""
@@ -284,10 +284,28 @@ def _read_strictly(file: File, colorspace: str, **options: int) -> tuple[np.ndar
         return _decode_jpeg(file, colorspace, **options, strict=False), doubtful
 
 
-def _decode_jpeg(file: File, colorspace: str, **options: int) -> np.ndarray | None:
+def pixels(file: File) -> np.ndarray:
+    """Decodes a stored image, uint8 `[H, W, 3]`, as Pillow does.
+
+    Raises:
+      ImageError: if it cannot be decoded, or is too large.
+    """
+    if file.kind is Kind.JPEG:
+        header = jpeg.read_header(file)
+        check_pixels(header.width, header.height, file, ImageError)
+        # What libjpeg-turbo warns of was looked at when the dataset was built.
+        decoded = _decode_jpeg(file, "RGB", strict=False, fastdct=False)
+        if decoded is not None:
+            return decoded
+    return pillow.decode(file, ImageError).rgb()
+
+
+def _decode_jpeg(
+    file: File, colorspace: str, *, fastdct: bool = True, **options: Any
+) -> np.ndarray | None:
     """Decodes a JPEG as TensorFlow does; returns None if simplejpeg does not know its like."""
     try:
-        return simplejpeg.decode_jpeg(file.data, colorspace, fastdct=True, **options)
+        return simplejpeg.decode_jpeg(file.data, colorspace, fastdct=fastdct, **options)
     except ValueError as error:
         if any(words in str(error) for words in _NOT_FOR_SIMPLEJPEG):
             return None
@@ -312,12 +330,12 @@ LARGE = 1 << 24
 @contextlib.contextmanager
 def large_in_turn(*files: File | None) -> Iterator[None]:
     """Waits until no other large file is being decoded, if one of these is large."""
-    large = any(file is not None and _pixels(file) > LARGE for file in files)
+    large = any(file is not None and _count_pixels(file) > LARGE for file in files)
     with in_turn() if large else contextlib.nullcontext():
         yield
 
 
-def _pixels(file: File) -> int:
+def _count_pixels(file: File) -> int:
     """Returns the pixels that a header claims; 0 of one that cannot be read, an error later."""
     if file.kind not in (Kind.PNG, Kind.JPEG):
         return 0
