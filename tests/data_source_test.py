@@ -151,6 +151,7 @@ def test_other_changes_of_the_info_beside_added_files_are_found(converted, tmp_p
 def test_tfrecord_without_added_files_says_how_to_add_them(sample):
     with pytest.raises(ConfigError, match="tfrecord, which has no random access") as caught:
         sample.as_data_source(split="train")
+    assert "voc_seg_tfrecord.data_source('" in str(caught.value)
     command = str(caught.value).partition("tfds convert_format --dataset_version_dir ")[2]
     assert pathlib.Path(shlex.split(command)[0]) == pathlib.Path(sample.data_path)
 

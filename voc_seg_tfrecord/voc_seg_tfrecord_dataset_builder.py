@@ -364,6 +364,12 @@ def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.Dataset
         found=f"records in the format {found.value}"
         + (", which has no random access" if found not in _FORMAT.with_random_access() else ""),
         expected=f"the format {other}",
-        remedy="add it beside the records that are there: "
+        remedy=(
+            "read the records that are there with voc_seg_tfrecord.data_source("
+            f"{str(place)!r}), or "
+            if random_access
+            else ""
+        )
+        + "add the format beside them: "
         + command("tfds", "convert_format", dataset_version_dir=place, out_file_format=other),
     )

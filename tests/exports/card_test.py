@@ -152,6 +152,14 @@ def test_a_card_is_the_same_wherever_the_dataset_lies(tmp_path, layout):
     assert str(tmp_path) not in written(first, layout)
 
 
+def test_a_card_of_parquet_says_the_bytes_of_each_split_without_which_datasets_warns(tmp_path):
+    built = odd_names(tmp_path)
+    said = {s["name"]: s for s in read(written(built, "parquet"))[0]["dataset_info"]["splits"]}
+    for name, split in built.info.splits.items():
+        assert said[name]["num_bytes"] == split.num_bytes > 0
+        assert said[name]["num_examples"] == split.num_examples
+
+
 def test_images_with_one_label_each_have_a_card_too(tmp_path):
     images = [np.zeros((5, 6, 3), np.uint8)] * 3
     built = from_arrays(

@@ -20,6 +20,7 @@ from voc_seg_tfrecord import (
     VocSegError,
     arrays,
     builder_from_tree,
+    data_source,
     evaluation,
     find_label_errors,
     from_arrays,
@@ -32,6 +33,7 @@ from voc_seg_tfrecord import (
     verify,
     voc_palette,
 )
+from voc_seg_tfrecord.built.data_source import DataSource
 
 
 def build(root: pathlib.Path) -> Builder:
@@ -87,6 +89,9 @@ def read_without_tensorflow(example: Mapping[str, Any]) -> None:
     assert_type(arrays.random_crop_or_pad(example, (32, 48), rng), dict[str, Any])
     assert_type(arrays.random_flip(example, rng), dict[str, Any])
     assert_type(arrays.random_scaled_crop(example, 32, rng, flip=False), dict[str, Any])
+    source = data_source("sample", "train", "data", ids="semi_92", partial=True, decode=False)
+    part: DataSource = source.shard(0, 2)[:5]
+    assert_type(part[0], dict[str, Any])
     arrays.check_scales((0.5, 2), 0.25)
 
 

@@ -250,7 +250,9 @@ def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) ->
     counts = ", ".join(f"{name} {count}" for name, count in splits.items())
     print(f"\nbuilt {builder.data_dir}: {counts}")
     data_dir = f", data_dir={args.data_dir!r}" if args.data_dir else ""
-    print(f"load it with tfds.load('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
+    is_tfrecord = builder.info.file_format.value == "tfrecord"
+    call = "tfds.load" if is_tfrecord else "voc_seg_tfrecord.data_source"
+    print(f"load it with {call}('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
     return splits
 
 

@@ -281,6 +281,8 @@ def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) ->
 def _dataset_info(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     """Returns the columns and the examples of each split, as Hugging Face's page shows them."""
     described = columns.columns(builder.info.features, builder.info.full_name)
-    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
-    splits = [{"name": name, "num_examples": count} for name, count in counts.items()]
+    splits = [
+        {"name": name, "num_bytes": int(split.num_bytes), "num_examples": split.num_examples}
+        for name, split in builder.info.splits.items()
+    ]
     return {"features": columns.yaml_features(described), "splits": splits}

@@ -55,7 +55,7 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
             builder.info.full_name,
             found=f"files of format {file_format.value}",
             expected="tfrecord",
-            remedy="read it with tfds.data_source, or build it without --file_format",
+            remedy="read it with voc_seg_tfrecord.data_source, or build it without --file_format",
         )
     instructions = builder.info.splits[split].file_instructions
     paths, skips, takes = zip(
