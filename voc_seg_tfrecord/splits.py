@@ -14,7 +14,6 @@ from voc_seg_tfrecord.base import names, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.data_source import DataSource
 from voc_seg_tfrecord.facts.lists import (
     Fold,
     IdList,
@@ -176,7 +175,7 @@ def _divide(dataset: Any, wanted: IdList, partial: bool) -> tuple[Any, Any]:
     """Returns what is in the list and what is not."""
     if _is_tf_data(dataset):
         return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
-    if isinstance(dataset, DataSource):
+    if hasattr(dataset, "ids"):  # a source of this package
         found: Sequence[str] = dataset.ids
     else:  # read from the records themselves: only the file names are decoded
         raw = dataset.data_source

@@ -16,14 +16,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, did_you_mean
 from voc_seg_tfrecord.base.names import IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.built import dataset, places
 from voc_seg_tfrecord.built.records import Record, parse
 from voc_seg_tfrecord.facts.lists import IdList, check_present, ids_in
-from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.formats.file import File
 
 Example = dict[str, Any]
 """Feature names and arrays, numbers, bytes, or dictionaries of arrays."""
@@ -234,7 +232,9 @@ def _value_of(name: str, feature: Any, decode: bool) -> Callable[[Record], Any]:
     if isinstance(feature, tfds.features.Image):
         if not decode:
             return lambda record: record.bytes(name)
-        return _image if name == IMAGE else functools.partial(_mask, name)
+        if name == IMAGE:
+            return lambda record: _writable(record.image())
+        return lambda record: _writable(record.pixels(name)[..., np.newaxis])
     if not isinstance(feature, tfds.features.Sequence):
         return functools.partial(_scalar, name, _type(feature))
     inner = feature.feature
@@ -249,17 +249,6 @@ def _value_of(name: str, feature: Any, decode: bool) -> Callable[[Record], Any]:
 
 def _type(feature: Any) -> np.dtype[Any]:
     return np.dtype(feature.np_dtype)
-
-
-def _image(record: Record) -> np.ndarray:
-    try:
-        return _writable(images.pixels(File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")))
-    except VocSegError as error:
-        raise error.changed(type="RecordError") from None
-
-
-def _mask(name: str, record: Record) -> np.ndarray:
-    return _writable(record.pixels(name)[..., np.newaxis])
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

@@ -24,7 +24,6 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, did_you_mean
 from voc_seg_tfrecord.base.storage import PathLike, as_storage_error, is_bucket, read_sums
-from voc_seg_tfrecord.base.threads import THREADS
 from voc_seg_tfrecord.built.records import unreadable
 from voc_seg_tfrecord.formats import frames
 
@@ -84,7 +83,7 @@ class Shards:
             path = fetch(epath.Path(piece.filename))
             return kinds[file_format](path, piece.skip, piece.take, piece.examples_in_shard)
 
-        with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+        with concurrent.futures.ThreadPoolExecutor(min(8, len(pieces) or 1)) as pool:
             return cls(list(pool.map(opened, pieces)))
 
     def __len__(self) -> int:

@@ -57,6 +57,17 @@ class Record:
         """Returns a mask, uint8 `[H, W]`; raises a `RecordError` as the function `pixels` does."""
         return pixels(File(self.bytes(name), f"{self.id}, {name}"))
 
+    def image(self, name: str = IMAGE) -> np.ndarray:
+        """Returns an image, uint8 `[H, W, 3]`, as Pillow decodes it.
+
+        Raises:
+          RecordError: if it cannot be decoded.
+        """
+        try:
+            return images.pixels(File(self.bytes(name), f"{self.id}, {name}"))
+        except ImageError as error:
+            raise error.changed(type="RecordError") from None
+
     @property
     def size(self) -> tuple[int, ...]:
         """`image/height` and `image/width`, in pixels."""

@@ -7,13 +7,11 @@ import itertools
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, did_you_mean
-from voc_seg_tfrecord.base.names import IMAGE, LABEL, LABELS, MASK
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.base.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import class_names
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 
 
@@ -40,10 +38,9 @@ def decoded(record: Record) -> Example:
     Raises:
       RecordError: if its image or its mask cannot be decoded.
     """
-    file = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
     mask = record.pixels(MASK) if MASK in record.features else None
     label = next(iter(record.ints(LABEL)), None)
-    return Example(record.id, pillow.decode(file, RecordError).rgb(), mask, label)
+    return Example(record.id, record.image(), mask, label)
 
 
 def read_at(

@@ -25,6 +25,7 @@ Importing this loads TensorFlow.
 from voc_seg_tfrecord.pipeline.batches import (
     evaluation_batches,
     group_by_size,
+    labelled_unlabelled_batches,
     padded_batch,
     training_batches,
 )
@@ -40,7 +41,6 @@ from voc_seg_tfrecord.pipeline.geometry import (
     sample_weights,
 )
 from voc_seg_tfrecord.pipeline.reading import read
-from voc_seg_tfrecord.pipeline.semi_supervised import labelled_unlabelled_batches
 from voc_seg_tfrecord.pipeline.stitching import stitch, tiles_of
 from voc_seg_tfrecord.pipeline.window import decode
 
