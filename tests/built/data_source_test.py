@@ -370,14 +370,13 @@ def test_no_changed_byte_of_a_shard_goes_unnoticed(small, tmp_path_factory, data
 
 
 def test_what_cannot_be_read_by_number_is_refused_by_name(small, tmp_path):
-    riegeli = shutil.copytree(small.data_path, tmp_path / "riegeli" / "1.0.0")
-    for name in ("dataset_info.json", "SHA256SUMS"):
-        path = riegeli / name
-        path.unlink() if "SUMS" in name else path.write_text(
-            path.read_text().replace('"tfrecord"', '"riegeli"')
-        )
-    with pytest.raises(ConfigError, match="files of the format riegeli"):
-        data_source(str(riegeli), "train")
+    for other, error in (("riegeli", RecordError), ("parquet", ConfigError)):
+        folder = shutil.copytree(small.data_path, tmp_path / other / "1.0.0")
+        (folder / "SHA256SUMS").unlink()
+        info = folder / "dataset_info.json"
+        info.write_text(info.read_text().replace('"tfrecord"', f'"{other}"'))
+        with pytest.raises(error, match=f"format '?{other}"):
+            data_source(str(folder), "train")
     for wrong in ("trian", "train[", "semi_92"):
         with pytest.raises(ConfigError, match=r"no such split.*\n?.*one of train"):
             opened(small, wrong)
