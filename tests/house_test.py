@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 # A module imports from its own room and from what stands to its left.
 ORDER = re.split(
     r"[ <\n]+",
-    """base < formats < facts masks < examples < trees < splitting < built configs
+    """base < formats < facts masks polygons < examples < trees < splitting < built configs
     < stats pictures arrays pipeline imports quality < own_data < sources < audit splits
     < voc_seg_tfrecord_dataset_builder < build_from exports evaluation < report < commands""",
 )
@@ -62,9 +62,9 @@ measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
 def test_the_house_keeps_few_and_full_rooms():
     found = measure(REPOSITORY)
     assert found["circle"] == []
-    assert found["modules"] <= 175
-    assert found["arrows"] <= 980
-    assert found["arrows between rooms"] <= 157
+    assert found["modules"] <= 182
+    assert found["arrows"] <= 995
+    assert found["arrows between rooms"] <= 159
     assert len(found["single importers"]) <= 40, found["single importers"]
     assert len(found["small modules"]) <= 12, found["small modules"]
     assert found["longest module"] <= (460, "")

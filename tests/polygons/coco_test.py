@@ -1,0 +1,185 @@
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons import coco
+from voc_seg_tfrecord.polygons.draw import draw
+from voc_seg_tfrecord.polygons.shapes import Annotation
+
+coco_module = pytest.importorskip("pycocotools.coco")
+coco_masks = pytest.importorskip("pycocotools.mask")
+
+SIZE = 40, 50
+BLOTS = np.asfortranarray(np.random.default_rng(4).random(SIZE) > 0.6).astype(np.uint8)
+TEXT = coco_masks.encode(BLOTS)["counts"].decode()
+
+
+def runs(mask):
+    flat = mask.ravel(order="F")
+    ends = np.flatnonzero(np.diff(flat)) + 1
+    lengths = np.diff([0, *ends, flat.size]).tolist()
+    return [0, *lengths] if flat[0] else lengths
+
+
+OUTLINES = {
+    "one polygon": [[5.5, 5, 30, 6.2, 20.5, 30]],
+    "two polygons": [[1, 1, 9, 1, 9.5, 9], [5, 5, 45, 6, 30, 38.7, 12, 30]],
+    "out of the image": [[-10, -4.5, 60, 3, 55, 44]],
+    "runs as text": {"size": [*SIZE], "counts": TEXT},
+    "runs as numbers": {"size": [*SIZE], "counts": runs(BLOTS)},
+}
+
+
+def document(*outlines, **fields):
+    return {
+        "images": [{"id": 7, "file_name": "north\\a.jpg", "height": 40, "width": 50}],
+        "categories": [{"id": 90, "name": "tree"}, {"id": 3, "name": "car"}],
+        "annotations": [
+            {"id": 11 + n, "image_id": 7, "category_id": 3, "segmentation": outline, "iscrowd": 0}
+            for n, outline in enumerate(outlines)
+        ],
+        **fields,
+    }
+
+
+def read(data):
+    return coco.read(File(json.dumps(data).encode(), "walls/coco.json"))
+
+
+def error_of(data):
+    (image,) = read(data).annotations
+    return str(image.error)
+
+
+@pytest.mark.parametrize("outline", OUTLINES.values(), ids=OUTLINES)
+def test_a_shape_has_the_pixels_of_pycocotools(outline):
+    data = document(outline)
+    reader = coco_module.COCO()
+    reader.imgs = {image["id"]: image for image in data["images"]}
+    (image,) = read(data).annotations
+    found = draw(Annotation.from_json(image.to_json()), {"car": 1}, SIZE)
+    np.testing.assert_array_equal(found.mask, reader.annToMask(data["annotations"][0]))
+
+
+def test_classes_are_in_the_order_of_their_ids_and_images_have_their_path():
+    sheet = read(document(OUTLINES["one polygon"]))
+    assert sheet.class_names == ["car", "tree"]
+    assert [(image.image, image.size) for image in sheet.annotations] == [("north/a.jpg", SIZE)]
+
+
+def test_the_smaller_of_two_shapes_lies_above_in_any_order():
+    large, small = [[0, 0, 40, 0, 40, 30, 0, 30]], [[5, 5, 12, 5, 12, 12, 5, 12]]
+    for first, second in [(large, small), (small, large)]:
+        data = document(first, second)
+        data["annotations"][first is small]["category_id"] = 90
+        (image,) = read(data).annotations
+        drawn = draw(image, {"car": 1, "tree": 2}, SIZE, objects=True)
+        assert drawn.mask[8, 8] != drawn.mask[20, 20]
+        assert (drawn.mask != drawn.mask[20, 20])[:30, :40].sum() == drawn.contested == 49
+        assert drawn.objects[8, 8] == 2
+
+
+def test_a_crowd_is_void_in_the_mask_of_objects():
+    data = document(OUTLINES["runs as text"], OUTLINES["one polygon"])
+    data["annotations"][0]["iscrowd"] = 1
+    (image,) = read(data).annotations
+    drawn = draw(image, {"car": 1}, SIZE, objects=True)
+    assert set(np.unique(drawn.objects)) == {0, 1, 255}
+
+
+def test_an_image_without_annotations_is_background():
+    (image,) = read(document()).annotations
+    assert not draw(image, {}, SIZE).mask.any()
+
+
+def test_a_category_that_only_groups_others_is_no_class():
+    categories = [
+        {"id": 0, "name": "traffic", "supercategory": "none"},
+        {"id": 3, "name": "car", "supercategory": "traffic"},
+    ]
+    sheet = read(document(OUTLINES["one polygon"], categories=categories))
+    assert sheet.class_names == ["car"]
+    assert sheet.notes == ["traffic only groups other categories, so it is no class."]
+
+
+@pytest.mark.parametrize(
+    ("outline", "found"),
+    [
+        ([], "no polygon"),
+        ([[1, 1, 5, 5]], "4 coordinates"),
+        ([[1, 1, 5, 5, 9]], "5 coordinates"),
+        ([[1, 1, 5, 5, "9", 4]], "the coordinate 9"),
+        ({"size": [50, 40], "counts": TEXT}, "for the size [50, 40]"),
+        ({"size": [40, 50], "counts": TEXT[:-2]}, "runs of other pixels"),
+        ({"size": [40, 50], "counts": [1, -1, 2000]}, "runs of other pixels"),
+        ({"size": [40, 50]}, "no 'counts'"),
+        ("polygon", "string indices must be integers"),
+    ],
+)
+def test_what_is_wrong_with_a_shape_is_the_error_of_its_image(outline, found):
+    error = error_of(document(outline, OUTLINES["one polygon"]))
+    assert error.startswith("walls/coco.json, annotation 11 (car): ")
+    assert found in error
+
+
+def test_an_unknown_category_is_the_error_of_its_image():
+    data = document(OUTLINES["one polygon"])
+    data["annotations"][0]["category_id"] = 4
+    assert "walls/coco.json, annotation 11: the category_id 4" in error_of(data)
+
+
+def test_an_image_without_a_size_is_an_error():
+    images = [{"id": 7, "file_name": "a.jpg"}]
+    assert "image a.jpg: (None, None) pixels" in error_of(document(images=images))
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"annotations": [{"image_id": 7, "category_id": 3, "bbox": [1, 2, 3, 4]}]}, "boxes only"),
+        ({"categories": [{"id": 3, "name": "man", "keypoints": ["nose"]}]}, "keypoints"),
+        ({"annotations": [{"image_id": 7, "segments_info": []}]}, "panoptic segments"),
+        ({"annotations": [{"image_id": 8, "segmentation": [[1] * 6]}]}, "the image_id 8"),
+        ({"annotations": [{"segmentation": [[1] * 6]}]}, "annotation 1: no 'image_id'"),
+        ({"categories": [{"id": 3, "name": "a"}, {"id": 3, "name": "b"}]}, "an id of their own"),
+        ({"categories": None}, "no list categories"),
+        ({"images": [3]}, "'int' object is not subscriptable"),
+    ],
+)
+def test_a_file_of_another_kind_is_an_error(fields, found):
+    with pytest.raises(MaskError) as caught:
+        read(document(**fields))
+    assert found in str(caught.value)
+
+
+def test_an_outline_that_would_take_gigabytes_is_an_error():
+    far = [10**6 * (-1) ** (n // 2) for n in range(40)]
+    (image,) = read(document([far])).annotations
+    with pytest.raises(MaskError, match=r"annotation 11 \(car\): an outline of"):
+        draw(image, {"car": 1}, SIZE)
+
+
+def test_without_pycocotools_an_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycocotools", None)
+    (image,) = read(document(OUTLINES["one polygon"])).annotations
+    with pytest.raises(ConfigError, match=r"pip install 'voc_seg_tfrecord\[coco\]'"):
+        draw(image, {"car": 1}, SIZE)
+    (image,) = read(document(OUTLINES["runs as text"])).annotations
+    assert draw(image, {"car": 1}, SIZE).mask.sum() == BLOTS.sum()
+
+
+def test_a_shape_without_a_pixel_is_counted():
+    (image,) = read(document([[1, 0, 2, 0, 2, 1]], OUTLINES["one polygon"])).annotations
+    assert draw(image, {"car": 1}, SIZE).empty == 1
+
+
+def test_more_objects_than_a_mask_can_number_are_an_error():
+    data = document(*[[[n, 0, n + 2, 0, n + 2, 2]] for n in range(40)] * 7)
+    (image,) = read(data).annotations
+    assert draw(image, {"car": 1}, SIZE).mask.any()
+    with pytest.raises(MaskError, match="280 objects"):
+        draw(image, {"car": 1}, SIZE, objects=True)

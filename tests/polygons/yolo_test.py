@@ -1,0 +1,95 @@
+import numpy as np
+from PIL import Image, ImageDraw
+import pytest
+
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons import yolo
+from voc_seg_tfrecord.polygons.draw import draw
+
+NAMES = ("car", "tree")
+VALUES = {"car": 1, "tree": 2}
+
+
+def read(text):
+    (annotation,) = yolo.read(File(text.encode(), "labels/a.txt"), NAMES).annotations
+    return annotation
+
+
+def test_a_polygon_is_drawn_by_pillow_at_fractions_of_the_sides():
+    drawn = draw(read("1 0.1 0.1 0.75 0.2 0.5 0.9\n"), VALUES, (40, 50))
+    image = Image.new("L", (50, 40))
+    ImageDraw.Draw(image).polygon([(5, 4), (37, 8), (25, 36)], fill=2, outline=2)
+    np.testing.assert_array_equal(drawn.mask, np.array(image))
+
+
+@pytest.mark.parametrize("side", [3, 49, 100, 333, 640, 4000])
+def test_fractions_written_in_full_come_out_as_the_pixels_they_were(side):
+    for column in range(0, side, max(1, side // 50)):
+        x = repr(column / side)
+        drawn = draw(read(f"0 {x} 0 {x} 0 {x} 0\n"), VALUES, (1, side))
+        assert np.flatnonzero(drawn.mask).tolist() == [column]
+
+
+def test_the_smaller_of_two_polygons_lies_above_in_any_order():
+    lines = ["0 0 0 0.9 0 0.9 0.9 0 0.9\n", "1 0.2 0.2 0.4 0.2 0.4 0.4 0.2 0.4\n"]
+    first, second = (draw(read("".join(order)), VALUES, (50, 50)) for order in (lines, lines[::-1]))
+    np.testing.assert_array_equal(first.mask, second.mask)
+    assert (first.mask == 2).sum() == first.contested == 121
+
+
+def test_an_empty_file_is_background_and_points_outside_are_counted():
+    assert not draw(read("\n"), VALUES, (4, 4)).mask.any()
+    assert draw(read("0 -0.1 0 1.2 0 0.5 1.0"), VALUES, (4, 4)).outside == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("0 0.5 0.5 0.1 0.1", "a box"),
+        ("2 0.5 0.5 0.1 0.1 0.3 0.2", "the class number 2"),
+        ("-1 0.5 0.5 0.1 0.1 0.3 0.2", "the class number -1"),
+        ("0.5 0.5 0.5 0.1 0.1 0.3 0.2", "the class number 0.5"),
+        ("nan 0.5 0.5 0.1 0.1 0.3 0.2", "the class number nan"),
+        ("0 0.5 0.5 0.1 0.1 0.3", "5 coordinates"),
+        ("0 0.5 0.5", "2 coordinates"),
+        ("0 0.5 0.5 0.1 nan 0.3 0.2", "the coordinate nan"),
+        ("0 12 20 33 40 12 18", "the coordinate 12"),
+        ("car 0.5 0.5 0.1 0.1 0.3 0.2", "'car 0.5 0.5"),
+    ],
+)
+def test_a_line_that_is_no_polygon_is_an_error_with_its_number(line, found):
+    with pytest.raises(MaskError) as caught:
+        read(f"0 0 0 0 1 1 1\n{line}\n")
+    assert str(caught.value).startswith("labels/a.txt, line 2")
+    assert found in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("names: [car, tree]\nnc: 2\n", ("car", "tree")),
+        ("train: x\nnames:\n  1: tree\n  0: car\n", ("car", "tree")),
+        ("names: ['0', 1, on]\n", ("0", "1", "True")),
+        ("train: images/train\n", ()),
+        ("", ()),
+    ],
+)
+def test_class_names_are_read_from_yaml(text, names):
+    assert yolo.read_names(File(text.encode(), "data.yaml")) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("names: {0: car, 2: tree}\n", "no 1"),
+        ("names: [[car]]\n", "names that are no words"),
+        ("names: [car]\nkpt_shape: [17, 3]\n", "keypoints"),
+        ("names: [car\n", "not readable as YAML"),
+        ("names: 3\n", "not iterable"),
+    ],
+)
+def test_yaml_that_does_not_name_the_classes_is_an_error(text, found):
+    with pytest.raises(MaskError) as caught:
+        yolo.read_names(File(text.encode(), "data.yaml"))
+    assert found in str(caught.value)

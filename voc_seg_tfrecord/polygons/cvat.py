@@ -1,0 +1,132 @@
+"""CVAT for images 1.1: one XML file for the images of a job, a task or a project.
+
+References:
+  CVAT's export `Segmentation mask 1.1`: pycocotools draws polygons and boxes, a group becomes one
+    mask with the label of its largest shape, and a shape of a higher z-order lies above. Polylines,
+    points, cuboids and skeletons are not drawn.
+"""
+
+import collections
+import math
+import xml.etree.ElementTree as ET
+
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats.file import MAX_SIDE, File
+from voc_seg_tfrecord.polygons.shapes import (
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    checked_points,
+    checked_size,
+    wrong,
+)
+
+_NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
+
+
+def read(file: File) -> Sheet:
+    """Reads a file of many images.
+
+    Raises:
+      MaskError: if it is not CVAT's XML of images. What is wrong with a shape is the `error` of
+        its image.
+    """
+    with as_written(file.where, "CVAT's XML"):
+        try:
+            if b"<!DOCTYPE" in file.data:  # it may stand for any amount of text
+                raise ValueError("a document type")
+            root = ET.fromstring(file.data)
+        except (ET.ParseError, LookupError) as error:
+            raise ValueError(f"not readable as XML: {str(error)[:200]}") from None
+    video = root.find("track") is not None
+    if root.tag != "annotations" or video or root.find("image") is None:
+        found = "tracks of a video" if video else f"XML of <{root.tag[:40]}> without <image>"
+        remedy = "export as 'CVAT for images 1.1'"
+        raise wrong(file.where, found, "CVAT's <annotations> of images", remedy)
+    labels = root.findall("./meta//labels/label/name")
+    names = [name for label in labels if (name := (label.text or "").strip())]
+    elements = enumerate(root.findall("image"), 1)
+    images = [_annotation(image, number, names, file.where) for number, image in elements]
+    mixed = 0
+    for annotation in images:
+        pairs = {(shape.group, shape.label) for shape in annotation.shapes if shape.group}
+        mixed += len(pairs) > len({group for group, _ in pairs})
+    note = f"Groups of shapes with several labels, in {mixed} images, have that of their largest "
+    note += "shape, as in CVAT's own masks."
+    return Sheet([*dict.fromkeys(names)], images, [note] if mixed else [])
+
+
+def _annotation(image: ET.Element, number: int, names: list[str], where: str) -> Annotation:
+    name = image.get("name", "").replace("\\", "/")
+    place = f"image {number} ({name[-80:]})"
+    if not name:
+        raise wrong(f"{where}, {place}", "no name", "an image with a name", "export it again")
+    left_out: dict[str, int] = collections.Counter()
+    shapes = []
+    try:
+        height, width = _numbers(image, "height width", f"{where}, {place}")
+        size = checked_size(height, width, f"{where}, {place}")
+        elements = enumerate(image, 1)
+        # CVAT makes polygons of rotated boxes, and adds them at the end.
+        for n, element in sorted(elements, key=lambda pair: "rotation" in pair[1].attrib):
+            if element.tag in _NOT_DRAWN:
+                left_out[element.tag] += 1
+            elif element.tag != "tag":
+                shapes.append(_shape(element, f"{place}, shape {n}", names, where))
+    except MaskError as error:
+        return Annotation(where, name, None, error=error)
+    return Annotation(where, name, size, shapes, "level", left_out=left_out)
+
+
+def _numbers(element: ET.Element, names: str, where: str) -> list[float]:
+    with as_written(where, f"the numbers {names}"):
+        found = [float(element.attrib[name]) for name in names.split()]
+        if not all(abs(number) <= MAX_SIDE for number in found):
+            raise ValueError(str(found)[:80])
+    return found
+
+
+def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Shape:
+    kind, label = element.tag, element.get("label", "").strip()
+    place += f" ({label[:40]})"
+    where = f"{where}, {place}"
+    if label not in names:
+        raise wrong(where, f"the label {label[:80]!r}", f"one of {', '.join(names)[:200]}")
+    element.attrib.setdefault("group_id", "0")
+    element.attrib.setdefault("z_order", "0")
+    number, level = map(int, _numbers(element, "group_id z_order", where))
+    group = str(number) if number else ""
+    if kind == "mask":
+        box = [int(side) for side in _numbers(element, "left top width height", where)]
+        words = element.get("rle", "").split(",")
+        runs = [int(word) for word in words if word.strip().isdecimal() and len(word) < 16]
+        if min(box) < 0 or len(runs) < len(words) or not 0 < sum(runs) == box[2] * box[3]:
+            raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
+        return Shape(label, "rows", place, data=[*box, *runs], group=group, level=level)
+    if kind == "box":
+        points: list[list[float]] = _corners(element, where)
+    elif kind == "polygon":
+        with as_written(where, "points as x,y;x,y;x,y"):
+            words = element.attrib["points"].split(";")
+            points = [[float(number) for number in pair.split(",")] for pair in words]
+    else:
+        remedy = "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'"
+        raise wrong(where, f"a shape of the kind {kind[:40]!r}", "polygons, boxes, masks", remedy)
+    # CVAT keeps two digits before it draws.
+    part = [round(number, 2) for number in checked_points(points, where, 3)]
+    return Shape(label, "parts", place, data=[part], group=group, level=level)
+
+
+def _corners(element: ET.Element, where: str) -> list[list[float]]:
+    x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
+    corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]]
+    if "rotation" not in element.attrib:
+        return corners
+    angle = math.radians(*_numbers(element, "rotation", where))
+    x0, y0 = x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2
+    cos, sin = math.cos(angle), math.sin(angle)
+    return [
+        [x0 + cos * (x - x0) - sin * (y - y0), y0 + sin * (x - x0) + cos * (y - y0)]
+        for x, y in corners
+    ]

@@ -1,0 +1,235 @@
+"""Draws the shapes of an image to an index mask, with the libraries that the tools use.
+
+Kinds of shapes, and who draws them:
+
+1. Pillow, as labelme: `polygon`, `rectangle`, `circle`, `line` (10 pixels wide), `strip` (a line
+   with round joints), `point` (a disc of radius 5), `mask` (a PNG in base64). `fractions` is a
+   polygon whose points are fractions of the image's sides.
+2. pycocotools, as COCO and CVAT: `parts`, one or more polygons.
+3. NumPy, from runs of pixels outside and inside a shape in turn: `columns` of the image, as COCO
+   writes them, and `rows` of a box, as CVAT does.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+import io
+import math
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.polygons.shapes import Annotation, Shape, wrong
+
+_LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes for each
+_LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
+
+Patch = tuple[np.ndarray, int, int]
+"""The pixels of a shape: bool `[h, w]`, and the row and column of the first of them."""
+
+
+class Drawn(NamedTuple):
+    """What was drawn of one image.
+
+    Attributes:
+      mask: uint8 `[H, W]`: the value of each pixel's class, 0 where no shape is.
+      objects: uint8 `[H, W]`: from 1 on the number of each pixel's object, 0 of background, 255
+        of void and crowds; None if it was not asked for.
+      outside: points that lie outside the image.
+      contested: pixels in shapes of two classes or more.
+      empty: shapes without a pixel in the image.
+    """
+
+    mask: np.ndarray
+    objects: np.ndarray | None
+    outside: int
+    contested: int
+    empty: int
+
+
+def draw(
+    annotation: Annotation,
+    values: Mapping[str, int],
+    size: tuple[int, int],
+    *,
+    objects: bool = False,
+) -> Drawn:
+    """Draws the shapes of an image.
+
+    Args:
+      annotation: the shapes.
+      values: the value of each label in the mask: 0 is background, 255 void.
+      size: height and width of the image.
+      objects: whether to number the objects too.
+
+    Raises:
+      MaskError: if a shape cannot be drawn, or there are too many objects.
+      ConfigError: if pycocotools is needed and not installed.
+    """
+    if annotation.error:
+        raise annotation.error
+    drawn = [(s, _rasterize(s, annotation.where, size)) for s in annotation.shapes]
+    if annotation.order == "smaller":
+        drawn.sort(key=lambda pair: -np.count_nonzero(pair[1][0]))
+    elif annotation.order == "level":
+        drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
+    # One canvas of shapes gives both masks.
+    canvas = np.zeros(size, np.uint8 if len(drawn) < 256 else np.uint32)
+    contested = np.zeros(size, bool)
+    value_of = np.array([0, *(values[shape.label] for shape, _ in drawn)], np.uint8)
+    for number, (_, patch) in enumerate(drawn, 1):
+        pixels, below = patch[0], canvas[_area(patch)]
+        if below.any():
+            others = value_of != value_of[number]
+            others[0] = False
+            contested[_area(patch)] |= pixels & others[below]
+        below[pixels] = number
+    shapes = [shape for shape, _ in drawn]
+    numbers = _numbers(shapes, values, annotation.where)[canvas] if objects else None
+    outside = sum(_outside(shape, size) for shape in annotation.shapes)
+    empty = sum(not patch[0].any() for _, patch in drawn)
+    return Drawn(value_of[canvas], numbers, outside, int(np.count_nonzero(contested)), empty)
+
+
+def _area(patch: Patch) -> tuple[slice, slice]:
+    pixels, top, left = patch
+    return np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]]
+
+
+def _merged(
+    drawn: Sequence[tuple[Shape, Patch]], size: tuple[int, int]
+) -> list[tuple[Shape, Patch]]:
+    """Makes one shape of those of a group, as CVAT does: its label is that of the largest."""
+    groups: dict[str | int, list[tuple[Shape, Patch]]] = {}
+    for place, pair in enumerate(drawn):
+        groups.setdefault(pair[0].group or place, []).append(pair)
+    merged = []
+    # Those of no group lie below.
+    for pairs in sorted(groups.values(), key=lambda pairs: int(pairs[0][0].group or 0)):
+        largest, patch = max(pairs, key=lambda pair: np.count_nonzero(pair[1][0]))
+        if len(pairs) > 1:
+            pixels = np.zeros(size, bool)
+            for _, part in pairs:
+                pixels[_area(part)] |= part[0]
+            patch = pixels, 0, 0
+        merged.append((largest, patch))
+    return merged
+
+
+def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> np.ndarray:
+    """Returns the object number of each shape, by its number on the canvas."""
+    known: dict[tuple[str, str | int], int] = {}
+    numbers = [0]
+    for place, shape in enumerate(shapes):
+        number = VOID if shape.crowd else values[shape.label]
+        if number not in (0, VOID):
+            number = known.setdefault((shape.label, shape.group or place), len(known) + 1)
+        numbers.append(number)
+    if len(known) >= VOID:
+        expected = f"at most {VOID - 1}, which is what an instance mask can number"
+        raise wrong(where, f"{len(known)} objects", expected, "build without --instance_masks")
+    return np.array(numbers, np.uint8)
+
+
+def _outside(shape: Shape, size: tuple[int, int]) -> int:
+    height, width = (1, 1) if shape.kind == "fractions" else size
+    outside = 0
+    for points in shape.data if shape.kind == "parts" else [shape.points]:
+        pairs = zip(points[::2], points[1::2], strict=True)
+        outside += sum(not (0 <= x <= width and 0 <= y <= height) for x, y in pairs)
+    return outside
+
+
+def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    height, width = size
+    points, where = list(shape.points), f"{where}, {shape.place}"
+    if shape.kind == "parts":
+        return _by_pycocotools(shape.data, where, size)
+    if shape.kind == "columns":
+        return _runs(shape.data, width, height).T, 0, 0
+    if shape.kind == "rows":
+        left, top, columns, rows = shape.data[:4]
+        return _clipped(_runs(shape.data[4:], rows, columns), top, left, size)
+    if shape.kind == "mask":
+        return _stored_mask(shape, where, size)
+    if shape.kind == "fractions":
+        # Decimals of a whole number of pixels may come out a hair below it.
+        points = [n * (height if i % 2 else width) + 1e-6 for i, n in enumerate(points)]
+    if shape.kind in ("polygon", "fractions"):
+        return _polygon(points, size)
+    image = Image.new("L", (width, height))
+    pen = ImageDraw.Draw(image)
+    x, y, *end = points
+    if shape.kind == "rectangle":
+        (x1, x2), (y1, y2) = sorted(points[::2]), sorted(points[1::2])
+        pen.rectangle((x1, y1, x2, y2), fill=1, outline=1)
+    elif shape.kind in ("line", "strip"):
+        joint = "curve" if shape.kind == "strip" else None
+        pen.line(points, fill=1, width=_LINE_WIDTH, joint=joint)
+    else:
+        r = math.sqrt((x - end[0]) ** 2 + (y - end[1]) ** 2) if end else _POINT_RADIUS
+        pen.ellipse((x - r, y - r, x + r, y + r), fill=1, outline=1)
+    return np.asarray(image, bool), 0, 0
+
+
+def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
+    """Draws on those rows of the image that a polygon may touch."""
+    whole = [int(number) for number in points]  # which Pillow does first, too
+    # Moved along x, Pillow's edges would be rounded in other ways.
+    right = min(max(whole[::2]), size[1] - 1)
+    top, bottom = max(min(whole[1::2]), 0), min(max(whole[1::2]), size[0] - 1)
+    image = Image.new("L", (max(right + 1, 0), max(bottom - top + 1, 0)))
+    moved = [number - top if place % 2 else number for place, number in enumerate(whole)]
+    ImageDraw.Draw(image).polygon(moved, fill=1, outline=1)
+    left = min(max(min(whole[::2]), 0), image.width)
+    return np.asarray(image, bool)[:, left:], top, left
+
+
+def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    """Reads labelme's PNG of a shape, which lies between two corners."""
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(shape.data)), formats=["PNG"]) as image:
+            if image.width * image.height > 4 * size[0] * size[1]:
+                raise ValueError("it is larger than the image")
+            pixels = np.asarray(image).astype(bool)
+    except (ValueError, OSError, SyntaxError, TypeError) as error:
+        raise wrong(where, f"an unreadable mask: {str(error)[:100]}", "a PNG in base64") from None
+    corners = np.array(shape.points)
+    left, top, right, bottom = corners.round().astype(int).tolist()
+    box = (bottom - top + 1, right - left + 1)
+    # Corners between pixels may be rounded in two ways.
+    if pixels.shape != box and (pixels.ndim != 2 or bool((corners == np.trunc(corners)).all())):
+        raise wrong(where, f"a mask of {pixels.shape} pixels", f"{box}, as its corners say")
+    return _clipped(pixels, top, left, size)
+
+
+def _clipped(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> Patch:
+    rows = slice(max(-top, 0), max(size[0] - top, 0))
+    columns = slice(max(-left, 0), max(size[1] - left, 0))
+    return pixels[rows, columns], max(top, 0), max(left, 0)
+
+
+def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
+    return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(rows, columns)
+
+
+def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, int]) -> Patch:
+    for part in parts:
+        length = np.abs(np.diff(np.reshape([*part, *part[:2]], (-1, 2)), axis=0)).sum()
+        if length > _LONGEST:
+            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
+    try:
+        from pycocotools import mask as coco_masks
+    except ImportError:
+        raise ConfigError(
+            where,
+            found="a polygon, but pycocotools, which draws those of COCO and CVAT, is missing",
+            expected="an installed pycocotools",
+            remedy="pip install 'voc_seg_tfrecord[coco]'",
+        ) from None
+    runs = coco_masks.merge(coco_masks.frPyObjects(parts, *size))
+    left, top, width, height = map(int, coco_masks.toBbox(runs))
+    pixels = coco_masks.decode(runs)[top : top + height, left : left + width]
+    return pixels.astype(bool), top, left

@@ -1,0 +1,138 @@
+"""What the files of all tools have in common: shapes on images, and how a wrong one is reported."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+import dataclasses
+import json
+from typing import Any, NamedTuple, Self
+
+from voc_seg_tfrecord.base.errors import MaskError, VocSegError, from_json
+from voc_seg_tfrecord.formats.file import MAX_SIDE, File
+
+
+class Shape(NamedTuple):
+    """One shape of an image.
+
+    Attributes:
+      label: name of its class.
+      kind: how it is drawn; see `draw`.
+      place: how errors name it, such as `shape 3 (crack)`.
+      points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
+      data: what else its kind needs: polygons, runs of pixels, or a PNG.
+      group: shapes of an image with one label and group are one object; empty for one by itself.
+      level: see `Annotation.order`.
+      crowd: whether it shows several objects.
+    """
+
+    label: str
+    kind: str
+    place: str
+    points: Sequence[float] = ()
+    data: Any = None
+    group: str = ""
+    level: int = 0
+    crowd: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Annotation:
+    """The shapes of one image.
+
+    Attributes:
+      where: the file that they stand in.
+      image: the image's name, or its path, as the file has it; empty if it does not.
+      size: height and width of the image as the file has them; None if it does not.
+      shapes: in the file's order.
+      order: which of two shapes lies above the other: the `later` one, the `smaller` one, or that
+        of the higher `level`, where the shapes of a group are one.
+      error: what is wrong with the file, in place of shapes that cannot be read.
+      left_out: how many shapes there are of each kind that the tool does not draw.
+    """
+
+    where: str
+    image: str
+    size: tuple[int, int] | None
+    shapes: Sequence[Shape] = ()
+    order: str = "later"
+    error: VocSegError | None = None
+    left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """Returns the annotation as text, for `from_json` on a worker."""
+        data = {**vars(self), "error": self.error and self.error.to_json()}
+        return json.dumps(data, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Returns the annotation that `to_json` made text of."""
+        data = json.loads(text)
+        data["size"] = data["size"] and tuple(data["size"])
+        data["shapes"] = [Shape(*shape) for shape in data["shapes"]]
+        return cls(**{**data, "error": data["error"] and from_json(data["error"])})
+
+
+class Sheet(NamedTuple):
+    """What one file of a tool holds.
+
+    Attributes:
+      class_names: all classes in the tool's order, background and void among them; empty if the
+        file does not list them.
+      annotations: of each image.
+      notes: what else a user should know.
+    """
+
+    class_names: Sequence[str]
+    annotations: Sequence[Annotation]
+    notes: Sequence[str] = ()
+
+
+def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
+    """Returns the error about a shape, or about a file; `where` names both."""
+    remedy = remedy or "correct it in the tool, or delete it there, and export again"
+    return MaskError(where, found=found, expected=expected, remedy=remedy, kind="polygons")
+
+
+@contextlib.contextmanager
+def as_written(where: str, expected: str) -> Iterator[None]:
+    """Turns whatever code stumbles over in a file of another structure into an error about it."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
+        if isinstance(error, VocSegError):
+            raise
+        text = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise wrong(where, text[:200] or type(error).__name__, expected) from None
+
+
+def load_json(file: File, *names: str) -> dict[str, Any]:
+    """Returns the object of a JSON file; an error if it does not hold a list for each name."""
+    with as_written(file.where, f"JSON with the lists {', '.join(names)}"):
+        data = json.loads(file.data.decode("utf-8-sig"))
+        if other := [name for name in names if not isinstance(data[name], list)]:
+            raise ValueError(f"no list {other[0]}")
+    return dict(data)
+
+
+def checked_points(values: object, where: str, least: int) -> list[float]:
+    """Returns x and y of each point in turn, of a list of them or of pairs.
+
+    Raises:
+      MaskError: if there are fewer than `least` points, or one is not a pair of numbers.
+    """
+    flat: list[Any] = values if isinstance(values, list) else ["?"]
+    if all(isinstance(pair, list) and len(pair) == 2 for pair in flat):
+        flat = [number for pair in flat for number in pair]
+    for value in flat:
+        if type(value) not in (int, float) or not abs(value) <= MAX_SIDE:
+            expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
+            raise wrong(where, f"the coordinate {str(value)[:80]}", expected)
+    if len(flat) % 2 or len(flat) < 2 * least:
+        raise wrong(where, f"{len(flat)} coordinates", f"x and y of at least {least} points")
+    return [float(value) for value in flat]
+
+
+def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
+    """Returns the height and width that a file gives for an image; an error if they are none."""
+    if not all(type(side) in (int, float) and 1 <= side <= MAX_SIDE for side in (height, width)):
+        raise wrong(where, f"{str((width, height))[:80]} pixels", "width and height of the image")
+    return int(height), int(width)

@@ -1,0 +1,66 @@
+"""YOLO: a text file per image. A line is a class number, and each point as fractions of the sides.
+
+References:
+  https://docs.ultralytics.com/datasets/segment/ and its setting `overlap_mask`: the smaller of two
+    polygons lies above. An image without a text file is background.
+"""
+
+import yaml
+
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons.shapes import (
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    checked_points,
+    wrong,
+)
+
+
+def read(file: File, class_names: tuple[str, ...]) -> Sheet:
+    """Reads the text file of one image; an error if a line is no polygon of a known class."""
+    lines = file.data.decode("utf-8-sig", "replace").splitlines()
+    shapes = [
+        _shape(line.split(), f"line {number}", file.where, class_names)
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
+    return Sheet(class_names, [Annotation(file.where, "", None, shapes, "smaller")])
+
+
+def _shape(words: list[str], place: str, where: str, class_names: tuple[str, ...]) -> Shape:
+    where = f"{where}, {place}"
+    try:
+        number, *points = map(float, words)
+    except ValueError:
+        expected = "a class number, and x and y of each point"
+        raise wrong(where, repr(" ".join(words)[:80]), expected) from None
+    if number not in range(len(class_names)):
+        expected = f"0 to {len(class_names) - 1}, as data.yaml names the classes"
+        raise wrong(where, f"the class number {words[0][:20]}", expected)
+    if len(points) == 4:
+        remedy = "export polygons; a mask cannot be made of boxes"
+        raise wrong(where, "a box", "polygons, which have at least three points", remedy)
+    points = checked_points(points, where, 3)
+    if far := [value for value in points if not -1 <= value <= 2]:
+        raise wrong(where, f"the coordinate {far[0]:g}", "fractions of the image's sides, 0 to 1")
+    label = class_names[int(number)]
+    return Shape(label, "fractions", f"{place} ({label[:40]})", points)
+
+
+def read_names(file: File) -> tuple[str, ...]:
+    """Returns the class names in a file such as `data.yaml`; none if it names no classes."""
+    with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
+        try:
+            data = yaml.safe_load(file.data)
+        except yaml.YAMLError as error:
+            raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
+        names = data.get("names") if isinstance(data, dict) else None
+        if isinstance(names, list | dict) and "kpt_shape" in data:
+            raise ValueError("kpt_shape, which says that the labels are keypoints")
+        if isinstance(names, dict):
+            names = [names[number] for number in range(len(names))]
+        if not all(isinstance(name, str | int | float) for name in names or ()):
+            raise ValueError("names that are no words")
+        return tuple(str(name).strip() for name in names or ())
