@@ -48,7 +48,7 @@ def test_a_cell_of_csv_is_never_a_formula():
     cells = ["=cmd|' /C calc'!A0", "+1", "-x", "@SUM(1)", "\t=1", "\n=1", "\r=1", "a-b"]
     rows = [(cell, -1, -0.5, None, float("nan")) for cell in cells]
     read = list(csv.reader(io.StringIO(screen.csv_text(("=class", "n", "x", "y", "z"), rows))))
-    shown = [*(f"'{c}" for c in cells[:-2]), "\\x0d=1", "a-b"]
+    shown = [*(f"'{c}" for c in cells[:-3]), "\\x0a=1", "\\x0d=1", "a-b"]
     assert [row[0] for row in read] == ["'=class", *shown]
     assert all(row[1:] == ["-1", "-0.5", "", ""] for row in read[1:])
 

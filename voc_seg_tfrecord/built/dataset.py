@@ -1,5 +1,6 @@
 """Opens built datasets, says what is known of them, and lists those in a folder of datasets."""
 
+import collections
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import datetime
@@ -34,12 +35,12 @@ from voc_seg_tfrecord.built.find import (
     find_dataset,
     split_name,
 )
-from voc_seg_tfrecord.built.records import Part
+from voc_seg_tfrecord.built.records import Part, Record, scan
 from voc_seg_tfrecord.built.trust import FEATURES, check_description, damaged
 from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import parse_ids
+from voc_seg_tfrecord.formats.id_lists import chosen_ids
 
 
 def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.DatasetBuilder:
@@ -127,7 +128,7 @@ def check_splits(
       builder: of a built dataset.
       wanted: names of splits; or the name of one list of `facts.lists`, which stands for the
         examples of all splits whose ids are in it. A split of the same name comes first.
-      ids: a text file with one id per line, which selects from the wanted splits.
+      ids: a file of ids, see `id_lists.chosen_ids`, which selects from the wanted splits.
 
     Returns:
       Names of splits, or one `records.Part`.
@@ -158,8 +159,44 @@ def check_splits(
     splits = list(wanted or builder.info.splits)
     if ids is not None:
         path = epath.Path(ids).expanduser()
-        return [Part(path.name, splits, parse_ids(File.read(path, ListError).data, path, ()))]
+        return [Part(path.name, splits, chosen_ids(File.read(path, ListError).data, path))]
     return splits
+
+
+def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, int]:
+    """Returns the parts of splits that a file chooses, and how many examples each has.
+
+    Args:
+      builder: of a built dataset.
+      ids: the file; see `id_lists.chosen_ids`. Of tiles it names the images.
+
+    Raises:
+      ListError: if the file is none, or names what the dataset does not have.
+    """
+    path = epath.Path(ids).expanduser()
+    wanted = {*chosen_ids(File.read(path, ListError).data, path)}
+    parts: dict[Part, int] = {}
+    found: set[str] = set()
+    for split in builder.info.splits:
+        images = collections.Counter(
+            image for image in scan(builder, split, _image_of) if image in wanted
+        )
+        if images:
+            parts[Part(split, (split,), images)] = images.total()
+            found |= images.keys()
+    if unknown := sorted(wanted - found):
+        raise ListError(
+            path,
+            found=f"{len(unknown)} of {len(wanted)} ids that the dataset does not have: "
+            + ", ".join(unknown[:3]),
+            expected=f"ids of images of {builder.info.full_name}",
+            remedy="correct them, or take them out of the file",
+        )
+    return parts
+
+
+def _image_of(record: Record) -> str:
+    return record.bytes(TILE_IMAGE_ID).decode() or record.id
 
 
 def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:

@@ -143,7 +143,7 @@ def scan(
       RecordError: if a shard or a record cannot be read, or if records are lost; see
         `shards.read`.
     """
-    total = _count(builder, split)
+    total = count(builder, split)
     serialized = read_shards(builder, split, complete=complete)
     read = ordered_map(lambda record: function(parse(record)), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
@@ -173,7 +173,7 @@ def scan_splits(
     Raises:
       RecordError: see `scan`.
     """
-    total = sum(_count(builder, split) for split in splits)
+    total = sum(count(builder, split) for split in splits)
     # A part's name is sent to the processes without its list.
     serialized = ((str(split), one) for split in splits for one in read_shards(builder, split))
     work = functools.partial(_parse_and_call, function)
@@ -185,7 +185,7 @@ def scan_splits(
         yield split, result
 
 
-def _count(builder: tfds.core.DatasetBuilder, split: str) -> int:
+def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
     """Returns how many examples a split or a part has."""
     return len(split.ids) if isinstance(split, Part) else builder.info.splits[split].num_examples
 

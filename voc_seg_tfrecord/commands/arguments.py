@@ -25,8 +25,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     },
     "ids": {
         "metavar": "FILE",
-        "help": "take only the examples whose ids are in this text file, one per line; "
-        "DATASET@LIST does the same with a list of papers, such as 2012@seg11valid",
+        "help": "take only the examples whose ids are in this file: a text with one id per line, "
+        "the CSV of check or evaluate, or decisions that a page saved, of which those called wrong",
     },
     "json": {
         "action": "store_true",

@@ -9,21 +9,24 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import share_advice
-from voc_seg_tfrecord.base.wording import counted
+from voc_seg_tfrecord.base import staging, wording
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean, share_advice
+from voc_seg_tfrecord.base.wording import counted, several
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.formats.class_files import NAMES
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
 from voc_seg_tfrecord.own_data import check
-from voc_seg_tfrecord.own_data.unpacked import unpacked
+from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
-from voc_seg_tfrecord.report.label_errors import check_folder
+from voc_seg_tfrecord.report.label_errors import check_folder, open_tree
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
-USUAL = ("root", "class_names", "splits", "html", "json")
+USUAL = ("root", "class_names", "splits", "html", "csv", "ids", "copy_to", "json")
 
 _SHOWN = 3  # findings of a kind
 
@@ -45,12 +48,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
     )
     arguments.add(parser, "no_fit")
+    group = parser.add_argument_group("back into your tool")
+    group.add_argument(
+        "--ids",
+        metavar="FILE",
+        help="the images to copy: a text with one id per line, the CSV of check or evaluate, or "
+        "decisions that a page saved, of which those called wrong; needs --copy_to",
+    )
+    group.add_argument(
+        "--copy_to",
+        metavar="FOLDER",
+        help="check nothing, and copy the images of --ids into this new folder, with masks, lists "
+        "and class file as they are, so that the tool that wrote them can read them",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Checks and prints the report."""
+    if bool(args.ids) != bool(args.copy_to):
+        raise ConfigError(
+            "--ids" if args.ids else "--copy_to",
+            found="one of --ids and --copy_to",
+            expected="both: which images to copy, and where to",
+            remedy="give both, or leave both out",
+        )
     with unpacked(args.root) as root:
-        return _run(args, root)
+        return _copy(args, root) if args.ids else _run(args, root)
 
 
 def _run(args: argparse.Namespace, root: epath.Path) -> int:
@@ -60,7 +83,8 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     if html:
         from voc_seg_tfrecord.report import tree_page  # of the page only
 
-        tree_page.write_tree(report, config, html, root=str(args.root), found_at=str(root))
+        plan = describe(report.plan, config) if report.plan and config else ""
+        tree_page.write_tree(report, config, html, plan, root=str(args.root), found_at=str(root))
     if fixes:
         _write_csv(report, fixes, root)
     _say_root(report, str(root), str(args.root))
@@ -102,7 +126,8 @@ def _print_findings(summary: dict) -> None:
             print(f"           ... and {kind['count'] - _SHOWN} more; --csv FILE lists all")
 
 
-_COLUMNS = ("file", "kind", "x", "y", "width", "height", "split", "what to do", "score", "found")
+_COLUMNS = ("id", "file", "kind", "x", "y", "width", "height", "split", "what to do", "score")
+_COLUMNS += ("found",)
 
 
 def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
@@ -115,9 +140,8 @@ def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
 def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
     tree, plan = report.tree, report.plan
     file, split = finding.where.removeprefix(f"{root}/"), finding.split
-    image_id = finding.ids[-1] if finding.ids else file.rpartition("/")[2].rpartition(".")[0]
-    if tree and (finding.ids or file in tree.images):
-        image_id = finding.ids[-1] if finding.ids else file
+    image_id = next(reversed(report.ids_of(finding)), "")
+    if tree and image_id in tree.images and (finding.ids or finding.where == image_id):
         folder, names = tree.layout.images, tree.images
         if finding.box and image_id in tree.masks:
             folder, names = tree.layout.masks, tree.masks
@@ -125,6 +149,83 @@ def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...
     if plan and not split:
         lists = (*plan.splits.items(), *plan.left_out.items())
         split = ", ".join(dict.fromkeys(s for s, ids in lists if image_id in ids))
-    found = finding.message.replace(f"{root}/", "")
-    score = round(finding.score, 2) if finding.score else ""
-    return file, finding.kind, *(finding.box or [""] * 4), split, finding.remedy, score, found
+    box, score = finding.box or [""] * 4, round(finding.score, 2) if finding.score else ""
+    texts = (finding.remedy, finding.message.replace(f"{root}/", ""))
+    remedy, message = ("; ".join(map(str.strip, text.splitlines())) for text in texts)
+    return image_id, file, finding.kind, *box, split, remedy, score, message
+
+
+def _copy(args: argparse.Namespace, root: epath.Path) -> int:
+    """Copies the files of chosen images, in the layout that they have.
+
+    Lists have only the lines of these images. All else is copied byte for byte.
+    """
+    tree, *_ = open_tree(root, **tree_arguments.fields(args))
+    path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
+    _check_place(folder, root, args)
+    ids = _chosen(path, tree)
+    layout = tree.layout
+    parts = {
+        "images": (layout.images, tree.images),
+        "masks": (layout.masks, tree.masks),
+        "instance masks": (layout.instances, tree.instances),
+        "annotations": (layout.annotations, tree.annotations),
+    }
+    files: dict[str, list[epath.Path]] = {}
+    for what, (place, names) in parts.items():
+        present = [names.written(image_id) for image_id in ids if image_id in names]
+        found = [name for i in present for name in names.twins.get(i, (names[i],))]
+        files[what] = [tree.root / place / name for name in found]
+    copied = dict.fromkeys(file for found in files.values() for file in found)
+    above = {parent for file in copied for parent in file.parents if parent.is_relative_to(root)}
+    files["class files"] = [f for p in sorted(above) for n in NAMES if (f := p / n).is_file()]
+    lists = {name: tree.list_path(name) for name in tree.list_names()}
+    files["class files"] = [f for f in files["class files"] if f not in lists.values()]
+    with staging.staged_folder(folder) as made:
+        for file in dict.fromkeys((*copied, *files["class files"])):
+            place = made / file.relative_to(root)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(file.read_bytes())
+        for file in lists.values():
+            data = only_lines(File.read(file, ListError).data, file, tree.ids_by_name, {*ids})
+            if data:
+                place = made / file.relative_to(root)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+    counts = {what: len(found) for what, found in files.items() if found}
+    masks = (tree.root / layout.masks).relative_to(root)
+    back = wording.command("cp", "-r", f"{folder / masks}/.", f"{epath.Path(args.root) / masks}/")
+    if args.json:
+        write_json({"folder": str(folder), "ids": ids, "files": counts})
+        return 0
+    print(f"{folder}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    if masks.parts and not is_archive(args.root):  # else it would replace lists too
+        print(f"when the masks come back, copy them over the source:\n  {back}")
+    return 0
+
+
+def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:
+    inside = folder.resolve().is_relative_to(root.resolve())
+    if inside or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
+        raise ConfigError(
+            f"--copy_to {args.copy_to}",
+            found=f"a place in {args.root}" if inside else "something that exists already",
+            expected=f"a new or empty folder outside of {args.root}",
+            remedy="name another one",
+        )
+    staging.check_folder(folder.parent, "--copy_to")
+
+
+def _chosen(path: epath.Path, tree) -> list[str]:
+    """Returns the ids that a file chooses, each as the tree writes it."""
+    ids = chosen_ids(File.read(path, ListError).data, path, tree.ids_by_name)
+    unknown = [i for i in ids if i not in tree.images and i not in tree.masks]
+    if unknown:
+        raise ListError(
+            path,
+            found=f"{counted(len(unknown), 'id')} that the tree does not have: {several(unknown)}"
+            + did_you_mean(unknown[0], tree.images),
+            expected=f"ids of images in {tree.root / tree.layout.images}",
+            remedy="correct them, or take them out of the file",
+        )
+    return list(dict.fromkeys(ids))

@@ -5,7 +5,7 @@ A card (README.md) lies beside each of them.
 
 import argparse
 
-from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.built.dataset import open_built, parts_with
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, with_palette
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --layout parquet: masks as palette PNGs, which viewers show in colours",
     )
-    arguments.add(parser, "json")
+    arguments.add(parser, "ids", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,14 +47,17 @@ def run(args: argparse.Namespace) -> int:
     arguments.check_num_shards(args)
     layout = with_palette(args.layout) if args.palette else args.layout
     builder = open_built(args.dataset, args.data_dir)
+    parts = parts_with(builder, args.ids) if args.ids else None
     notes = export(
         builder,
         args.out,
         layout=layout,
         num_shards=args.num_shards,
         described=True,
+        splits=parts,
     )
     counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    counts = counts if parts is None else dict(parts)
     if args.json:
         document = {"folder": args.out, "layout": args.layout, "splits": counts}
         write_json(document | {"notes": notes})

@@ -109,15 +109,15 @@ def write_json(document: Mapping[str, Any]) -> None:
         answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\n")
+_FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Returns a table as CSV, with a line of titles.
 
     A text that a spreadsheet would run as a formula, such as `=1+1`, gets a `'` before it. Numbers
-    are left as they are, negative ones too. None and NaN are empty cells. Control characters are
-    shown as codes.
+    are left as they are, negative ones too. None and NaN are empty cells. Control characters and
+    line ends are shown as codes, so that each row is one line.
     """
     with io.StringIO() as lines:
         table = csv.writer(lines, lineterminator="\n")
@@ -127,7 +127,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def _cell(value: object) -> object:
     if isinstance(value, str):
-        shown = literal(value)
+        shown = literal(value).replace("\n", "\\x0a")
         return f"'{shown}" if shown.startswith(_FORMULA) else shown
     return "" if value is None or value != value else value  # NaN is not equal to itself
 

@@ -3,6 +3,8 @@
 See `layouts` for the layouts.
 """
 
+from collections.abc import Collection
+
 from etils import epath
 import tensorflow_datasets as tfds
 
@@ -28,6 +30,7 @@ def export(
     layout: str,
     num_shards: int | None = None,
     described: bool = False,
+    splits: Collection[str] | None = None,
 ) -> list[str]:
     """Writes a built dataset in another layout, and nothing outside its folder.
 
@@ -38,7 +41,9 @@ def export(
         PNGs) or `coco-panoptic`; see `layouts.LAYOUTS` and docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
-      described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False).
+      described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
+        card describes a complete dataset, so there is none if `splits` are given.
+      splits: what to write: splits, or `records.Part`s of them; by default all splits.
 
     Returns:
       What differs from the dataset, in sentences.
@@ -59,14 +64,15 @@ def export(
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
         notes = []
-        for split in builder.info.splits:
+        for split in builder.info.splits if splits is None else splits:
             if count := row.write(Split(builder, split, incomplete, num_shards)):
                 notes.append(_rotated(split, count))
         if described:
             if row.is_tree:
                 storage.write_sums(incomplete)
-            text = card.write(builder, summarize(builder, progress=True), layout)
-            _save(incomplete / card.NAME, text)
+            if splits is None:
+                text = card.write(builder, summarize(builder, progress=True), layout)
+                _save(incomplete / card.NAME, text)
     return notes
 
 

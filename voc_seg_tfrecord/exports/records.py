@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
-from voc_seg_tfrecord.built.records import read_shards
+from voc_seg_tfrecord.built.records import count, read_shards
 from voc_seg_tfrecord.formats import frames, pillow
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.imports.files import Record, parse
@@ -45,7 +45,7 @@ class Split:
         """
         serialized = tqdm(
             read_shards(self.builder, self.name),
-            total=self.builder.info.splits[self.name].num_examples,
+            total=count(self.builder, self.name),
             desc=f"Exporting {self.name}...",
             unit=" examples",
             leave=False,

@@ -2,9 +2,13 @@
 
 import codecs
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+import csv
 import hashlib
+import io
+import json
 import posixpath
 import re
+from typing import Any
 import unicodedata
 
 from voc_seg_tfrecord.base.errors import ListError, RecordError
@@ -195,6 +199,88 @@ def _path_ids(path: str) -> Iterable[str]:
     while slash and folder:
         yield _without_suffix(name)
         folder, slash, name = name.partition("/")
+
+
+def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> list[str]:
+    """Reads which images somebody has chosen.
+
+    The file may be a list of ids, a CSV file with a column `id`, as `check` and `evaluate` write
+    it, or the decisions that a page saved, of which those are chosen that are called wrong.
+
+    Args:
+      data: the file's bytes.
+      where: the file, for errors.
+      image_ids: the ids that have an image; see `parse_ids`.
+
+    Returns:
+      Each id once, in the order of the file.
+
+    Raises:
+      ListError: if the file is none of these, or chooses nothing.
+    """
+    if data.lstrip().startswith(b"{"):
+        wrong = [one for one in read_decisions(data, where) if one["decision"] == "wrong"]
+        return _chosen((i for one in wrong for i in one["ids"]), where, "called wrong")
+    text = _decode(data, where)
+    if "id" in (head := next(csv.reader(text.splitlines()[:1]), [])) and len(head) > 1:
+        column = head.index("id")
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if len(row) > column]
+        # A spreadsheet would run what begins with =, so `'` stands before it.
+        return _chosen((re.sub("^'(?=[-=+@])", "", r[column]) for r in rows[1:]), where, "in it")
+    return parse_ids(data, where, image_ids, repeats=True)
+
+
+def _chosen(ids: Iterable[str], where: object, how: str) -> list[str]:
+    found = [image_id for image_id in dict.fromkeys(ids) if image_id]
+    if not found:
+        raise ListError(
+            where, found=f"no id {how}", expected="at least one", remedy="choose an image first"
+        )
+    if faults := [(image_id, fault) for image_id in found if (fault := _wrong(image_id))]:
+        raise ListError(
+            where,
+            found=f"{faults[0][0][:200]!r}, which {faults[0][1]}",
+            expected="an image id, a name below the image folder",
+            remedy="take the id out of the file",
+        )
+    return found
+
+
+DECISIONS = ("right", "wrong", "not sure")
+"""What a person may say of a suspect on a page."""
+
+
+def read_decisions(data: bytes, where: object) -> list[dict[str, Any]]:
+    """Reads the file that a page saves; see `report/templates/page.js`.
+
+    Returns:
+      Of each suspect: `kind`, `ids`, `sha256` of its files, and `decision`, one of `DECISIONS`.
+
+    Raises:
+      ListError: if the file is another one.
+    """
+    try:
+        decisions = json.loads(data)["decisions"]
+        for one in decisions:
+            texts = [one["kind"], one["sha256"], *one["ids"]]
+            if one["decision"] not in DECISIONS or not all(isinstance(t, str) for t in texts):
+                raise ValueError(f"the decision {one}")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ListError(
+            where,
+            found=f"no decisions: {' '.join(str(error).split())[:200]}",
+            expected="the file that a page of check or evaluate saved",
+            remedy="save it on the page again",
+        ) from None
+    return decisions
+
+
+def only_lines(
+    data: bytes, where: object, image_ids: Container[str], wanted: Container[str]
+) -> bytes:
+    """Returns the lines of a list that stand for some ids, as UTF-8; see `parse_ids`."""
+    lines = [line for _, line, found in _resolved(data, where, image_ids, False) if found in wanted]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def listed_masks(data: bytes, where: object) -> Iterator[str]:

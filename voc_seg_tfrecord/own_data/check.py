@@ -57,6 +57,35 @@ class Report:
         """Whether a build would go through."""
         return not any(finding.effect == STOPS for finding in self.findings)
 
+    def ids_of(self, finding: Finding) -> tuple[str, ...]:
+        """Returns the ids of images of the tree that a finding is about."""
+        tree = self.tree
+        if tree is None:
+            return ()
+        if finding.ids or finding.where in tree.images:
+            return finding.ids or (finding.where,)
+        layout = tree.layout
+        for folder in (layout.images, layout.masks, layout.instances):
+            start = f"{tree.root / folder}/"
+            if finding.where.startswith(start):
+                name = finding.where.removeprefix(start)
+                image_id = self._id_by_file.get((folder, name), name)
+                if image_id in tree.images or image_id in tree.masks:
+                    return (image_id,)
+        return ()
+
+    @functools.cached_property
+    def _id_by_file(self) -> dict[tuple[str, str], str]:
+        """The id of each file, by its folder and its name below it."""
+        assert self.tree is not None
+        layout = self.tree.layout
+        folders = (
+            (layout.images, self.tree.images),
+            (layout.masks, self.tree.masks),
+            (layout.instances, self.tree.instances),
+        )
+        return {(f, name): image_id for f, names in folders for image_id, name in names.items()}
+
 
 def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
     """Returns findings by kind and effect: what stops a build, then the most suspicious labels."""

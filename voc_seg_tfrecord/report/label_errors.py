@@ -78,24 +78,41 @@ def check_folder(
       ConfigError: if the options are wrong.
     """
     try:
-        tree, config = find_config_of(folder, name="check", **options)
-        return config, check.check_tree(tree, config, fits=fits)
+        tree, config, fault = open_tree(folder, **options)
+        report = check.check_tree(tree, config, fits=fits)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
-    except VocSegError as error:
-        fault = error
-    if fault.kind != NO_CLASS_NAMES:  # without a tree to read this is the only finding
-        return None, check.Report([rules.finding_of(fault)])
-    # Without names any value may be a class; everything else can be checked.
-    options["class_names"] = [f"class {value}" for value in range(VOID)]
-    options |= {"background": "", "background_first": False, "missing_mask": "skip"}
-    options["map_classes"] = ""
-    tree, config = find_config_of(folder, name="check", **options)
-    report = check.check_tree(tree, config, fits=fits)
+    except VocSegError as error:  # without a tree to read this is the only finding
+        return None, check.Report([rules.finding_of(error)])
+    if fault is None:
+        return config, report
     # They are no real names.
     without = [f for f in report.findings if f.kind != check.MISSING_CLASS]
     report.findings = [rules.finding_of(fault), *without]
     return config, report
+
+
+def open_tree(
+    folder: epath.Path, **options: Any
+) -> tuple[Any, VocSegConfig, VocSegError | None]:
+    """Opens an exported folder, also one without class names.
+
+    Returns:
+      The tree, what a build would be told, and the error that there are no class names. Then any
+      value may be a class.
+
+    Raises:
+      VocSegError: if there is no tree, or the options are wrong.
+    """
+    try:
+        return *find_config_of(folder, name="check", **options), None
+    except VocSegError as error:
+        if error.kind != NO_CLASS_NAMES:
+            raise
+        options["class_names"] = [f"class {value}" for value in range(VOID)]
+        options |= {"background": "", "background_first": False, "missing_mask": "skip"}
+        options["map_classes"] = ""
+        return *find_config_of(folder, name="check", **options), error
 
 
 def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:

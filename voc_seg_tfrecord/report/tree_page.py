@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 import dataclasses
-import functools
 from typing import Any
 
 from etils import epath
@@ -11,7 +10,6 @@ import numpy as np
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError, share_advice
 from voc_seg_tfrecord.base.names import MASK, VOID, background_index
-from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import pillow
@@ -19,8 +17,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.quality.evidence import Box
-from voc_seg_tfrecord.quality.rules import STOPS, Finding
+from voc_seg_tfrecord.quality.rules import STOPS, Box, Finding
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import (
@@ -35,7 +32,6 @@ from voc_seg_tfrecord.report.thumbnails import (
 )
 from voc_seg_tfrecord.stats.counts import ClassCounts
 from voc_seg_tfrecord.trees.pair import Pair
-from voc_seg_tfrecord.trees.tree import VocTree
 
 OF_A_KIND = 6
 """Images that are shown of one kind of finding, at most."""
@@ -86,36 +82,18 @@ class Offenders:
             return []
         found: dict[str, Finding] = {}
         for finding in findings:
-            for image_id in self._ids(finding):
+            for image_id in self.report.ids_of(finding):
                 found.setdefault(image_id, finding)
         return [self._show(*item) for item in list(found.items())[:OF_A_KIND]]
 
-    def _ids(self, finding: Finding) -> Iterator[str]:
-        """Yields the ids that a finding is about; only files of the tree are ever read."""
-        tree = self.report.tree
-        if finding.ids or finding.where in tree.images:
-            yield from finding.ids or (finding.where,)
-            return
-        for folder in (tree.layout.images, tree.layout.masks, tree.layout.instances):
-            start = f"{tree.root / folder}/"
-            if finding.where.startswith(start):
-                name = finding.where.removeprefix(start)
-                image_id = self._by_name.get((folder, name), name)
-                if image_id in tree.images or image_id in tree.masks:
-                    yield image_id
-                    return
-
-    @functools.cached_property
-    def _by_name(self) -> dict[tuple[str, str], str]:
-        """The id of each file, by its folder and its name below it."""
-        tree = self.report.tree
-        folders = ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
-        return {(f, name): image_id for f, names in folders for image_id, name in names.items()}
-
     def _show(self, image_id: str, finding: Finding) -> Offender:
         tree, plan = self.report.tree, self.report.plan
-        image = _path(tree, tree.layout.images, tree.images.get(image_id))
-        mask = _path(tree, tree.layout.masks, tree.masks.get(image_id))
+        layout, image_name, mask_name = (
+            tree.layout,
+            *(n.get(image_id) for n in (tree.images, tree.masks)),
+        )
+        image = tree.root / layout.images / image_name if image_name else None
+        mask = tree.root / layout.masks / mask_name if mask_name else None
         size, url = _image(image)
         by_class = self._mask(Pair(image_id, image_id, image, mask)) if image and mask else None
         values, colors = _stored(mask, self.colors) if by_class is None else (by_class, self.colors)
@@ -160,10 +138,6 @@ class Offenders:
             return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)[:_BOXES]
         except VocSegError:
             return []
-
-
-def _path(tree: VocTree, folder: str, name: str | None) -> epath.Path | None:
-    return tree.root / folder / name if name else None
 
 
 def _image(path: epath.Path | None) -> tuple[tuple[int, int], str]:
@@ -219,7 +193,13 @@ _FIRST, _MESSAGES = 3, 50  # of a kind
 
 
 def write_tree(
-    report: Report, config: VocSegConfig | None, out: epath.Path, *, root: str, found_at: str
+    report: Report,
+    config: VocSegConfig | None,
+    out: epath.Path,
+    plan: str,
+    *,
+    root: str,
+    found_at: str,
 ) -> None:
     """Writes the page of a checked tree.
 
@@ -227,6 +207,7 @@ def write_tree(
       report: what `check_tree` found.
       config: the config of a build; None if there is no tree to read.
       out: where to, as `staging.check_file` returns it.
+      plan: what a build would do, in words.
       root: the folder as the user named it, which may be an archive.
       found_at: where it lies unpacked; the page says `root` in its place.
 
@@ -254,7 +235,7 @@ def write_tree(
         stops=sum(finding.effect == STOPS for finding in report.findings),
         kinds=kinds,
         views=any(kind["shown"] for kind in kinds),
-        plan=describe(report.plan, config).replace(found_at, root) if report.plan else "",
+        plan=plan.replace(found_at, root),
         splits=dict(report.plan.splits) if report.plan else {},
         names=[*names, *[f"value {n}" for n in range(len(names), VOID)], "void"],
         used=used,

@@ -170,9 +170,9 @@ class VocTree:
         data = File.read(self.list_path(name), ListError).data
         if file in class_files.COMMON:
             text = data.decode("utf-8-sig", "replace")
-            if not class_files.images_in(text, self._ids_by_name):
+            if not class_files.images_in(text, self.ids_by_name):
                 return False
-        return any_id(data, self.list_path(name), self._ids_by_name)
+        return any_id(data, self.list_path(name), self.ids_by_name)
 
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of the list `name`, in its order.
@@ -213,7 +213,7 @@ class VocTree:
         # Where names are ids, a list of plain ids is read before any folder has been listed.
         plain = self.layout.image_naming == ANY and "images" not in vars(self)
         data = File.read(path, ListError).data
-        return parse_ids(data, path, self._ids_by_name, plain=plain, repeats=repeats)
+        return parse_ids(data, path, self.ids_by_name, plain=plain, repeats=repeats)
 
     def other_mask_folders(self, name: str) -> list[str]:
         """Returns the folders that a list names for masks, without those that masks are read from.
@@ -230,7 +230,7 @@ class VocTree:
         return sorted(f for f in map(posixpath.basename, said) if f not in read)
 
     @property
-    def _ids_by_name(self) -> IdsByName:
+    def ids_by_name(self) -> IdsByName:
         """The names that lists may have for images."""
         return IdsByName(lambda: self.images, self.layout.image_naming)
 
