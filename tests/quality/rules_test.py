@@ -151,3 +151,29 @@ def test_a_mask_of_void_alone_has_no_regions():
     assert (
         seen(0, np.full((5, 4), 255, np.uint8), image=np.zeros((5, 4, 3), np.uint8)).largest == ()
     )
+
+
+@pytest.mark.parametrize("pixels", [(3, 3), (3, 4)])
+def test_a_speck_is_found_where_void_surrounds_all_that_is_meant(pixels):
+    def with_void(number, small):
+        mask = square(46 + number, at=17, label=255)
+        mask[20 : 60 + number, 20 : 60 + number] = 1
+        if small:  # a small object that is meant
+            mask[97:106, 97:106] = 255
+            mask[100:103, 100:103] = 1
+        return mask
+
+    usual = [seen(number, with_void(number, number % 2)) for number in range(16)]
+    mask = with_void(3, False)
+    mask[110 : 110 + pixels[0], 120 : 120 + pixels[1]] = 1
+    (speck,) = found([*usual, seen(99, mask)])
+    assert (speck.kind, speck.box) == ("speck", (120, 110, pixels[1], pixels[0]))
+    assert found(usual) == []
+
+
+def test_few_masks_of_one_class_everywhere_are_named_and_many_are_not():
+    drawn = [square(50, label=n % 2 + 1) for n in range(30)]
+    usual = [seen(n, mask) for n, mask in enumerate(drawn)]
+    full = [seen(50 + n, np.full(planted.SIZE, 3, np.uint8)) for n in range(9)]
+    assert [f.kind for f in found([*usual, *full[:4]])] == ["one class everywhere"] * 4
+    assert found([*usual, *full]) == []

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.quality.fit import Fit
 SPECK = 16
 """Pixels of a region that may be a speck, at most."""
 
+_SMALL = 64  # pixels of a region that is compared with specks
 _SIDE = 64  # of the mask that is compared with that of the same image
 _MOST = 200  # specks that are kept of one mask
 
@@ -25,11 +26,20 @@ Box = tuple[int, int, int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Region:
-    """Pixels of one class that touch each other, also at corners."""
+    """Pixels of one class that touch each other, also at corners.
+
+    Attributes:
+      label: the class.
+      pixels: how many.
+      box: what they fill.
+      alone: of small regions, whether one other class and nothing else is around them, no void
+        either: so accidents look, and in masks that have void around objects nothing else does.
+    """
 
     label: int
     pixels: int
     box: Box
+    alone: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,10 +53,12 @@ class Evidence:
       look: the image squeezed, uint8 `[16, 18]`.
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
+      has_void: whether pixels of the mask are void.
       thumbnail: the mask squeezed without mixing values, uint8 `[64, 64]`; None without a mask.
       largest: the largest region of each class.
       smallest: the smallest region of each class.
       specks: regions of at most `SPECK` pixels, up to 200.
+      smallest_alone: pixels of the smallest region that is `alone`; 0 if there is none.
       holes: places, right and down, of single pixels that differ from all four neighbours,
         which are of one class.
       fit: how well the mask fits the image; None if that cannot be told, or was not asked for.
@@ -58,10 +70,12 @@ class Evidence:
     look: np.ndarray
     size: tuple[int, int] = (0, 0)
     labels: tuple[int, ...] = ()
+    has_void: bool = False
     thumbnail: np.ndarray | None = None
     largest: tuple[Region, ...] = ()
     smallest: tuple[Region, ...] = ()
     specks: tuple[Region, ...] = ()
+    smallest_alone: int = 0
     holes: tuple[tuple[int, int], ...] = ()
     fit: Fit | None = None
 
@@ -98,14 +112,18 @@ def examine(
     regions = regions_of(mask, ends)
     by_size = regions[np.lexsort((regions[:, 1], regions[:, 0]))]
     starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
+    small = _as_regions(regions[regions[:, 1] <= _SMALL][:_MOST])
+    small = tuple(dataclasses.replace(r, alone=_is_alone(mask, r)) for r in small)
     return dataclasses.replace(
         found,
         size=mask.shape,
         labels=tuple(by_size[starts, 0].tolist()),
+        has_void=int(regions[:, 1].sum()) < mask.size,
         thumbnail=fit.reduced(mask, _SIDE, _SIDE),
         largest=_as_regions(by_size[[*(starts[1:] - 1), -1]] if len(starts) else by_size),
         smallest=_as_regions(by_size[starts]),
-        specks=_as_regions(regions[regions[:, 1] <= SPECK][:_MOST]),
+        specks=tuple(region for region in small if region.pixels <= SPECK),
+        smallest_alone=min((region.pixels for region in small if region.alone), default=0),
         holes=_holes(mask, ends),
         fit=fit.measure(still.rgb(), mask) if fits else None,
     )
@@ -113,6 +131,13 @@ def examine(
 
 def _as_regions(table: np.ndarray) -> tuple[Region, ...]:
     return tuple(Region(label, pixels, (*box,)) for label, pixels, *box in table.tolist())
+
+
+def _is_alone(mask: np.ndarray, region: Region) -> bool:
+    left, top, width, height = region.box
+    around = mask[max(0, top - 1) : top + height + 1, max(0, left - 1) : left + width + 1]
+    others = around[around != region.label]
+    return bool(len(others)) and others[0] != VOID and bool((others == others[0]).all())
 
 
 def _holes(mask: np.ndarray, ends: np.ndarray) -> tuple[tuple[int, int], ...]:

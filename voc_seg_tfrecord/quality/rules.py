@@ -35,6 +35,7 @@ _EMPTY = 0.1  # of a set's masks may be all background without being named
 _ENOUGH = 8  # images with a class, from which its sizes are known
 _OUTLIER = 4.5  # deviations from the median, of the logarithm of a region's odds
 _MANY = 0.2  # of a set's masks, from which a fault is how the tool draws
+_NONE = 1 << 62  # pixels, in place of those of a region that is not there
 _OTHER_MASK = 0.4  # of what is foreground in either mask
 _COMPARED = 20_000  # pairs that look alike whose masks are compared; a film has far more
 _SAME_EDGES = 25  # of 255, by which the edges of one photo differ where its masks do
@@ -94,12 +95,14 @@ def find(
       background: index of the background class, None if there is none.
     """
     masks = [e for e in evidence if e.thumbnail is not None]
+    sizes = list(_sizes(masks, names, background))
+    others = [f for f in _uniform(masks, names, background) if f.ids not in {s.ids for s in sizes}]
     return suspicious_first(
         [
             *_misfits(masks),
-            *_empty(masks, background),
+            *others,
+            *sizes,
             *_specks(masks, names),
-            *_sizes(masks, names, background),
             *_holes(masks),
             *_duplicates(evidence),
         ]
@@ -137,21 +140,27 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
         )
 
 
-def _empty(masks: Sequence[Evidence], background: int | None) -> Iterator[Finding]:
-    if background is None:
-        return
-    empty = [one for one in masks if set(one.labels) <= {background}]
-    if len(empty) <= max(1, _EMPTY * len(masks)):
-        for one in empty:
-            what = "background everywhere" if one.labels else "void everywhere"
-            yield _about(
-                one,
-                "all background",
-                0.6,
-                f"the mask is {what}, and only {len(empty)} of {len(masks)} masks show no class",
-                "look whether the image shows a class; if so, draw it",
-                (0, 0, *one.size[::-1]),
-            )
+def _uniform(
+    masks: Sequence[Evidence], names: Sequence[str], background: int | None
+) -> Iterator[Finding]:
+    """Yields masks that are all background or void, or one class everywhere."""
+    empty = [one for one in masks if background is not None and {*one.labels} <= {background}]
+    filled = [one for one in masks if len(one.labels) == 1 and not one.has_void]
+    filled = [one for one in filled if one.labels != (background,)]
+    for found, most, kind, remedy in (
+        (empty, _EMPTY, "all background", "look whether the image shows a class; if so, draw it"),
+        (filled, _MANY, "one class everywhere", "look whether it does; if not, draw it again"),
+    ):
+        if len(found) <= max(1, most * len(masks)):
+            for one in found:
+                what = names[one.labels[0]] if one.labels else "void"
+                what = "background" if one.labels == (background,) else what
+                text = f"the mask is {what} everywhere, as {len(found)} of {len(masks)} masks are"
+                if kind == "all background":
+                    text = f"the mask is {what} everywhere, and only {len(found)} of {len(masks)} "
+                    text += "masks show no class"
+                box = (0, 0, *one.size[::-1])
+                yield _about(one, kind, 0.6, text, remedy, box)
 
 
 def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding]:
@@ -162,10 +171,15 @@ def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding
             smallest[region.label].append(region.pixels)
     # What classes in few masks are compared with.
     everywhere = [min(r.pixels for r in one.smallest) for one in masks if one.smallest]
+    alone = [one.smallest_alone or _NONE for one in masks]
     for one in masks:
         single = {(*place, 1, 1) for place in one.holes}  # these have a finding of their own
         regions = (r for r in one.specks if r.box not in single)
-        found = [r for r in regions if _is_speck(r, smallest[r.label], everywhere)]
+        found = [
+            r
+            for r in regions
+            if _is_speck(r, smallest[r.label], everywhere) or (r.alone and _is_rare(r, alone))
+        ]
         if found:
             labels = dict.fromkeys(names[r.label] for r in found)
             first, size = found[0], counted(max(r.pixels for r in found), "pixel")
@@ -188,7 +202,11 @@ def _is_speck(region: Region, of_class: Sequence[int], of_all: Sequence[int]) ->
 
     A class of few masks is compared with the smallest regions of all classes.
     """
-    smallest = of_class if len(of_class) > _ENOUGH else of_all
+    return _is_rare(region, of_class if len(of_class) > _ENOUGH else of_all)
+
+
+def _is_rare(region: Region, smallest: Sequence[int]) -> bool:
+    """Says whether hardly any other mask has a region about as small; one number per mask."""
     similar = sum(pixels <= 4 * region.pixels for pixels in smallest) - 1
     return len(smallest) > _ENOUGH and similar <= 0.05 * len(smallest)
 

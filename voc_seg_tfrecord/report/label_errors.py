@@ -92,9 +92,7 @@ def check_folder(
     return config, report
 
 
-def open_tree(
-    folder: epath.Path, **options: Any
-) -> tuple[Any, VocSegConfig, VocSegError | None]:
+def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, VocSegError | None]:
     """Opens an exported folder, also one without class names.
 
     Returns:
