@@ -17,6 +17,7 @@ from peers import Source
 
 _HERE = pathlib.Path(__file__).parent
 MODULES = (
+    "this_package",
     "pillow_files",
     "torchvision_files",
     "hugging_face",

@@ -58,7 +58,15 @@ def others(
             absent.append(Row(TASK, peer.name, note=f"not measured: {error}"))
             continue
         check_seen(peer.name, seen, expected)
-        read = Way(TASK, peer.name, running.read, expected["count"], OURS, ours=False, warm=True)
+        read = Way(
+            TASK,
+            peer.name,
+            running.read,
+            expected["count"],
+            OURS,
+            ours=peer.module == "this_package",
+            warm=True,
+        )
         ways.append(read)
     return ways, absent
 

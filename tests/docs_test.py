@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import pathlib
 import re
@@ -45,6 +46,16 @@ def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(page, world
     skipped = follow(page, world)
     if skipped:
         pytest.skip(f"all else ran; {'; '.join(skipped)}")
+
+
+@pytest.mark.parametrize("name", ["pytorch.md", "jax.md"])
+def test_the_pages_of_other_libraries_run_on_other_data_too(name, world, sample):
+    shutil.copytree(pathlib.Path(sample.data_dir).parents[2], world.data_dir)
+    page = REPOSITORY / "docs" / "guides" / name
+    for fence in pages.fences(page):
+        if fence.language == "python" and not pages.missing(fence):
+            other = dataclasses.replace(fence, text=fence.text.replace("/walls", "/sample"))
+            assert "the process ended" not in world.run(other)
 
 
 @pytest.mark.slow

@@ -2,9 +2,9 @@
 
 A module has `PACKAGES`, which it needs, and `WAYS`: names of ways, each with a function from a
 `Source` to the way's pairs. Pairs are iterated over many times; each pair is an image, uint8
-`[H, W, 3]` or `[3, H, W]`, and a mask of class indices. Nothing here imports TensorFlow or this
-package, and libraries are imported within functions: `run_peer.py` runs them with whatever
-interpreter has them.
+`[H, W, 3]` or `[3, H, W]`, and a mask of class indices. Nothing here imports TensorFlow, and
+nothing but `this_package` imports this package. Libraries are imported within functions:
+`run_peer.py` runs them with whatever interpreter has them.
 """
 
 import dataclasses

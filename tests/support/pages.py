@@ -87,7 +87,7 @@ class World:
         as_word = shlex.quote if fence.language == "bash" else str
         text = text.replace("/tmp/tensorflow_datasets", as_word(str(self.data_dir)))
         printed = io.StringIO()
-        if fence.language == "python" and "torchvision" in fence.marks.get("needs", ""):
+        if fence.language == "python" and "torch" in fence.marks.get("needs", ""):
             printed.write(self._in_a_process(text))
         elif fence.language == "python":
             with contextlib.redirect_stdout(printed):
@@ -107,7 +107,9 @@ class World:
         return shown
 
     def _in_a_process(self, text: str) -> str:
-        """Runs Python in the process of this page, as torchvision breaks after TensorFlow."""
+        """Runs Python in the process of this page: torchvision breaks after TensorFlow, and
+        the workers of PyTorch's loader are forked.
+        """
         if self.process is None:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _PROCESS],
