@@ -6,13 +6,11 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import doctoring
-from support.building import build
 from support.building import records as stored
 from support.encoding import encoded
 from support.tiled import tree_options, write_tree
 import tensorflow as tf
 
-from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.audit import record as audit_record
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
@@ -23,17 +21,22 @@ from voc_seg_tfrecord.formats import pillow
 
 
 @pytest.fixture(scope="module")
-def serialized(tmp_path_factory):
-    return stored(build(tmp_path_factory.mktemp("data"), "sample"), "train")[0]
+def standard(sample):
+    return verify.make_standard(sample)
 
 
-def problems(record):
-    return list(audit_record.examine(VOC_CLASSES, 0, "train", None, record).problems)
+@pytest.fixture(scope="module")
+def serialized(sample):
+    return stored(sample, "train")[0]
 
 
-def test_a_record_as_it_was_built_has_no_problem_and_its_digests(serialized):
+def problems(standard, record):
+    return list(audit_record.examine(standard, "train", record).problems)
+
+
+def test_a_record_as_it_was_built_has_no_problem_and_its_digests(standard, serialized):
     record = records.parse(serialized)
-    found = audit_record.examine(VOC_CLASSES, 0, "train", None, record)
+    found = audit_record.examine(standard, "train", record)
     assert found.problems == ()
     assert found.id == "2007_000001"
     assert found.digests.image == fingerprint.image_digest("2007_000001", record.bytes("image"))
@@ -56,16 +59,16 @@ def changed(serialized, name, value):
     ],
 )
 def test_bytes_that_cannot_be_decoded_are_a_problem_of_their_feature(
-    serialized, name, value, problem
+    standard, serialized, name, value, problem
 ):
-    (found,) = problems(changed(serialized, name, value))
+    (found,) = problems(standard, changed(serialized, name, value))
     assert found.startswith(problem)
 
 
-def test_a_mask_of_another_size_and_a_value_that_is_no_class_are_named(serialized):
+def test_a_mask_of_another_size_and_a_value_that_is_no_class_are_named(standard, serialized):
     mask = np.full((5, 7), 21, np.uint8)
     record = changed(serialized, "segmentation_mask", encoded(mask))
-    found = "\n".join(problems(record))
+    found = "\n".join(problems(standard, record))
     assert "segmentation_mask: height and width (5, 7), the image has (48, 64)" in found
     assert "segmentation_mask: values [21], there are 21 classes" in found
 

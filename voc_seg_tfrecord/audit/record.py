@@ -1,15 +1,20 @@
 """Checks one record: in itself, against its source files, and as a tile of its image."""
 
-from collections.abc import Iterator, Mapping
+import collections
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import dataclasses
+import hashlib
 import itertools
+from typing import Any
 
 import numpy as np
+import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.base.errors import RecordError, VocSegError
 from voc_seg_tfrecord.base.names import (
+    FILENAME,
     HEIGHT,
     IMAGE,
     INSTANCES,
@@ -27,10 +32,13 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.examples.tiles import Tile, Tiling
+from voc_seg_tfrecord.examples.tiles import MOST_TILES, Tile, Tiling
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import name_fault, show_name
 from voc_seg_tfrecord.formats.png_pixels import count_values
+
+_MANY = 1000  # tiles of one image that are missing and named one by one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +58,8 @@ class TilePlace:
     def tile(self, tiling: Tiling) -> Tile | None:
         """Returns the tile that begins there; None if no tile of such an image does."""
         if len(self.size) != 2 or min(self.size) < 1 or len(self.at) != 2:
+            return None
+        if tiling.count(*self.size) > MOST_TILES:
             return None
         return tiling.tile_at(*self.size, *self.at)
 
@@ -94,13 +104,19 @@ def missing_tiles(
       tiling: how images were cut.
     """
     sizes: dict[str, set[tuple[int, ...]]] = {}
+    counts = collections.Counter(place.image_id for place in places.values())
     for place in places.values():
         sizes.setdefault(place.image_id, set()).add(place.size)
     for image_id, found in sorted(sizes.items()):
         if len(found) > 1:
             yield image_id, f"its tiles say different sizes of the image: {sorted(found)}"
-        elif tiling is not None and all(len(size) == 2 for size in found):
-            for tile in tiling.tiles(*found.pop()):
+        elif tiling is not None and all(len(size) == 2 and min(size) > 0 for size in found):
+            size = found.pop()
+            lacking = tiling.count(*size) - counts[image_id]
+            if lacking > _MANY:
+                yield image_id, f"missing: at least {lacking:,} of its tiles"
+                continue
+            for tile in tiling.tiles(*size):
                 if tile.name(image_id) not in places:
                     yield tile.name(image_id), "missing: other tiles of its image are there"
 
@@ -117,41 +133,193 @@ def shared_tiles(images: Mapping[str, set[str]]) -> Iterator[tuple[str, str, str
 
 
 @dataclasses.dataclass(frozen=True)
+class Values:
+    """What the list of values of a feature must be.
+
+    Attributes:
+      kind: the field of a `tf.train.Feature` that holds it.
+      count: how many values there are; None for any number of `group`s.
+      group: see `count`.
+      bounds: the lowest and the highest number, both included; None for any.
+      is_text: whether it is text in UTF-8.
+      of: the sequence of dictionaries that it is a field of; empty if it is none.
+    """
+
+    kind: str
+    count: int | None = 1
+    group: int = 1
+    bounds: tuple[float, float] | None = None
+    is_text: bool = False
+    of: str = ""
+
+    def problem(self, feature: Any) -> str:
+        """Returns what is wrong with a feature of a record; empty if nothing is."""
+        if (kind := feature.WhichOneof("kind")) != self.kind:
+            return f"{kind or 'no values'}, expected a {self.kind}"
+        values = getattr(feature, kind).value
+        if (self.count is not None and len(values) != self.count) or len(values) % self.group:
+            return f"{len(values)} values, expected {self.count or f'groups of {self.group}'}"
+        if self.is_text:
+            try:
+                b"".join(values).decode()
+            except UnicodeDecodeError as error:
+                return str(error)
+        if self.bounds is not None:
+            lowest, highest = self.bounds
+            wrong = [value for value in values if not lowest <= value <= highest]
+            return f"{wrong[0]}, expected {lowest} to {highest}" if wrong else ""
+        return ""
+
+
+def expected_values(features: tfds.features.FeaturesDict) -> dict[str, Values]:
+    """Returns what a record must have by features' names, those of objects as `objects/bbox`."""
+    expected = {}
+    for name, feature in features.items():
+        inner = feature.feature if isinstance(feature, tfds.features.Sequence) else feature
+        if isinstance(inner, tfds.features.FeaturesDict):
+            for field, of_object in inner.items():
+                values = _values(of_object, sequence=True)
+                expected[f"{name}/{field}"] = dataclasses.replace(values, of=name)
+        else:
+            expected[name] = _values(inner, sequence=inner is not feature)
+    return expected
+
+
+def _values(feature: Any, *, sequence: bool) -> Values:
+    count, info = None if sequence else 1, feature.get_serialized_info()
+    if isinstance(feature, tfds.features.BBoxFeature):
+        return Values("float_list", count, 4, (0, 1))
+    dtype = np.dtype(info.np_dtype)
+    if dtype.kind == "O":
+        is_text = isinstance(feature, tfds.features.Text)
+        return Values("bytes_list", count, is_text=is_text)
+    if dtype.kind == "f":
+        return Values("float_list", count)
+    bounds = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if isinstance(feature, tfds.features.ClassLabel):
+        bounds = 0, feature.num_classes - 1
+    return Values("int64_list", count, bounds=bounds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Standard:
+    """What every record of a dataset is held against, read once before the first one.
+
+    Attributes:
+      class_names: the dataset's classes, in mask order.
+      background: the index of background, which `labels` leaves out; None if there is none.
+      values: what each feature of a record holds, by name.
+      shapes: height, width and channels of each image and mask, None for any, by name.
+      tiling: how the dataset's images were cut into tiles; None if they were not.
+      source: what the dataset was made from; None if it is not available.
+    """
+
+    class_names: tuple[str, ...]
+    background: int | None
+    values: Mapping[str, Values]
+    shapes: Mapping[str, tuple[int | None, ...]]
+    tiling: Tiling | None = None
+    source: Originals | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Examined:
-    """What verifying found in one record: its digests, its problems, and its place if a tile."""
+    """What verifying found in one record.
+
+    Attributes:
+      id: the record's id.
+      digests: of its image and masks.
+      stored: sha256 of the record's bytes.
+      problems: what is wrong.
+      place: where its tile lies; None if it is no tile.
+    """
 
     id: str
     digests: fingerprint.Digests
+    stored: bytes
     problems: tuple[str, ...]
     place: TilePlace | None = None
 
 
-def examine(
-    class_names: tuple[str, ...],
-    background: int | None,
-    split: str,
-    source: Originals | None,
-    record: Record,
-    *,
-    tiling: Tiling | None = None,
-) -> Examined:
-    """Hashes one record and collects its problems.
-
-    Args:
-      class_names: the dataset's classes, in mask order.
-      background: the index of background, which `labels` leaves out; None if there is none.
-      split: the record's split.
-      source: what the dataset was made from; None if it is not available.
-      record: the record.
-      tiling: how the dataset's images were cut into tiles; None if they were not.
-    """
+def examine(standard: Standard, split: str, record: Record) -> Examined:
+    """Hashes one record and collects its problems."""
     arrays, problems = decode_masks(record)
-    problems += inner_problems(record, arrays, class_names, background)
-    problems += tile_problems(record, tiling)
-    if source is not None and not source.agrees(split, record):
-        problems += _outer_problems(record, arrays, source, split)
-    place = tile_place(record)
-    return Examined(record.id, digests_of(record, arrays), tuple(problems), place)
+    for check in _CHECKS:
+        problems += check(standard, split, record, arrays)
+    digests, stored = digests_of(record, arrays), hashlib.sha256(record.serialized).digest()
+    once = tuple(dict.fromkeys(problems))  # two checks may read one header
+    return Examined(record.id, digests, stored, once, tile_place(record))
+
+
+_Masks = Mapping[str, np.ndarray]
+
+
+def _value_problems(standard: Standard, _: str, record: Record, __: _Masks) -> Iterator[str]:
+    """Yields what of a record TFDS could not parse, or would parse as something else."""
+    if record.surplus:
+        yield f"{record.surplus} bytes that belong to no feature, or to one that is there twice"
+    for name in sorted({*standard.values, *record.features}):
+        if name not in standard.values:
+            yield f"{name}: a feature that features.json does not have"
+        elif name not in record.features:
+            yield f"{name}: missing"
+        elif problem := standard.values[name].problem(record.features[name]):
+            yield f"{name}: {problem}"
+    for name in {FILENAME, TILE_IMAGE_ID} & set(record.features):
+        if fault := name_fault(record.bytes(name).decode(errors="replace")):
+            yield f"{name}: {show_name(record.bytes(name).decode(errors='replace'))}, which {fault}"
+
+
+def _object_problems(standard: Standard, _: str, record: Record, __: _Masks) -> Iterator[str]:
+    """Yields what is wrong with sequences of dictionaries, such as annotated objects."""
+    lengths: dict[str, set[int]] = {}
+    for path, values in standard.values.items():
+        if values.of and path in record.features:
+            numbers = getattr(record.features[path], values.kind).value
+            lengths.setdefault(values.of, set()).add(len(numbers) // values.group)
+            boxes = zip(*[iter(numbers)] * 4, strict=False) if values.group == 4 else ()
+            if wrong := [box for box in boxes if not (box[0] <= box[2] and box[1] <= box[3])]:
+                yield f"{path}: {wrong[0]}, which ends before it begins"
+    for name, different in lengths.items():
+        if len(different) > 1:
+            yield f"{name}: lists of {sorted(different)} values, expected as many of each"
+
+
+def _image_problems(standard: Standard, _: str, record: Record, arrays: _Masks) -> Iterator[str]:
+    """Yields which images decoders do not read, and what does not fit the features' shapes."""
+    sizes = {name: mask.shape for name, mask in arrays.items()}
+    for name in standard.shapes:
+        if name not in MASKS and name in record.features:
+            try:
+                sizes[name] = records.decoded_size(File(record.bytes(name), name))
+            except VocSegError as error:
+                yield str(error)
+    for name, size in sizes.items():
+        shape = standard.shapes.get(name, ())
+        if any(fixed not in (None, found) for fixed, found in zip(shape, size, strict=False)):
+            yield f"{name}: height and width {size}, the feature's shape is {shape}"
+
+
+def _label_problem(standard: Standard, _: str, record: Record, arrays: _Masks) -> Iterator[str]:
+    names, background = standard.class_names, standard.background
+    return inner_problems(record, arrays, names, background)
+
+
+def _source_problems(
+    standard: Standard, split: str, record: Record, arrays: _Masks
+) -> Iterator[str]:
+    if standard.source is not None and not standard.source.agrees(split, record):
+        yield from _outer_problems(record, arrays, standard.source, split)
+
+
+_CHECKS: Sequence[Callable[[Standard, str, Record, _Masks], Iterable[str]]] = (
+    _value_problems,
+    _object_problems,
+    _image_problems,
+    _label_problem,
+    lambda standard, _, record, __: tile_problems(record, standard.tiling),
+    _source_problems,
+)
 
 
 def decode_masks(record: Record) -> tuple[dict[str, np.ndarray], list[str]]:

@@ -1,40 +1,32 @@
 """Compares a built dataset with its source tree and with the pinned facts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
 import functools
+import hashlib
+import itertools
 
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, record, source_records
-from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import IMAGE_AND_SIZE, SEGMENTATION
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import (
-    background,
-    check_features,
-    class_names,
-    config_of,
-    has_only_images,
-    shard_paths,
-    tiling_of,
-)
+from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.configs import VocSegConfig
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """Something that is wrong in one record, or in a split if `id` is empty."""
+    """Something that is wrong in a record, a split (no `id`) or the files (nor `split`)."""
 
     split: str
     id: str
     found: str
 
     def __str__(self) -> str:
-        return f"{self.split} {self.id}: {self.found}" if self.id else f"{self.split}: {self.found}"
+        return ": ".join(filter(None, (f"{self.split} {self.id}".strip(), self.found)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,12 +65,16 @@ class Report:
       archives: `filename` and `sha256` of each archive that the dataset was built from, if its
         sha256 was verified at build.
       has_sums: whether the dataset has SHA256SUMS, with which its files were compared.
+      lists_shards: whether it lists the shards; those of old versions do not.
+      files: faults of files that belong to no split.
     """
 
     splits: Mapping[str, SplitReport]
     fingerprint: str
     archives: tuple[Mapping[str, str], ...] = ()
     has_sums: bool = True
+    lists_shards: bool = True
+    files: tuple[Fault, ...] = ()
 
     def __repr__(self) -> str:
         faults = wording.counted(len(self.faults), "fault")
@@ -100,8 +96,8 @@ class Report:
 
     @property
     def faults(self) -> list[Fault]:
-        """All faults, split after split."""
-        return [fault for split in self.splits.values() for fault in split.faults]
+        """All faults: those of files, then split after split."""
+        return [*self.files, *(f for split in self.splits.values() for f in split.faults)]
 
 
 def verify(
@@ -113,11 +109,15 @@ def verify(
 ) -> Report:
     """Reads every record once and says what is wrong with it.
 
-    The files are compared with SHA256SUMS, if it is there. Each record's mask values, labels and
-    sizes are checked, and of images alone the sizes; and that tiles are complete, where their
-    images have them, and of one split. With a source, each record is also compared with the
-    record that its files give, and the ids with the tree's lists. Counts, ids and masks of a
-    release are compared with `checksums/splits.tsv`, see `fingerprint`.
+    1. The files are compared with SHA256SUMS in both directions, if it is there.
+    2. Each record is checked in itself, by the checks of `record`: what passes them can be read to
+       the end by `tfds.load`, `pipeline`, and the commands.
+    3. The records of a split are checked together: their number, ids that are there twice, tiles
+       that are missing, and that files in other formats hold the same records.
+    4. With a source, each record is compared with the one that its files give, and the ids with
+       the tree's lists.
+    5. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
+       `fingerprint`.
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
@@ -132,81 +132,187 @@ def verify(
     Raises:
       ConfigError: if the dataset or the source cannot be verified.
     """
-    check_features(builder, IMAGE_AND_SIZE if has_only_images(builder) else SEGMENTATION)
-    found = (
+    only_images = dataset.has_only_images(builder)
+    dataset.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
+    originals = (
         source_records.find_originals(builder, source, config, progress=progress)
         if source
         else None
     )
-    images: dict[str, set[str]] = {}
-    reports = {
-        split: _verify_split(builder, split, found, progress, images.setdefault(split, set()))
-        for split in builder.info.splits
+    standard = make_standard(builder, originals)
+    splits = {
+        split: _read_split(builder, split, standard, progress) for split in builder.info.splits
     }
-    if not config_of(builder).get("overlap"):
-        for split, image_id, problem in record.shared_tiles(images):
-            faults = (*reports[split].faults, Fault(split, image_id, problem))
-            reports[split] = dataclasses.replace(reports[split], faults=faults)
-    total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
-    archives = (builder.info.metadata or {}).get("archives", ())
-    return Report(reports, total, tuple(archives), bool(storage.read_sums(builder.data_path)))
-
-
-def _verify_split(
-    builder: tfds.core.DatasetBuilder,
-    split: str,
-    source: Originals | None,
-    progress: bool,
-    images: set[str],
-) -> SplitReport:
-    """Verifies one split, and adds to `images` those that its tiles are of."""
-    digests: dict[str, fingerprint.Digests] = {}
-    faults: list[Fault] = []
-    count = 0
-    places: dict[str, record.TilePlace] = {}
-    tiling = tiling_of(builder)
-    examine = functools.partial(
-        record.examine,
-        class_names(builder),
-        background(builder),
-        split,
-        source,
-        tiling=tiling,
-    )
-    try:
-        for found in records.scan(builder, split, examine, progress=progress, complete=False):
-            count += 1
-            problems = found.problems
-            if found.id in digests:
-                problems = ("duplicate: more than one record has this id", *problems)
-            faults += [Fault(split, found.id, problem) for problem in problems]
-            digests[found.id] = found.digests
-            if found.place is not None:
-                places[found.id] = found.place
-    except VocSegError as error:
-        faults.append(Fault(split, "", f"reading stopped: {error}"))
-    missing = sorted(set(source.splits[split] if source else ()) - set(digests))
-    faults += [Fault(split, i, "missing: the source lists it, no record has it") for i in missing]
-    incomplete = list(record.missing_tiles(places, tiling))
-    faults += [Fault(split, i, problem) for i, problem in incomplete if i not in missing]
-    images |= {place.image_id for place in places.values()}
-    faults.sort(key=lambda fault: fault.id)
-    if count != builder.info.splits[split].num_examples:
-        said = builder.info.splits[split].num_examples
-        faults.insert(0, Fault(split, "", f"{count} records, the dataset's info says {said}"))
-    faults[:0] = [Fault(split, "", fault) for fault in _changed_shards(builder, split)]
-    total = fingerprint.of_split(digests)
-    facts = fingerprint.compare_with_pinned(fingerprint.claim_of(builder), split, total, digests)
-    faults += [Fault(split, "", fault) for fault in facts.faults]
-    return SplitReport(total, tuple(faults), facts.checked, facts.published_as)
-
-
-def _changed_shards(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[str]:
-    """Yields a sentence for each shard that is not the one that was built."""
     sums = storage.read_sums(builder.data_path)
-    if not sums and (found := records.wrong_size(builder, split)):
-        yield found
-    for path in shard_paths(builder, split) if sums else ():
-        if path.is_file() and (found := storage.digest_of(path)[0]) != sums.get(path.name):
-            said = sums.get(path.name, "none")
-            yield f"{path.name}: the file's sha256 is {found}, {storage.SUMS} says {said}"
+    shards = {
+        path.name: split
+        for split in builder.info.splits
+        for path in dataset.shard_paths(builder, split)
+    }
+    faults = [
+        *_file_faults(builder, sums, shards),
+        *(
+            fault
+            for split, seen in splits.items()
+            for fault in _split_faults(builder, split, seen, standard)
+        ),
+        *_faults_across(builder, splits),
+    ]
+    reports = {}
+    for split, seen in splits.items():
+        lacking = _lacking(split, seen, originals.splits[split]) if originals else ()
+        of_split = (fault for fault in faults if fault.split == split)
+        reports[split] = _report(builder, split, seen, [*of_split, *seen.faults, *lacking])
+    total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
+    return Report(
+        reports,
+        total,
+        tuple((builder.info.metadata or {}).get("archives", ())),
+        has_sums=bool(sums),
+        lists_shards=bool(set(sums) & set(shards)),
+        files=tuple(fault for fault in faults if not fault.split),
+    )
+
+
+def make_standard(
+    builder: tfds.core.DatasetBuilder, source: source_records.Originals | None = None
+) -> record.Standard:
+    """Returns what the records of a built dataset are held against."""
+    features = builder.info.features
+    return record.Standard(
+        dataset.class_names(builder),
+        dataset.background(builder),
+        record.expected_values(features),
+        {n: f.shape for n, f in features.items() if isinstance(f, tfds.features.Image)},
+        dataset.tiling_of(builder),
+        source,
+    )
+
+
+@dataclasses.dataclass
+class _Seen:
+    """What reading a split once gave.
+
+    Attributes:
+      digests: of its records, by id.
+      places: of its tiles, by id.
+      stored: sha256 of the bytes of each record, in their order.
+      faults: of records.
+    """
+
+    digests: dict[str, fingerprint.Digests] = dataclasses.field(default_factory=dict)
+    places: dict[str, record.TilePlace] = dataclasses.field(default_factory=dict)
+    stored: list[bytes] = dataclasses.field(default_factory=list)
+    faults: list[Fault] = dataclasses.field(default_factory=list)
+
+
+def _read_split(
+    builder: tfds.core.DatasetBuilder, split: str, standard: record.Standard, progress: bool
+) -> _Seen:
+    seen = _Seen()
+    examine = functools.partial(record.examine, standard, split)
+    try:
+        for examined in records.scan(builder, split, examine, progress=progress, complete=False):
+            problems = examined.problems
+            if examined.id in seen.digests:
+                problems = ("duplicate: more than one record has this id", *problems)
+            seen.faults += [Fault(split, examined.id, problem) for problem in problems]
+            seen.digests[examined.id] = examined.digests
+            seen.stored.append(examined.stored)
+            if examined.place is not None:
+                seen.places[examined.id] = examined.place
+    except VocSegError as error:
+        seen.faults.append(Fault(split, "", f"reading stopped: {error}"))
+    return seen
+
+
+def _split_faults(
+    builder: tfds.core.DatasetBuilder, split: str, seen: _Seen, standard: record.Standard
+) -> Iterator[Fault]:
+    """Yields what the records of a split show together."""
+    expected = builder.info.splits[split].num_examples
+    if len(seen.stored) != expected:
+        found = f"{len(seen.stored)} records, the dataset's info says {expected}"
+        yield Fault(split, "", found)
+    for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
+        yield Fault(split, tile_id, problem)
+    for file_format in builder.info.available_file_formats() - {builder.info.file_format}:
+        # Its files were checked when the dataset was opened.
+        other = tfds.builder_from_directory(builder.data_path, file_format=file_format)
+        try:
+            stored = [
+                hashlib.sha256(serialized).digest()
+                for serialized in records.read_shards(other, split, complete=False)
+            ]
+        except VocSegError as error:
+            yield Fault(split, "", f"reading its {file_format.value} files stopped: {error}")
+            continue
+        if stored != seen.stored:
+            yield Fault(split, "", f"its {file_format.value} files hold other records")
+
+
+def _faults_across(
+    builder: tfds.core.DatasetBuilder, splits: Mapping[str, _Seen]
+) -> Iterator[Fault]:
+    """Yields what splits may not share."""
+    config = dataset.config_of(builder)
+    if config.get("overlap"):
+        return
+    images = {name: {p.image_id for p in seen.places.values()} for name, seen in splits.items()}
+    for split, image_id, problem in record.shared_tiles(images):
+        yield Fault(split, image_id, problem)
+    if config:
+        for first, second in itertools.combinations(splits, 2):
+            for image_id in sorted(set(splits[first].digests) & set(splits[second].digests)):
+                yield Fault(second, image_id, f"a record with this id is in the split {first} too")
+
+
+def _lacking(split: str, seen: _Seen, ids: Iterable[str]) -> Iterator[Fault]:
+    for image_id in sorted(set(ids) - set(seen.digests)):
+        yield Fault(split, image_id, "missing: the source lists it, no record has it")
+
+
+def _report(
+    builder: tfds.core.DatasetBuilder, split: str, seen: _Seen, faults: list[Fault]
+) -> SplitReport:
+    total = fingerprint.of_split(seen.digests)
+    claim = fingerprint.claim_of(builder)
+    facts = fingerprint.compare_with_pinned(claim, split, total, seen.digests)
+    # A tile that is missing is named once.
+    ordered = {
+        (fault.id, fault.found.startswith("missing") or fault.found): fault for fault in faults
+    }
+    first = sorted(ordered.values(), key=lambda fault: fault.id)
+    pinned = [Fault(split, "", fault) for fault in facts.faults]
+    return SplitReport(total, (*first, *pinned), facts.checked, facts.published_as)
+
+
+def _file_faults(
+    builder: tfds.core.DatasetBuilder, sums: Mapping[str, str], shards: Mapping[str, str]
+) -> Iterator[Fault]:
+    """Yields which files are not those that were built, and lines and files without the other."""
+    if not set(sums) & set(shards):  # of an old version, or no such file
+        for split in builder.info.splits:
+            if found := records.wrong_size(builder, split):
+                yield Fault(split, "", found)
+    if not sums:
+        return
+    folder = builder.data_path
+    for name, problem in storage.compare_sums(folder, sums):
+        yield Fault(shards.get(name, ""), "", f"{name}: {problem}")
+    added = _added_files(builder) | (set() if set(sums) & set(shards) else set(shards))
+    for name in sorted({path.name for path in folder.iterdir()} - {*sums, *added}):
+        if name not in storage.WRITTEN_LATER:
+            yield Fault(shards.get(name, ""), "", f"{name}: {storage.SUMS} has no line for it")
+
+
+def _added_files(builder: tfds.core.DatasetBuilder) -> set[str]:
+    """Returns the names of files that `tfds convert_format` added."""
+    return {
+        path.name
+        for file_format in builder.info.available_file_formats() - {builder.info.file_format}
+        for split in builder.info.splits.values()
+        for path in split.filename_template.replace(
+            filetype_suffix=file_format.file_suffix
+        ).sharded_filepaths(len(split.shard_lengths))
+    }

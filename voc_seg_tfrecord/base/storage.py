@@ -257,12 +257,13 @@ INFO = "dataset_info.json"
 SUMS = "SHA256SUMS"
 """The file with the sha256 of every file of a dataset, as `sha256sum -c` reads it."""
 
-_LINE = re.compile(r"([0-9a-f]{64})  ([^/]+)")
+_LINE = re.compile(r"([0-9a-f]{64}) [ *]([^/\0]+)")
 _PIECE = 1 << 20  # bytes of a large file that are read at once
 _ENDINGS = (".json", ".txt")  # info, features, metadata and class names: read at every opening
 # `tfds convert_format` adds files in another format, and says so here.
 _OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\[\]]*\],\n')
-_WRITTEN_LATER = (SUMS, "README.md")  # the card, by `report --card`
+WRITTEN_LATER = (SUMS, "README.md")
+"""Files that SHA256SUMS does not list: itself, and the card that `report --card` writes."""
 
 
 def write_sums(folder: epath.Path, *, kept: Mapping[str, str] | None = None) -> None:
@@ -279,7 +280,7 @@ def write_sums(folder: epath.Path, *, kept: Mapping[str, str] | None = None) -> 
             name = path.relative_to(folder).as_posix()
             if path.is_dir():
                 waiting.append(path)
-            elif name not in (*digests, *_WRITTEN_LATER):
+            elif name not in (*digests, *WRITTEN_LATER):
                 digests[name], _ = digest_of(path)
     lines = [f"{digest}  {name}\n" for name, digest in sorted(digests.items())]
     (folder / SUMS).write_text("".join(lines))
@@ -289,16 +290,19 @@ def read_sums(folder: epath.Path) -> dict[str, str]:
     """Returns the sha256 of each file that SHA256SUMS lists by name; none if it is missing.
 
     Raises:
-      RecordError: if the file is empty or a line is not a sha256 and a name.
+      RecordError: if the file is empty, a line is not a sha256 and a file's name in the folder, or
+        two lines have the same name.
     """
     path = folder / SUMS
     if not path.exists():
         return {}
     digests = {}
-    text = read_small(path).decode("utf-8", "replace")
-    for number, line in enumerate(text.splitlines(), 1):
-        if not (match := _LINE.fullmatch(line)):
-            raise _damaged(path, f"line {number}: {line[:80]!r}", "a sha256 and a file's name")
+    lines = read_small(path).decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
+    for number, line in enumerate(lines if any(lines) else (), 1):
+        match = _LINE.fullmatch(line)
+        if not match or match[2] in (".", "..") or match[2] in digests:
+            expected = "a sha256 and the name of a file in this folder, each name once"
+            raise _damaged(path, f"line {number}: {line[:80]!a}", expected)
         digests[match[2]] = match[1]
     if not digests:
         raise _damaged(path, "an empty file", "the sha256 of every file of the dataset")
@@ -321,6 +325,19 @@ def check_sums(folder: epath.Path) -> None:
         if found != digest and not (name == INFO and _without_formats(path) == digest):
             what = f"a file with the sha256 {found}" if found else "no such file"
             raise _damaged(path, what, f"the sha256 {digest}, as {SUMS} says")
+
+
+def compare_sums(folder: epath.Path, sums: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yields name and problem of each file that is not the one which SHA256SUMS lists."""
+    for name, expected in sums.items():
+        path = folder / name
+        try:
+            found, _ = digest_of(path)
+        except OSError as error:
+            yield name, f"{SUMS} lists it, and it cannot be read: {error.strerror or error}"
+            continue
+        if found != expected and not (name == INFO and _without_formats(path) == expected):
+            yield name, f"the file's sha256 is {found}, {SUMS} says {expected}"
 
 
 def check_listed(folder: epath.Path, names: Iterable[str]) -> None:

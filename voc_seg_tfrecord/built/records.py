@@ -39,10 +39,20 @@ class Record:
     Attributes:
       id: the image id, which is the file's name without the suffix.
       features: one `tf.train.Feature` per name.
+      serialized: the bytes that it was parsed from.
     """
 
     id: str
     features: Mapping[str, Any]
+    serialized: bytes = dataclasses.field(default=b"", repr=False, compare=False)
+
+    @property
+    def surplus(self) -> int:
+        """Bytes of a record that its features do not need, as of one that is there twice."""
+        from tensorflow_datasets.proto import tf_example_pb2
+
+        needed = tf_example_pb2.Example.FromString(self.serialized).ByteSize()
+        return len(self.serialized) - needed
 
     def bytes(self, name: str) -> bytes:
         """Returns a feature of one string; empty if the record has none."""
@@ -105,7 +115,7 @@ def parse(serialized: bytes) -> Record:
 
     try:
         example = tf_example_pb2.Example.FromString(serialized)
-        record = Record("", example.features.feature)
+        record = Record("", example.features.feature, serialized)
         filename = record.bytes(FILENAME).decode()
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
@@ -221,6 +231,24 @@ def image_size(file: File) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
     image = images.open_image(file, decoding="none")
     return image.height, image.width
+
+
+def decoded_size(file: File) -> tuple[int, int]:
+    """Returns a stored image's height and width, after it was decoded.
+
+    Raises:
+      VocSegError: if TensorFlow or NumPy cannot decode it, or they do not read it alike.
+    """
+    with images.large_in_turn(file):
+        image = images.open_image(file, decoding="readable")
+    if isinstance(image, images.StoredImage):
+        return image.height, image.width
+    raise RecordError(
+        file.where,
+        found=file.kind.value if file.kind else "a file of another kind",
+        expected="an image that TensorFlow and NumPy read alike, as a build stores it",
+        remedy="build the dataset again with this package",
+    )
 
 
 def size_of(record: Record) -> tuple[int, ...]:

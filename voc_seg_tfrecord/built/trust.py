@@ -223,7 +223,7 @@ def _walk(path: str, message: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
                 raise _Foreign(f"a feature with the name {name!r:.80}")
             yield from _walk(f"{path}/{name}".lstrip("/"), child, depth + 1)
     elif feature is _F.Sequence:
-        if not -1 <= content.length <= _LONGEST:
+        if content.length > 0:
             raise _Foreign(f"the feature {path!r} has the length {content.length}")
         (_, inner), *others = sorted(_walk(path, content.feature, depth + 1))
         kind = f"{kind} of {inner}"

@@ -27,6 +27,7 @@ import re
 import sys
 import types
 from typing import Any, TextIO
+import warnings
 
 from tensorflow_datasets.core.utils import tqdm_utils
 import tqdm
@@ -77,6 +78,8 @@ def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     sys.stdout = Screen(sys.stderr if as_json else stdout, stdout)
+    show = warnings.showwarning
+    warnings.showwarning = _show_warning
     hidden = quiet or sys.stderr is None or not sys.stderr.isatty()
     try:
         with _without_bars() if hidden else contextlib.nullcontext():
@@ -84,7 +87,12 @@ def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
         with _reader():
             stdout.flush()
     finally:
+        warnings.showwarning = show
         sys.stdout = stdout
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(literal(f"note: {message}"), file=sys.stderr)
 
 
 @contextlib.contextmanager

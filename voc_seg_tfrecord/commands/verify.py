@@ -106,11 +106,13 @@ def _checked(builder, report, source: str | None) -> list[str]:
     if has_only_images(builder):
         inner = "sizes of images"
     if report.has_sums:
-        inner = f"sha256 of every file, {inner}"
+        inner = f"sha256 of {'every file' if report.lists_shards else 'small files'}, {inner}"
     only = "" if source or facts else " only"
     lines = [f"checked in itself{only}: {inner}"]
     if not report.has_sums:
         lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
+    elif not report.lists_shards:
+        lines.append(f"sha256 of the shards not checked: the {SUMS} of an older version lists none")
     if source:
         files = f"compared with the files in {source}: every feature of every record"
         return [*lines, files, *facts]

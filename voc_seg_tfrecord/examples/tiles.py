@@ -82,6 +82,10 @@ class Tile:
         return slice(top, top + height), slice(left, left + width)
 
 
+MOST_TILES = 100_000
+"""Tiles of one image; all of them are in memory at once."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Tiling:
     """How images are cut into tiles.
@@ -110,6 +114,12 @@ class Tiling:
         if self.format not in get_args(TileFormat):
             expected = f"one of {', '.join(get_args(TileFormat))}"
             raise _wrong("tile_format", self.format, expected)
+
+    def count(self, height: int, width: int) -> int:
+        """Returns how many tiles an image has; `MOST_TILES` + 1 stands for all that are more."""
+        step = self.size - self.overlap
+        rows, columns = (1 - max(side - self.size, 0) // -step for side in (height, width))
+        return min(rows * columns, MOST_TILES + 1)
 
     def starts(self, length: int) -> list[int]:
         """Returns where tiles begin along a side of an image, in ascending order.
@@ -198,8 +208,16 @@ def cut(
       Key and features of each tile, row by row.
 
     Raises:
-      ImageError: if the image's pixels cannot be decoded.
+      ImageError: if the image's pixels cannot be decoded, or would be too many tiles.
     """
+    if tiling.count(image.height, image.width) > MOST_TILES:
+        raise ImageError(
+            where,
+            found=f"more than {MOST_TILES:,} tiles of {tiling.size} pixels in an image of "
+            f"{image.height} x {image.width}",
+            expected="larger tiles",
+            remedy="change tile (--tile), or leave the image out",
+        )
     tiles = list(tiling.tiles(image.height, image.width))
     if len(tiles) == 1:
         ending = posixpath.splitext(others[FILENAME])[1]
