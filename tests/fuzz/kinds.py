@@ -16,7 +16,7 @@ import unicodedata
 import zlib
 
 from etils import epath
-from fuzz import strict_png, wholes
+from fuzz import strangers, strict_png, wholes
 from fuzz.mutations import damaged
 import numpy as np
 from PIL import Image
@@ -50,7 +50,7 @@ def judged(kind: str, seed: str) -> str:
     except VocSegError:
         return "refused"
     except Exception as error:
-        return f"FOREIGN {type(error).__name__}"
+        return f"FOREIGN {type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def mask(rng: random.Random) -> str:
@@ -415,4 +415,5 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "npy": array,
     "sbd": matlab,
     **wholes.KINDS,
+    **strangers.KINDS,
 }

@@ -20,6 +20,7 @@ import tempfile
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file__).parents[2])]
 
 SECONDS = 5
+SECONDS_OF_ALL_READERS = 60
 
 
 def main() -> int:
@@ -70,15 +71,18 @@ def _outcomes(kind: str, seed: str, left: list[int], folder: pathlib.Path) -> di
 
 
 def _work(kind: str, seed: str, numbers: list[int], writer: int, folder: pathlib.Path) -> None:
-    from fuzz import kinds, wholes
+    from fuzz import kinds, strangers, wholes
 
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
     if kind == "datasets":
         wholes.prepare(folder)
+    if kind in strangers.KINDS:
+        strangers.prepare(folder)
+    seconds = SECONDS_OF_ALL_READERS if kind in strangers.KINDS else SECONDS
     for number in numbers:
-        signal.alarm(SECONDS)  # it ends the process, whatever library it is in
+        signal.alarm(seconds)  # it ends the process, whatever library it is in
         outcome = kinds.judged(kind, f"{seed} {number}")
         signal.alarm(0)
         os.write(writer, f"{number} {outcome}\n".encode("ascii", "backslashreplace"))
@@ -90,7 +94,7 @@ def _show(kind: str, found: dict[int, str]) -> int:
     print(f"{kind:12}", *(f"{outcome} {count}" for outcome, count in sorted(counts.items())))
     bad = [(number, outcome) for number, outcome in found.items() if outcome[0].isupper()]
     for number, outcome in bad[:10]:
-        print(f"  --only {number}: {outcome[:150]}")
+        print(f"  --only {number}: {outcome[:500]}")
     return len(bad)
 
 

@@ -21,7 +21,7 @@ KINDS = [
     "sbd",
     "configs",
 ]
-WHOLES = ["archives", "options", "datasets"]  # a hundred times slower
+WHOLES = ["archives", "options", "datasets", "descriptions", "records"]  # a hundred times slower
 SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 
 

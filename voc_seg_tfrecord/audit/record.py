@@ -142,7 +142,7 @@ class Values:
       group: see `count`.
       bounds: the lowest and the highest number, both included; None for any.
       is_text: whether it is text in UTF-8.
-      of: the sequence of dictionaries that it is a field of; empty if it is none.
+      sequence: the sequence of dictionaries that it is a field of; empty if it is none.
     """
 
     kind: str
@@ -150,13 +150,17 @@ class Values:
     group: int = 1
     bounds: tuple[float, float] | None = None
     is_text: bool = False
-    of: str = ""
+    sequence: str = ""
+
+    def of(self, feature: Any) -> list[Any]:
+        """Returns the values of a feature of a record."""
+        return list(getattr(feature, self.kind).value)
 
     def problem(self, feature: Any) -> str:
         """Returns what is wrong with a feature of a record; empty if nothing is."""
         if (kind := feature.WhichOneof("kind")) != self.kind:
             return f"{kind or 'no values'}, expected a {self.kind}"
-        values = getattr(feature, kind).value
+        values = self.of(feature)
         if (self.count is not None and len(values) != self.count) or len(values) % self.group:
             return f"{len(values)} values, expected {self.count or f'groups of {self.group}'}"
         if self.is_text:
@@ -179,10 +183,19 @@ def expected_values(features: tfds.features.FeaturesDict) -> dict[str, Values]:
         if isinstance(inner, tfds.features.FeaturesDict):
             for field, of_object in inner.items():
                 values = _values(of_object, sequence=True)
-                expected[f"{name}/{field}"] = dataclasses.replace(values, of=name)
+                expected[f"{name}/{field}"] = dataclasses.replace(values, sequence=name)
         else:
             expected[name] = _values(inner, sequence=inner is not feature)
     return expected
+
+
+def value_problems(expected: Mapping[str, Values], record: Record) -> Iterator[str]:
+    """Yields which features of a record are missing, or hold other values than expected."""
+    for name, values in sorted(expected.items()):
+        if name not in record.features:
+            yield f"{name}: missing"
+        elif problem := values.problem(record.features[name]):
+            yield f"{name}: {problem}"
 
 
 def _values(feature: Any, *, sequence: bool) -> Values:
@@ -258,13 +271,9 @@ def _value_problems(standard: Standard, _: str, record: Record, __: _Masks) -> I
     """Yields what of a record TFDS could not parse, or would parse as something else."""
     if record.surplus:
         yield f"{record.surplus} bytes that belong to no feature, or to one that is there twice"
-    for name in sorted({*standard.values, *record.features}):
-        if name not in standard.values:
-            yield f"{name}: a feature that features.json does not have"
-        elif name not in record.features:
-            yield f"{name}: missing"
-        elif problem := standard.values[name].problem(record.features[name]):
-            yield f"{name}: {problem}"
+    for name in sorted(set(record.features) - set(standard.values)):
+        yield f"{name}: a feature that features.json does not have"
+    yield from value_problems(standard.values, record)
     for name in {FILENAME, TILE_IMAGE_ID} & set(record.features):
         if fault := name_fault(record.bytes(name).decode(errors="replace")):
             yield f"{name}: {show_name(record.bytes(name).decode(errors='replace'))}, which {fault}"
@@ -274,9 +283,9 @@ def _object_problems(standard: Standard, _: str, record: Record, __: _Masks) -> 
     """Yields what is wrong with sequences of dictionaries, such as annotated objects."""
     lengths: dict[str, set[int]] = {}
     for path, values in standard.values.items():
-        if values.of and path in record.features:
-            numbers = getattr(record.features[path], values.kind).value
-            lengths.setdefault(values.of, set()).add(len(numbers) // values.group)
+        if values.sequence and path in record.features:
+            numbers = values.of(record.features[path])
+            lengths.setdefault(values.sequence, set()).add(len(numbers) // values.group)
             boxes = zip(*[iter(numbers)] * 4, strict=False) if values.group == 4 else ()
             if wrong := [box for box in boxes if not (box[0] <= box[2] and box[1] <= box[3])]:
                 yield f"{path}: {wrong[0]}, which ends before it begins"

@@ -236,14 +236,10 @@ def _split_faults(
         yield Fault(split, "", found)
     for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
         yield Fault(split, tile_id, problem)
-    for file_format in builder.info.available_file_formats() - {builder.info.file_format}:
-        # Its files were checked when the dataset was opened.
-        other = tfds.builder_from_directory(builder.data_path, file_format=file_format)
+    for file_format in records.added_files(builder):
         try:
-            stored = [
-                hashlib.sha256(serialized).digest()
-                for serialized in records.read_shards(other, split, complete=False)
-            ]
+            added = records.read_added(builder, split, file_format)
+            stored = [hashlib.sha256(serialized).digest() for serialized in added]
         except VocSegError as error:
             yield Fault(split, "", f"reading its {file_format.value} files stopped: {error}")
             continue
@@ -300,19 +296,8 @@ def _file_faults(
     folder = builder.data_path
     for name, problem in storage.compare_sums(folder, sums):
         yield Fault(shards.get(name, ""), "", f"{name}: {problem}")
-    added = _added_files(builder) | (set() if set(sums) & set(shards) else set(shards))
-    for name in sorted({path.name for path in folder.iterdir()} - {*sums, *added}):
-        if name not in storage.WRITTEN_LATER:
-            yield Fault(shards.get(name, ""), "", f"{name}: {storage.SUMS} has no line for it")
-
-
-def _added_files(builder: tfds.core.DatasetBuilder) -> set[str]:
-    """Returns the names of files that `tfds convert_format` added."""
-    return {
-        path.name
-        for file_format in builder.info.available_file_formats() - {builder.info.file_format}
-        for split in builder.info.splits.values()
-        for path in split.filename_template.replace(
-            filetype_suffix=file_format.file_suffix
-        ).sharded_filepaths(len(split.shard_lengths))
-    }
+    others = {*storage.WRITTEN_LATER, *(() if set(sums) & set(shards) else shards)}
+    for by_split in records.added_files(builder).values():
+        others |= {path.name for paths in by_split.values() for path in paths}
+    for name in sorted({path.name for path in folder.iterdir()} - {*sums, *others}):
+        yield Fault(shards.get(name, ""), "", f"{name}: {storage.SUMS} has no line for it")

@@ -314,6 +314,35 @@ def read_shards(
         )
 
 
+def added_files(builder: tfds.core.DatasetBuilder) -> dict[tfds.core.FileFormat, dict[str, list[epath.Path]]]:
+    """Returns the shards that `tfds convert_format` added, by file format and split."""
+    return {
+        file_format: {
+            split: info.filename_template.replace(
+                filetype_suffix=file_format.file_suffix
+            ).sharded_filepaths(len(info.shard_lengths))
+            for split, info in builder.info.splits.items()
+        }
+        for file_format in builder.info.available_file_formats() - {builder.info.file_format}
+    }
+
+
+def read_added(
+    builder: tfds.core.DatasetBuilder, split: str, file_format: tfds.core.FileFormat
+) -> Iterator[bytes]:
+    """Yields a split's serialized examples from added files; see `added_files`.
+
+    Raises:
+      RecordError: naming a shard that is missing or damaged.
+    """
+    paths = added_files(builder)[file_format][split]
+    for path, length in zip(paths, builder.info.splits[split].shard_lengths, strict=True):
+        if length and not path.exists():
+            raise _unreadable(path, "no such file", length)
+        if length:
+            yield from _shard(file_format, path, length)
+
+
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
     """Says what is wrong with the size of a split's TFRecord files; empty if nothing is.
 

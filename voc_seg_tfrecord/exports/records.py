@@ -10,13 +10,16 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
 from tqdm import tqdm
 
+from voc_seg_tfrecord.audit.record import expected_values, value_problems
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
-from voc_seg_tfrecord.built.records import count, read_shards
+from voc_seg_tfrecord.built.records import count, parse, read_shards
 from voc_seg_tfrecord.formats import frames, pillow
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
-from voc_seg_tfrecord.imports.files import Record, parse
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
+
+Record = dict[str, list[Any]]
+"""The values of each feature of a record."""
 
 _SINGLE = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
 
@@ -41,18 +44,28 @@ class Split:
         """Yields each record's name for errors, and its features; shows a progress bar.
 
         Raises:
-          RecordError: if a record cannot be read.
+          RecordError: if a record cannot be read, or holds something else than its features.
         """
-        serialized = tqdm(
+        expected = expected_values(self.builder.info.features)
+        stored = tqdm(
             read_shards(self.builder, self.name),
             total=count(self.builder, self.name),
             desc=f"Exporting {self.name}...",
             unit=" examples",
             leave=False,
         )
-        for number, record in enumerate(serialized):
+        for number, serialized in enumerate(stored):
             where = f"{self.builder.info.full_name}, split {self.name}, record {number}"
-            yield where, parse(record, where)
+            record = parse(serialized)
+            if problem := next(value_problems(expected, record), ""):
+                raise RecordError(
+                    where,
+                    found=problem,
+                    expected="a record with the features that features.json describes",
+                    remedy="run `voc-seg-tfrecord verify` to find all faults, or build the dataset "
+                    "again",
+                )
+            yield where, {n: values.of(record.features[n]) for n, values in expected.items()}
 
     def examples(self) -> Iterator[dict[str, Any]]:
         """Yields the features that have one value, images and masks still encoded.
