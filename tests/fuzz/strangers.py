@@ -30,6 +30,7 @@ from tensorflow_datasets.proto import tf_example_pb2
 from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.built.data_source import data_source
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import frames
@@ -95,9 +96,16 @@ def _by_pipeline(dataset: pathlib.Path, _: pathlib.Path) -> None:
             assert batch
 
 
+def _by_number(dataset: pathlib.Path, _: pathlib.Path) -> None:
+    for source in data_source(str(dataset)).values():
+        for _ in source:
+            pass
+
+
 READERS: dict[str, Callable[[pathlib.Path, pathlib.Path], None]] = {
     "tfds.load": _by_tfds,
     "pipeline": _by_pipeline,
+    "data_source": _by_number,
     "stats": _by_command("stats", "{dataset}"),
     "leaks": _by_command("leaks", "{dataset}", "voc2012_val"),
     "report": _by_command("report", "{dataset}", "--out", "{out}/page.html"),

@@ -314,7 +314,9 @@ def read_shards(
         )
 
 
-def added_files(builder: tfds.core.DatasetBuilder) -> dict[tfds.core.FileFormat, dict[str, list[epath.Path]]]:
+def added_files(
+    builder: tfds.core.DatasetBuilder,
+) -> dict[tfds.core.FileFormat, dict[str, list[epath.Path]]]:
     """Returns the shards that `tfds convert_format` added, by file format and split."""
     return {
         file_format: {
@@ -338,7 +340,7 @@ def read_added(
     paths = added_files(builder)[file_format][split]
     for path, length in zip(paths, builder.info.splits[split].shard_lengths, strict=True):
         if length and not path.exists():
-            raise _unreadable(path, "no such file", length)
+            raise unreadable(path, "no such file", length)
         if length:
             yield from _shard(file_format, path, length)
 
