@@ -137,7 +137,7 @@ EXPORTS = {
 REFUSED = {
     "cvat_segmask_1.1/masks_only": "no image, but 4 masks",
     "wild_jpeg_ext_xudafeng": "boxes only",
-    "wild_subfolders_bridge": "masks of several tasks, in defect, element",
+    "wild_subfolders_bridge": "--masks SegmentationClass/defect",
     "mmseg_pseudo_dataset": "no class names",
 }
 

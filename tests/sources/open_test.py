@@ -7,6 +7,7 @@ import tarfile
 import threading
 
 import pytest
+from support import exports
 from support.building import build, version_folders
 from support.paths import DUMMY_DATA
 import tensorflow_datasets as tfds
@@ -277,6 +278,6 @@ def test_own_data_needs_a_manual_folder(tmp_path):
 
 
 def test_two_trees_in_the_manual_folder_are_named(devkit, root, tmp_path):
-    (root.parent / "VOC2007" / "JPEGImages").mkdir(parents=True)
-    with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"2 trees:\n.*VOC2007\n.*VOC2012"):
+    exports.put_pair(root.parent / "VOC2007", "a")
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"3 ways (?s:.*)VOC2007(?s:.*)VOC2012"):
         build(tmp_path / "data", VocSegConfig(name="mine"), pathlib.Path(devkit))

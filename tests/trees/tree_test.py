@@ -4,7 +4,6 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
-from voc_seg_tfrecord.trees.layout import Naming
 from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.pair import Parts, Place
 from voc_seg_tfrecord.trees.tree import IdsByName, VocTree
@@ -106,6 +105,6 @@ def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
 
 
 def test_a_list_may_have_an_images_id_or_its_name_without_the_ending():
-    known = IdsByName(lambda: Names({"a": "a_rgb.png"}), Naming(suffix="_rgb"))
+    known = IdsByName(lambda: Names({"a": "a_rgb.png"}), are_ids=False)
     assert known["a"] == known["a_rgb"] == "a"
     assert "a_nir" not in known

@@ -15,6 +15,7 @@ from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.advice import labelmap
+from voc_seg_tfrecord.own_data import account
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.classes import (
     background_to_front,
@@ -22,11 +23,10 @@ from voc_seg_tfrecord.own_data.classes import (
     seen_values,
     with_void_named,
 )
-from voc_seg_tfrecord.own_data.discovery import official_note
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
+from voc_seg_tfrecord.own_data.splits import official_note
 from voc_seg_tfrecord.own_data.unpacked import unpacked
 from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.trees.layout import Naming
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -200,9 +200,8 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     names = config.named_classes
     lines = {
         "tree": str(tree.root),
-        "images": f"{len(tree.images)} in {_folder(layout.images, layout.image_naming)}",
-        "masks": f"{len(tree.masks)} in {_folder(layout.masks, layout.mask_naming)}, "
-        f"by {_by(plan)}",
+        "images": f"{len(tree.images)} in {layout.describe('images')}",
+        "masks": f"{len(tree.masks)} in {layout.describe('masks')}, by {_by(plan)}",
         "classes": f"{len(names)} {source}: {_numbered(names)}",
         **({"mapped to": config.class_map.describe()} if config.map_classes else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",
@@ -219,15 +218,8 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
         note += f"; {len(out) - bare} left out, without an image" if len(out) > bare else ""
         lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
     text = [f"{key + ':':18}{value}" for key, value in lines.items()]
+    text += [f"{'not used:':18}{line}" for line in account.describe(plan.account)]
     return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
-
-
-def _folder(folder: str, naming: Naming) -> str:
-    """Returns a folder in words; one per split is written with {split}."""
-    if not naming.whole:
-        return folder
-    below = str(naming).rpartition("/")[0]
-    return below if folder == "." else f"{folder}/{below}"
 
 
 def _by(plan: Plan) -> str:

@@ -104,6 +104,10 @@ def summary(report: Report) -> dict[str, Any]:
         "root": str(plan.tree.root) if plan else "",
         "examined": report.examined,
         "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
+        "not_used": [
+            {"folder": folder, "kind": kind, "count": len(names), "files": list(names)}
+            for (folder, kind), names in (plan.account if plan else {}).items()
+        ],
         "findings": [
             {
                 "kind": kind,

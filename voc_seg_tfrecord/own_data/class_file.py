@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
-import posixpath
 
 from etils import epath
 
@@ -14,7 +13,8 @@ from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.rule import index_of_names
-from voc_seg_tfrecord.own_data import numbering, plain_folders, split_folders
+from voc_seg_tfrecord.own_data import folder_names, numbering
+from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -66,7 +66,7 @@ def find_class_file(
 def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
     """Reads the class files in the folders of splits: one of each name, and notes about them."""
     files: dict[str, dict[str, ClassFile]] = {}
-    folders = split_folders.find(tree)
+    folders = folder_names.find(tree)
     # Names are in the order of the folder with the most; of two, in that of train.
     for folder in sorted(folders, key=lambda name: name != "train"):
         for file in class_files.read_all(tree.root / folder)[0]:
@@ -101,10 +101,7 @@ def _merged(tree: VocTree, source: str, by_folder: Mapping[str, ClassFile]) -> C
     names = list(dict.fromkeys(entry.name for entries in lists for entry in entries))
     if len({value for value, _ in pairs}) == len(pairs) == len(names):
         return ClassFile(source, tuple(Entry(value, name) for value, name in sorted(pairs)))
-    masks = tree.root / tree.layout.masks
-    naming = tree.layout.mask_naming
-    below = {name: posixpath.dirname(naming.name_of(f"{name}/x", "")) for name in by_folder}
-    folders = {f"{masks / below[name]}/": file.entries for name, file in by_folder.items()}
+    folders = {f"{tree.masks_of(name)}/": file.entries for name, file in by_folder.items()}
     return ClassFile(source, tuple(itertools.starmap(Entry, enumerate(names))), folders=folders)
 
 
@@ -127,7 +124,7 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
     if not any((folder / name).exists() for name in class_files.NAMES):
         return []
     inside = tree.root != tree.given and folder.is_relative_to(tree.given)
-    alone = inside or plain_folders.subfolders(folder) == [tree.root.name]
+    alone = inside or subfolders(folder) == [tree.root.name]
     if not alone and folder.name.lower() != "vocdevkit":
         return []
     files, _ = class_files.read_all(folder)

@@ -1,315 +1,292 @@
-"""Finds the root of a tree and which tool's layout it has, or which release of VOC it is."""
+"""Finds the tree that a folder holds: its folders, its parts, and which of both the user means.
 
-import collections
+The folder is listed once. `readings` finds what may pair, `choice` chooses, and here the choice
+becomes a layout, or the question that the user has to answer.
+"""
+
 from collections.abc import Mapping, Sequence
 import dataclasses
-import shlex
+import posixpath
+import re
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
-from voc_seg_tfrecord.facts import official_splits
-from voc_seg_tfrecord.formats import png
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
-from voc_seg_tfrecord.own_data import plain_folders
-from voc_seg_tfrecord.own_data.missing_masks import with_pattern
-from voc_seg_tfrecord.own_data.no_masks import no_masks
-from voc_seg_tfrecord.own_data.plain_folders import in_splits, split_word
-from voc_seg_tfrecord.trees.layout import (
-    IMAGES,
-    MASK_FOLDERS,
-    MASKS,
-    SPLIT,
-    VOC,
-    Layout,
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data.account import no_masks
+from voc_seg_tfrecord.own_data.arrange import arrange, question, relative, several_sets, without
+from voc_seg_tfrecord.own_data.choice import Chooser
+from voc_seg_tfrecord.own_data.folder_names import common_folder
+from voc_seg_tfrecord.own_data.readings import (
+    FileSet,
+    Reading,
+    all_readings,
+    file_sets,
+    sets_of_pattern,
 )
-from voc_seg_tfrecord.trees.listing import real_path
+from voc_seg_tfrecord.trees.layout import (
+    LISTS,
+    MASK_SUFFIXES,
+    SPLIT,
+    Layout,
+    Naming,
+    Part,
+)
+from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
-_MMSEGMENTATION = Layout("imgs", "gts", "_img", "_gt", lists="splits")
-_LISTS = ("", "splits", "lists", "ImageSets")  # folders of lists, if VOC's has none
-_NOTHING: Mapping[str, str] = {}
-_SHOWN = 8  # folders that a message lists
-_DEEP = 3  # levels below the given folder in which a tree is searched
+_LISTS = (LISTS, "", "splits", "lists", "ImageSets")  # folders of lists, in order
 
 
 def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
-    """Finds the one tree at or below a folder and the layout it has.
+    """Finds the tree at or below a folder.
 
-    `said` holds the fields of the layout that the user gave, here and in the other functions.
+    Args:
+      folder: the folder that the user gave.
+      said: the fields of the layout that the user gave. Folders are relative to the given one;
+        one that is not there means the folders of that name in each part.
 
     Raises:
-      LayoutError: if there is no tree or more than one, or if it holds no masks; the error
-        says what it holds instead.
+      ConfigError: if there is no folder that the user named.
+      LayoutError: if there are no images with masks, or several readings; the error lists them
+        with the options that choose each.
     """
-    roots = find_roots(folder, said)
-    parent = _parent(folder, roots)
-    folders = [said[name] for name in ("images", "masks") if name in said]
-    in_splits_alone = parent and not any((folder / name).is_dir() for name in folders)
-    if len(folders) == 2 and not in_splits_alone:
-        root = roots[0] if len(roots) == 1 and not parent else folder
-        tree = VocTree(root, Layout(**said))
-    elif parent:
-        if any(not any((root / name).is_dir() for root in roots) for name in folders):
-            return _as_said(VocTree(parent), said)
-        below = {name: text for name, text in said.items() if SPLIT not in text}
-        tree = VocTree(parent, _shared_layout(parent, roots, below))
-        said = {name: text for name, text in said.items() if SPLIT in text or name == "lists"}
-        tree = _as_said(tree, said)
-    elif len(roots) > 1:
-        raise _several(folder, roots)
-    elif not roots and "mask_name" in said and not {"images", "masks"} & said.keys():
-        tree = _as_said(VocTree(folder, Layout(".", ".", lists="")), said)
+    listing = Listing.of(folder)
+    images, masks = (_said_folders(listing, said, name) for name in ("images", "masks"))
+    if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
+        return _with_lists(_as_said(listing, said, images, masks), said)
+    readings = _readings(listing, said, images, masks)
+    chooser = Chooser(folder, readings)
+    if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
+        root, layout = "", _said_parts(chooser, images, masks)
+        notes: Sequence[str] = ()
     else:
-        tree = open_root(roots[0] if roots else folder, said)
-    return tree if {"image_name", "mask_name"} & said.keys() else with_pattern(tree)
+        choice = chooser.choose()
+        if images and masks:  # then the rest only stands in the account
+            choice.beside = []
+        if choice.rivals:
+            raise question(listing, [[reading] for reading in choice.rivals])
+        if not choice.chosen:
+            return _with_lists(_without_pairs(listing, said, images, masks, readings), said)
+        arranged = arrange(listing, choice.chosen)
+        if arranged is None or choice.beside:
+            raise several_sets(listing, choice)
+        root, layout = arranged
+        layout = dataclasses.replace(layout, without=without(readings, choice))
+        notes = choice.notes if not (images and masks) else ()
+    tree = VocTree(folder / root if root else folder, layout, listing, notes)
+    return _with_lists(tree, said)
 
 
-def _as_said(tree: VocTree, said: Mapping[str, str]) -> VocTree:
-    return tree.with_layout(dataclasses.replace(tree.layout, **said))
+# What the user said.
 
 
-def _parent(folder: epath.Path, roots: Sequence[epath.Path]) -> epath.Path | None:
-    """Returns the folder of several trees that are the splits of one; None if they are not."""
-    parents = {root.parent for root in roots}
-    if len(parents) == 1 and folder not in roots and all(split_word(r.name) for r in roots):
-        return parents.pop()
-    return None
+def _said_folders(listing: Listing, said: Mapping[str, str], option: str) -> list[tuple[str, str]]:
+    """Returns the folders that an option names, each with the name of its part if it has one.
+
+    Raises:
+      ConfigError: if there is no such folder.
+    """
+    text = said.get(option, "")
+    if not text or listing.is_folder(_resolved(listing, text)):
+        return [("", _resolved(listing, text))] if text else []
+    found: list[tuple[str, str]] = []
+    for item in text.split(","):
+        name, _, path = item.rpartition("=")
+        path = _resolved(listing, path)
+        if listing.is_folder(path):
+            found.append((name, path))
+            continue
+        pattern = re.compile("(.*/)?" + re.escape(path).replace(re.escape(SPLIT), "[^/]+"))
+        there = [("", f) for f in listing.folders if path and pattern.fullmatch(f)]
+        if not there:
+            raise ConfigError(
+                f"option {option}",
+                found=f"no folder {path!r} in {listing.root}{did_you_mean(path, listing.folders)}",
+                expected=f"the folder of {option}, relative to {listing.root}",
+                remedy="check the name",
+            )
+        found += there
+    return found
 
 
-def _shared_layout(
-    parent: epath.Path, roots: Sequence[epath.Path], said: Mapping[str, str]
+def _resolved(listing: Listing, text: str) -> str:
+    """Returns a path as the listing has it; linked folders by the name under which they are."""
+    path = text.strip().replace("\\", "/").removeprefix(f"{listing.root}/")
+    path = posixpath.normpath(path)
+    inside = f"{posixpath.realpath(str(listing.root))}/"
+    for link, to in listing.links.items():
+        if f"{path}/".startswith(f"{link}/"):
+            path = (to + path[len(link) :]).removeprefix(inside)
+    return "" if path == "." else path
+
+
+def _as_said(
+    listing: Listing,
+    said: Mapping[str, str],
+    images: Sequence[tuple[str, str]],
+    masks: Sequence[tuple[str, str]],
+) -> VocTree:
+    """Returns the tree of patterns that name folders, which need no reading."""
+    tops = [found[0][1] if found else "" for found in (images, masks)]
+    names, of_split = list[str](), dict[str, list[str]]()
+    for top, option in zip(tops, ("image_name", "mask_name"), strict=True):
+        folder, _, name = said.get(option, "").rpartition("/")
+        if SPLIT not in folder:
+            names.append(said.get(option, ""))
+            continue
+        names.append(name)
+        wanted = re.escape(posixpath.join(top, folder)).replace(re.escape(SPLIT), "([^/]+?)", 1)
+        for path in listing.folders:
+            if match := re.fullmatch(wanted, path):
+                of_split.setdefault(match[1], []).append(path)
+    parts = [Part(n, *f, *names) for n, f in sorted(of_split.items()) if len(f) == 2]
+    if parts:
+        layout = Layout(".", ".", parts=tuple(parts))
+    else:
+        layout = Layout(tops[0] or ".", tops[1] or ".", names[0], names[1])
+    return VocTree(listing.root, layout, listing)
+
+
+def _readings(
+    listing: Listing,
+    said: Mapping[str, str],
+    images: Sequence[tuple[str, str]],
+    masks: Sequence[tuple[str, str]],
+) -> list[Reading]:
+    """Returns the readings that what the user said allows."""
+    tops = {"images": [f for _, f in images], "masks": [f for _, f in masks]}
+    sets = dict(zip(tops, file_sets(listing, listing.folders), strict=True))
+    mask_naming = Naming.parse(said["mask_name"]) if "mask_name" in said else None
+    for option, pattern, endings in (
+        ("images", said.get("image_name"), IMAGE_SUFFIXES),
+        ("masks", said.get("mask_name"), MASK_SUFFIXES),
+    ):
+        if pattern:
+            sets[option] = sets_of_pattern(listing, listing.folders, pattern, endings)
+        elif option == "images" and mask_naming:
+            sets[option] = [_without_masks(s, mask_naming) for s in sets[option]]
+        sets[option] = [s for s in sets[option] if s.names]
+        if tops[option]:
+            sets[option] = [s for s in sets[option] if _top(s.folder, tops[option]) is not None]
+    found = [
+        r
+        for r in all_readings(*sets.values())
+        if not (r.images.pattern and r.image_affix != ("", ""))
+        and not (r.masks.pattern and r.mask_affix != ("", ""))
+    ]
+    if images and masks:  # what lies at the same place in both comes before all else
+        same = [
+            r for r in found if _below(r.images, tops["images"]) == _below(r.masks, tops["masks"])
+        ]
+        found = same or found
+    return found
+
+
+def _top(folder: str, tops: Sequence[str]) -> str | None:
+    """Returns the deepest of some folders that has a folder, None if none has."""
+    having = [t for t in tops if not t or folder == t or folder.startswith(f"{t}/")]
+    return max(having, key=len, default=None)
+
+
+def _below(files: FileSet, tops: Sequence[str]) -> str:
+    return files.folder[len(_top(files.folder, tops) or "") :].strip("/")
+
+
+def _without_masks(files: FileSet, naming: Naming) -> FileSet:
+    names = {stem: name for stem, name in files.names.items() if not naming.id_of(name)}
+    return dataclasses.replace(files, names=names)
+
+
+def _said_parts(
+    chooser: Chooser, images: Sequence[tuple[str, str]], masks: Sequence[tuple[str, str]]
 ) -> Layout:
-    """Returns the layout of the trees of all splits."""
-    layouts = {root.name: open_root(root, said).layout for root in roots}
-    if len(set(layouts.values())) > 1:
-        each = (f"{name} has {a.images} and {a.masks}" for name, a in layouts.items())
-        raise LayoutError(
-            parent,
-            found="splits with different folders, or names of masks: " + "; ".join(each),
-            expected="the same names of folders and of masks in each split",
-            remedy="give them the same names",
-        )
-    return in_splits(next(iter(layouts.values())))
-
-
-def _several(folder: epath.Path, roots: Sequence[epath.Path]) -> LayoutError:
-    shown = [str(path) for path in roots[:_SHOWN]]
-    shown += [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
-    flat = {str(layout.mask_naming) for root in roots for layout in plain_folders.beside(root)}
-    together = ""
-    if len(flat) == 1:
-        together = f", or say --images . --masks . --mask_name '{flat.pop()}' for all of them"
-    return LayoutError(
-        folder,
-        found=f"{len(roots)} trees:" + "".join(f"\n    {line}" for line in shown),
-        expected="one tree",
-        remedy=f"give the folder of one of them{together}",
-    )
-
-
-def find_roots(folder: epath.Path, said: Mapping[str, str] = _NOTHING) -> list[epath.Path]:
-    """Returns the trees at or below a folder, all of the first level that has any.
-
-    Where masks lie beside some images and others have none, a tree in deeper folders may be the
-    one that is meant: a README may show an image and its mask.
+    """Returns the layout of parts that the user named, as in `train=images,test=more/images`.
 
     Raises:
-      LayoutError: if both may be meant.
+      ConfigError: if the parts of images and of masks have other names, or one has no pairs.
     """
-    level: list[epath.Path] = [folder]
-    partly: dict[epath.Path, list[Layout]] = {}
-    for _ in range(_DEEP + 1):
-        named = [path for path in level if _has_tree_folders(path)]
-        flat = {p: found for p in level if p not in named and (found := plain_folders.beside(p))}
-        if partly:  # pairs that are named alike belong to the upper folder
-            flat = {p: found for p, found in flat.items() if found not in partly.values()}
-        roots = [path for path in level if path in named or path in flat]
-        if partly and roots:
-            _check_stray(partly, roots[0])
-            return roots
-        here = any((folder / said[name]).is_dir() for name in ("images", "masks") if name in said)
-        if named or (flat and (here or all(map(plain_folders.complete, flat, flat.values())))):
-            return roots
-        partly = partly or flat
-        # A link to a folder that is listed too is no second folder.
-        below = {
-            real_path(path / name): path / name
-            for path in level
-            for name in reversed(plain_folders.subfolders(path))
-        }
-        level = sorted(below.values())
-    return list(partly)
+    of_masks = dict(masks)
+    parts = []
+    for name, folder in images:
+        pairs = [
+            r
+            for r in chooser.readings
+            if (r.images.folder, r.masks.folder) == (folder, of_masks.get(name))
+        ]
+        if not pairs:
+            raise ConfigError(
+                "option images",
+                found=f"the part {name!r} without masks for its images in {folder!r}",
+                expected="the same names in --images and --masks, such as train=A,test=B, and "
+                "masks in each",
+                remedy="check the names and the folders",
+            )
+        best = max(pairs, key=lambda r: (chooser.as_masks(r) + chooser.as_images(r), len(r.pairs)))
+        folders = best.images.folder or ".", best.masks.folder or "."
+        parts.append(Part(name, *folders, best.image_name, best.mask_name))
+    return Layout(".", ".", parts=tuple(parts))
 
 
-def _check_stray(flat: Mapping[epath.Path, Sequence[Layout]], below: epath.Path) -> None:
-    """Checks that folders with pairs, and a tree below them, cannot both be meant.
+def _without_pairs(
+    listing: Listing,
+    said: Mapping[str, str],
+    images: Sequence[tuple[str, str]],
+    masks: Sequence[tuple[str, str]],
+    readings: Sequence[Reading],
+) -> VocTree:
+    """Returns the tree of folders that are called images and masks, however files are named.
+
+    What does not fit is said when names are compared.
 
     Raises:
-      LayoutError: if half of the images in one folder have a mask beside them.
+      LayoutError: if there are no such folders; the error says what lies there instead.
     """
-    for folder, layouts in flat.items():
-        for layout in layouts:
-            tree = VocTree(folder, layout)
-            images = [image_id for image_id in tree.images if "/" not in image_id]
-            pairs = sum(image_id in tree.masks for image_id in images)
-            if 2 * pairs >= len(images):
-                raise LayoutError(
-                    folder,
-                    found=f"{pairs} images with masks beside them, and another tree in {below}",
-                    expected="one tree",
-                    remedy=f"give the folder {below}, or say --images . --masks . --mask_name "
-                    f"'{layout.mask_naming}' for the images in {folder}",
-                )
+    image_sets, mask_sets = file_sets(listing, listing.folders)
+    chooser = Chooser(listing.root, readings)
+    folders = []
+    for option, given, sets in (("images", images, image_sets), ("masks", masks, mask_sets)):
+        if given:
+            folders.append({given[0][1]})
+        else:
+            found = sorted({s.folder for s in sets if chooser.role(s) == option})
+            folders.append({f for f in found if _top(f, [o for o in found if o != f]) is None})
+    if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or said):
+        (one,), (other,) = folders
+        root = "" if images or masks else common_folder([one, other])
+        names = said.get("image_name", ""), said.get("mask_name", "")
+        layout = Layout(relative(one, root), relative(other, root), *names)
+        return VocTree(listing.root / root if root else listing.root, layout, listing)
+    raise no_masks(listing, folders[1])
 
 
-def stray_note(tree: VocTree) -> str:
-    """Returns a note about pairs above the tree, which are not read; empty if there are none."""
-    layouts = plain_folders.beside(tree.given) if tree.root != tree.given else []
-    if not layouts:
-        return ""
-    return (
-        f"Masks beside images, {layouts[0].mask_naming}, are in {tree.given} too. They are not "
-        f"read, because most images there have none, and {tree.root} is a tree of its own."
-    )
+# Lists.
 
 
-def open_root(root: epath.Path, said: Mapping[str, str] = _NOTHING) -> VocTree:
-    """Tells which layout a tree has, and returns the tree.
+def _with_lists(tree: VocTree, said: Mapping[str, str]) -> VocTree:
+    """Returns a tree with the folder of lists that the user said, or the first that has any.
 
     Raises:
-      LayoutError: if it has no images, or no masks, or masks of several tasks, or if several
-        folders may be the masks.
+      ConfigError: if the folder that the user said is not there.
     """
-    if any(not (root / said[name]).is_dir() for name in ("images", "masks") if name in said):
-        return _as_said(VocTree(root), said)
-    tree = VocTree(root, _MMSEGMENTATION)
-    if tree.images and tree.masks and not {"images", "masks"} & said.keys():
-        return _as_said(tree, said)
-    bare = None  # masks without images
-    for name in [said["masks"]] if "masks" in said else MASK_FOLDERS:
-        tree = VocTree(root, Layout(said.get("images", IMAGES), name))
-        pngs = any(not file.endswith(".npy") for file in tree.masks.values())
-        if tree.masks and (pngs or not (root / "SegmentationClassPNG").is_dir()):
-            if tree.images:
-                _check_tasks(tree, tree.masks)
-                return _as_said(tree, said)
-            bare = bare or tree
-    if plain := plain_folders.find(root, said):
-        return plain
-    if bare:
-        raise _no_images(bare)
-    if {"images", "masks"} & said.keys():
-        folders = plain_folders.image_folders(root)
-        return _as_said(VocTree(root, Layout(folders[0] if len(folders) == 1 else IMAGES)), said)
-    flat = plain_folders.beside(root)
-    if flat and "mask_name" in said:
-        return _as_said(VocTree(root, Layout(".", ".", lists="")), said)
-    if len(flat) > 1:
-        raise _several_patterns(root, flat)
-    if flat:
-        return _as_said(VocTree(root, flat[0]), said)
-    raise no_masks(root)
-
-
-def with_lists(tree: VocTree) -> VocTree:
-    """Returns a tree, with the root or another folder as that of lists if VOC's has none."""
-    if tree.list_names():
+    listing = tree.listing
+    if listing is None:
         return tree
+    if "lists" in said:
+        path = _resolved(listing, said["lists"])
+        if not listing.is_folder(path):
+            raise ConfigError(
+                "option lists",
+                found=f"no folder {said['lists']!r} in {tree.given}",
+                expected=f"the folder of lists, relative to {tree.given}",
+                remedy="check the name",
+            )
+        lists = relative(path, tree.place)
+        return tree.with_layout(dataclasses.replace(tree.layout, lists=lists))
     for folder in _LISTS:
         other = tree.with_layout(dataclasses.replace(tree.layout, lists=folder))
         if other.list_names():
             return other
-    return tree
-
-
-def _no_images(tree: VocTree) -> LayoutError:
-    masks = tree.masks
-    return LayoutError(
-        tree.root / tree.layout.images,
-        found=f"no image, but {len(masks)} masks in {tree.layout.masks}, such as "
-        f"{min(masks.values())}",
-        expected="an image for each mask",
-        remedy="export again with the images (in CVAT, tick 'Save images'), or copy them there",
-    )
-
-
-def _several_patterns(root: epath.Path, layouts: Sequence[Layout]) -> LayoutError:
-    patterns = [str(layout.mask_naming) for layout in layouts]
-    return LayoutError(
-        root,
-        found=f"files beside images that may be their masks, with {len(patterns)} patterns of "
-        f"names: {', '.join(patterns)}",
-        expected="one mask for each image",
-        remedy=f"say which are the masks, such as --mask_name '{patterns[0]}'",
-    )
-
-
-def _check_tasks(tree: VocTree, masks: Mapping[str, str]) -> None:
-    root, layout = tree.root, tree.layout
-    tasks = sorted({mask_id.partition("/")[0] for mask_id in masks if "/" in mask_id})
-    if tasks and not any(mask_id in tree.images for mask_id in masks):
-        more = f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
-        raise LayoutError(
-            root / layout.masks,
-            found=f"masks of several tasks, in {', '.join(tasks[:_SHOWN])}{more}: {len(masks)} "
-            f"masks, such as {min(masks.values())}, and none has the name of an image",
-            expected="one mask for each image",
-            remedy=f"choose a task: --masks {shlex.quote(f'{layout.masks}/{tasks[0]}')}",
-        )
-
-
-def _has_tree_folders(folder: epath.Path) -> bool:
-    known = any((folder / name).is_dir() for name in (IMAGES, *MASK_FOLDERS, VOC.lists))
-    return known or plain_folders.looks_plain(folder)
-
-
-_LINE = 200  # bytes; lines of two paths are half as long
-
-
-def _official_config(tree: VocTree) -> str:
-    """Returns the official config whose lists a tree has, empty if it is no release of VOC.
-
-    The ids of a list have to be all of the official ones and no others, and the first mask must
-    have VOC's own palette.
-    """
-    if tree.layout.masks != MASKS or not tree.masks:
-        return ""
-    found: collections.Counter[str] = collections.Counter()
-    longest = max(max(row.counts) for row in official_splits.splits().values())
-    for name in tree.list_names():
-        if tree.list_path(name).stat().length > longest * _LINE:
-            continue
-        try:
-            ids = tree.read_ids(name)
-        except VocSegError:  # then it is no official list; the build tells what is wrong
-            continue
-        rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
-        sha256 = id_list_sha256(ids) if rows else ""
-        for split in rows:
-            if split.ids_sha256 == sha256 and split.config != "2012_test":
-                found[split.config] += 1
-    # The most lists win; of two with as many, the first in the table.
-    config = max(found, key=found.__getitem__, default="")
-    return config if config and _has_voc_palette(tree) else ""
-
-
-def official_note(tree: VocTree) -> str:
-    """Returns which `tfds build` builds a tree that is a release, empty if it is none."""
-    config = _official_config(tree)
-    if not config:
-        return ""
-    return (
-        f"The lists are those of {official_splits.title(config)}, which has a config of its own: "
-        f"tfds build voc_seg_tfrecord --imports voc_seg_tfrecord --config {config} "
-        f"--manual_dir '{tree.root}'"
-    )
-
-
-def _has_voc_palette(tree: VocTree) -> bool:
-    path = tree.root / tree.layout.masks / next(iter(tree.masks.values()))
-    try:
-        return png.has_voc_palette(File.read(path, MaskError).data)
-    except VocSegError:
-        return False
+    if listing.is_folder(posixpath.join(tree.place, LISTS)):
+        return tree
+    return tree.with_layout(dataclasses.replace(tree.layout, lists=""))

@@ -1,17 +1,16 @@
 """What becomes of listed images without a mask, and which pattern would find their masks."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import itertools
-import posixpath
+import json
 import shlex
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.trees.layout import ANY, ID, MASK_FOLDERS, MASK_SUFFIXES, SPLIT, Naming
-from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.own_data.readings import FileSet, Reading, pair
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
@@ -136,10 +135,9 @@ def _check_files(tree: VocTree, config: VocSegConfig, listed: Iterable[str]) -> 
 def _jpegs(tree: VocTree, lacking: Collection[str]) -> list[str]:
     """Returns the names of JPEGs and the like that lie where masks of these images should."""
     layout = tree.layout
-    if not lacking or (layout.masks, layout.mask_naming) == (layout.images, layout.image_naming):
+    if not lacking or layout.masks == layout.images:
         return []
-    found = index_files(tree.root / layout.masks, _NO_MASKS, layout.mask_naming)
-    return sorted(name for image_id, name in found.items() if image_id in lacking)
+    return sorted(name for image_id, name in tree.others(_NO_MASKS).items() if image_id in lacking)
 
 
 def _no_masks_in(tree: VocTree) -> list[str]:
@@ -147,7 +145,8 @@ def _no_masks_in(tree: VocTree) -> list[str]:
     layout = tree.layout
     if layout.masks == layout.images:
         return []
-    return sorted(index_files(tree.root / layout.masks, _NO_MASKS).values())
+    names = tree.below(layout.masks)
+    return sorted(name for name in names if name.lower().endswith(_NO_MASKS))
 
 
 def _unused(tree: VocTree) -> list[str]:
@@ -172,7 +171,7 @@ def suggest_mask_folders(tree: VocTree, listed: Iterable[str]) -> list[str]:
     others = (name for name in MASK_FOLDERS if name != tree.layout.masks)
     found = {}
     for name in others:
-        masks = index_files(tree.root / name, MASK_SUFFIXES)
+        masks = tree.with_layout(dataclasses.replace(tree.layout, masks=name)).masks
         found[name] = [image_id for image_id in lacking if image_id in masks]
     notes = [
         f"{name} has masks for {len(ids)} of the {len(lacking)} listed images that have none in "
@@ -188,10 +187,7 @@ def suggest_mask_folders(tree: VocTree, listed: Iterable[str]) -> list[str]:
     return notes
 
 
-_SAMPLE = 50  # images whose ids are looked for in the names of masks
 _SHOWN = 3  # patterns that an error proposes
-
-_Pattern = tuple[Naming, Naming]  # of images and of masks
 
 
 def fits(tree: VocTree) -> int:
@@ -203,38 +199,15 @@ def fits(tree: VocTree) -> int:
     return sum(1 for i in tree.images if i in tree.masks or tree.masks.alike(i))
 
 
-def with_pattern(tree: VocTree) -> VocTree:
-    """Returns a tree with the pattern by which masks belong to images, if one alone can be meant.
-
-    That is so if no mask has the name of an image, all masks have the pattern, all images or all
-    masks find their other half by it, and no other pattern does so with other pairs.
-    """
-    if not tree.images or not tree.masks or fits(tree):
-        return tree
-    images, masks = dict(tree.images), dict(tree.masks)
-    readings, gain = _readings(images, masks)
-    if len(readings) != 1:
-        return tree
-    (naming,) = readings
-    ids = {naming[1].core_of(name) for name in masks}
-    if None in ids or len(ids) < len(masks) or gain < min(len(images), len(masks)):
-        return tree
-    of_image, of_mask = _composed(tree, naming, masks)
-    layout = dataclasses.replace(tree.layout, mask_name=of_mask)
-    if naming[0] != ANY:
-        layout = dataclasses.replace(layout, image_name=of_image)
-    found = tree.with_layout(layout)
-    return found if fits(found) == gain else tree
-
-
 def pattern_note(tree: VocTree, said: Mapping[str, str]) -> str:
-    """Returns the note about a pattern that `with_pattern` found; empty if it found none."""
-    image, mask = (str(n) for n in (tree.layout.image_naming, tree.layout.mask_naming))
-    # What folders they lie in is told anyway.
-    if "mask_name" in said or (_last(image), _last(mask)) == (ID, ID):
+    """Returns the note about patterns that nobody said; empty if names are compared as they are."""
+    names = {(part.image_name or ID, part.mask_name or ID) for part in tree.layout.folders()}
+    plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
+    if plain or "mask_name" in said or len(names) > 1:
         return ""
+    ((image, mask),) = names
     return (
-        f"Masks are named {_last(mask)} where images are named {_last(image)}: {fits(tree)} of "
+        f"Masks are named {mask} where images are named {image}: {fits(tree)} of "
         f"{len(tree.images)} images have a mask. Other names can be said with --mask_name."
     )
 
@@ -247,8 +220,9 @@ def _check_names_match(tree: VocTree) -> None:
     if fit == min(len(tree.images), len(tree.masks)):
         return
     alone = _unmatched(tree.images, tree.masks), _unmatched(tree.masks, tree.images)
-    readings, gain = _readings(*alone)
-    if fit and gain <= fit:
+    images, masks = (FileSet("", {_last(i): n for i, n in names.items()}) for names in alone)
+    reading = pair(images, masks)
+    if fit and (reading is None or len(reading.pairs) <= fit):
         return
     layout = tree.layout
     image, mask = (min(names.values()) for names in alone)
@@ -258,47 +232,24 @@ def _check_names_match(tree: VocTree) -> None:
         found=f"{found}, of {len(tree.images)} images and {len(tree.masks)} masks. The first of "
         f"the others are {_where(layout.images, image)} and {_where(layout.masks, mask)}",
         expected="one name for an image and its mask, but for the ending",
-        remedy=_remedy(tree, readings, alone[1], gain),
+        remedy=_remedy(tree, reading),
         kind="names of masks",
     )
 
 
-def _remedy(
-    tree: VocTree, readings: Sequence[_Pattern], masks: Mapping[str, str], gain: int
-) -> str:
-    if not readings:
-        splits = (
-            "give the folder of one split alone, if each has its own names; or "
-            if SPLIT in tree.layout.image_name
-            else ""
-        )
+def _remedy(tree: VocTree, reading: Reading | None) -> str:
+    if reading is None or tree.layout.parts or tree.layout.image_name or tree.layout.mask_name:
         return (
-            f"{splits}rename the masks, or say how they are named with --mask_name, such as "
-            f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and images with '
-            "--image_name"
+            f"rename the masks, or say how they are named with --mask_name, such as 'gt_{ID}.png' "
+            '(in a config: "layout": {"mask_name": ...}), and images with --image_name'
         )
-    ways = []
-    for naming in readings[:_SHOWN]:
-        of_image, of_mask = _composed(tree, naming, masks)
-        options, fields = [f"--mask_name '{of_mask}'"], [f'"mask_name": "{of_mask}"']
-        if naming[0] != ANY:
-            options.insert(0, f"--image_name '{of_image}'")
-            fields.insert(0, f'"image_name": "{of_image}"')
-        ways.append(f'{" ".join(options)} (in a config: "layout": {{{", ".join(fields)}}})')
-    which = "which of them" if len(ways) > 1 else "how they"
-    return f"say {which} are named: {', or '.join(ways)} gives {gain} images a mask"
-
-
-def _composed(tree: VocTree, naming: _Pattern, masks: Mapping[str, str]) -> tuple[str, str]:
-    """Returns the patterns of images and masks: a naming of ids in those that the tree has.
-
-    That of masks has their ending if all masks of the naming have the same.
-    """
-    present = tree.layout.image_naming, tree.layout.mask_naming
-    image, mask = (str(old).replace(ID, str(new)) for old, new in zip(present, naming, strict=True))
-    of_naming = [name for stem, name in masks.items() if naming[1].core_of(stem) is not None]
-    endings = {posixpath.splitext(name)[1] for name in of_naming}
-    return image, mask + (endings.pop() if len(endings) == 1 else "")
+    names = {"image_name": reading.image_name, "mask_name": reading.mask_name}
+    said = {name: pattern for name, pattern in names.items() if pattern}
+    words = " ".join(f"--{name} {shlex.quote(pattern)}" for name, pattern in said.items())
+    return (
+        f'say how they are named: {words} (in a config: "layout": {json.dumps(said)}) gives '
+        f"{len(reading.pairs)} images a mask"
+    )
 
 
 def _unmatched(names: Mapping[str, str], others: Collection[str]) -> dict[str, str]:
@@ -310,63 +261,5 @@ def _where(folder: str, name: str) -> str:
     return name if folder == "." else f"{folder}/{name}"
 
 
-def _readings(images: Mapping[str, str], masks: Mapping[str, str]) -> tuple[list[_Pattern], int]:
-    """Returns the namings of images and of masks that give most images a mask, and how many.
-
-    Of several that pair the same files only the first is returned.
-    """
-    found: dict[frozenset[tuple[str, str]], _Pattern] = {}
-    for naming in dict.fromkeys([*_around(images, masks), *_common(images, masks)]):
-        found.setdefault(_pairs(images, masks, *naming), naming)
-    most = max(map(len, found), default=0)
-    return [naming for pairs, naming in found.items() if most and len(pairs) == most], most
-
-
-def _around(images: Mapping[str, str], masks: Mapping[str, str]) -> Iterator[_Pattern]:
-    """Yields what stands around the ids of images in names of masks, and the other way round."""
-    for ids, names, ours in ((images, masks, True), (masks, images, False)):
-        found: Counter[Naming] = Counter()
-        for word in {_last(image_id) for image_id in list(ids)[:_SAMPLE]}:
-            # 1 stands in 10 and 21 too: such namings are seen less often than the right one.
-            parts = [_last(n).partition(word) for n in names if word in _last(n)]
-            found.update({Naming(before, after) for before, _, after in parts})
-        for naming, _ in found.most_common(3):
-            yield (Naming(), naming) if ours else (naming, Naming())
-
-
-def _common(images: Mapping[str, str], masks: Mapping[str, str]) -> Iterator[_Pattern]:
-    """Yields what all names begin and end with, without the digits of numbers."""
-    (a, b), (c, d) = (_affixes({_last(n) for n in names}) for names in (images, masks))
-    yield Naming(a, b), Naming(c, d)
-    if a == c:
-        yield Naming("", b), Naming("", d)
-    if b == d:
-        yield Naming(a), Naming(c)
-
-
-def _affixes(names: Collection[str]) -> tuple[str, str]:
-    before = _beginning(names)
-    return before, _beginning([name[len(before) :][::-1] for name in names])[::-1]
-
-
-def _beginning(names: Collection[str]) -> str:
-    """Returns what all names begin with, without the digits of a number that differs."""
-    first, last = min(names), max(names)
-    same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
-    return first[:same].rstrip("0123456789")
-
-
 def _last(image_id: str) -> str:
     return image_id.rpartition("/")[2]
-
-
-def _pairs(
-    images: Mapping[str, str], masks: Mapping[str, str], image: Naming, mask: Naming
-) -> frozenset[tuple[str, str]]:
-    """Returns image and mask of each id that both have by a naming."""
-    of_image = {image.core_of(name): name for name in images}
-    return frozenset(
-        (of_image[core], name)
-        for name in masks
-        if (core := mask.core_of(name)) is not None and core in of_image
-    )

@@ -6,6 +6,7 @@ Where a build would stop, `check` reads on by a plan in which less is decided.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
+import posixpath
 import shlex
 
 from etils import epath
@@ -30,16 +31,15 @@ from voc_seg_tfrecord.masks.question import Question, void_colors
 from voc_seg_tfrecord.masks.rule import AS_SAID, Decision, MaskRule, make_rule
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
-from voc_seg_tfrecord.own_data.discovery import official_note, stray_note
 from voc_seg_tfrecord.own_data.missing_masks import (
     drop_splits_without_masks,
     pattern_note,
     suggest_mask_folders,
     without_masks,
 )
-from voc_seg_tfrecord.own_data.plain_folders import images_note, rivals
-from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, split_ids
+from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, official_note, split_ids
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN = 12
@@ -62,6 +62,7 @@ class Plan:
       left_out: by split, the listed ids that are left out because they have no image
         or no mask.
       notes: what else a user should know.
+      account: the files of the folder that are not used.
     """
 
     tree: VocTree
@@ -72,6 +73,7 @@ class Plan:
     sources: dict[str, str]
     left_out: dict[str, list[str]]
     notes: tuple[str, ...]
+    account: Account = dataclasses.field(default_factory=dict)
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
@@ -89,21 +91,7 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
-    said = config.layout or {}
-    tree = discovery.find_tree(folder, said)
-    tree.given = folder
-    if "lists" not in said:
-        tree = discovery.with_lists(tree)
-    for option in ("images", "masks", "lists"):
-        name = said.get(option)
-        if name == getattr(tree.layout, option) and not (tree.root / name).is_dir():
-            raise ConfigError(
-                f"option {option}",
-                found=f"no folder {name!r} in {tree.root}",
-                expected=f"the folder of {option}, relative to {tree.root}",
-                remedy="check the name",
-            )
-    return tree
+    return discovery.find_tree(folder, config.layout or {})
 
 
 def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
@@ -131,12 +119,10 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
         *class_notes,
         *split_notes,
         *mask_notes,
-        images_note(tree, said),
+        *tree.notes,
         pattern_note(tree, said),
-        stray_note(tree),
         # Where its colours give the classes, it does not matter how a class file is numbered.
         class_file.numbered if class_file and not (by_color and class_file.colored) else "",
-        *([] if {"masks", "mask_name"} & said.keys() else rivals(tree)),
         *decision.notes,
         *_loop_notes(tree),
         _background_note(config),
@@ -147,7 +133,11 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
             tree, config, rule, splits[POOL], left_out.get(POOL, [])
         )
     shown = tuple(filter(None, notes))
-    return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown)
+    read = [posixpath.join(tree.layout.lists, name) for name in sources.values()]
+    read += [class_file.source] if class_file else []
+    listed = set(itertools.chain(*splits.values()))
+    account = unused_files(tree, listed, read, instances=bool(config.instance_mask))
+    return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown, account)
 
 
 def _check_void_of_classes(class_file: ClassFile | None, config: VocSegConfig) -> None:
@@ -248,11 +238,8 @@ def _background_note(config: VocSegConfig) -> str:
 
 
 def _loop_notes(tree: VocTree) -> list[str]:
-    return [
-        f"{folder}/{name} leads to a folder that was read already, so it is left out."
-        for folder, names in ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
-        for name in names.loops
-    ]
+    links = tree.listing.links if tree.listing else {}
+    return [f"The link {link} leads to {to}, so it is left out." for link, to in links.items()]
 
 
 def _decide(

@@ -1,5 +1,6 @@
 """Which ids each split of a user's own tree has: by lists, by folders, by ratio or by class."""
 
+import collections
 from collections.abc import Mapping, Sequence
 import functools
 import itertools
@@ -9,14 +10,16 @@ from voc_seg_tfrecord.base.errors import ConfigError, ListError, MaskError, VocS
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
-from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.formats import class_files, png
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data import split_folders
+from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.splitting.ratios import assign
 from voc_seg_tfrecord.splitting.stratified import stratify
+from voc_seg_tfrecord.trees.layout import MASKS
 from voc_seg_tfrecord.trees.tree import VocTree
 
 POOL = "all images"
@@ -59,7 +62,7 @@ def split_ids(
         splits = {name: _read_split(tree, name, source, notes) for name, source in lists.items()}
         sources = {name: _file(source) for name, source in lists.items()}
         if config.splits is None and not all(source.endswith("/") for source in lists.values()):
-            notes += split_folders.note_beside_lists(tree, splits)
+            notes += folder_names.note_beside_lists(tree, splits)
     _check_not_empty(splits, sources, tree)
     if not config.overlap:
         _check_disjoint(splits, sources, tree)
@@ -72,7 +75,7 @@ def _default_splits(tree: VocTree) -> tuple[Mapping[str, str | float], list[str]
     They are the lists, else the folders that name splits, else `train` with all images, as
     labelme's users expect.
     """
-    folders = split_folders.find(tree)
+    folders = folder_names.find(tree)
     names = tree.list_names()
     others = [name for name in tree.other_texts() if name not in class_files.NAMES]
     optional = [name for name in names if name != "train"]
@@ -84,14 +87,14 @@ def _default_splits(tree: VocTree) -> tuple[Mapping[str, str | float], list[str]
     for split, name in lists.items():
         check_split_name(split, tree.list_path(name), ListError)
     if not lists and folders:
-        return split_folders.sources(tree, folders), [
+        return folder_names.sources(tree, folders), [
             *_no_lists(others),
-            *split_folders.unread_notes(tree, folders),
+            *folder_names.unread_notes(tree),
         ]
     if not lists:
         if empty:
             tree.read_ids(empty[0])  # raises
-        split_folders.check_all_train(tree)
+        folder_names.check_all_train(tree)
         notes = ["There are no lists, so all images are in train."]
         return {"train": 1.0}, [*_no_lists(others), *notes]
     notes = _no_lists(others)
@@ -134,7 +137,7 @@ def _check_sources(tree: VocTree, sources_of: Mapping[str, str | float]) -> None
             continue
         if source.endswith("/"):
             what, there = "folder", any(name.startswith(source) for name in tree.images)
-            choices = [f"{name}/" for name in split_folders.find(tree)]
+            choices = [f"{name}/" for name in folder_names.find(tree)]
         else:
             what, there = "list", tree.list_path(source).exists()
             choices = tree.list_names()
@@ -186,7 +189,7 @@ def _with_folders(tree: VocTree, split: str, source: str, ids: list[str]) -> lis
     meant: dict[str, str] = {}
     for line, name in lost.items():
         own = [
-            i for i in found[name] if split_folders.by_folder([i.partition("/")[0]], "").get(split)
+            i for i in found[name] if folder_names.by_folder([i.partition("/")[0]], "").get(split)
         ]
         choice = own if len(own) == 1 else found[name]
         if len(choice) > 1:
@@ -273,14 +276,12 @@ _UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 
 
 def standard_lists(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that lists make by default, as `split_folders.by_split` does.
+    """Returns the splits that lists make by default, as `folder_names.by_split` does.
 
     If there is a list `train`, the known lists that hold its ids too make no split.
     """
     train = any(name.lower() == "train" for name in names)
-    return split_folders.by_split(
-        [n for n in names if not train or n.lower() not in _UNIONS], where
-    )
+    return folder_names.by_split([n for n in names if not train or n.lower() not in _UNIONS], where)
 
 
 def divide_stratified(
@@ -336,3 +337,53 @@ def _classes(
         return read_mask(file, rule, counted=tree.counted(image_id)).present()
     except VocSegError:
         return ()
+
+
+_LINE = 200  # bytes; lines of two paths are half as long
+
+
+def _official_config(tree: VocTree) -> str:
+    """Returns the official config whose lists a tree has, empty if it is no release of VOC.
+
+    The ids of a list have to be all of the official ones and no others, and the first mask must
+    have VOC's own palette.
+    """
+    if tree.layout.masks != MASKS or not tree.masks:
+        return ""
+    found: collections.Counter[str] = collections.Counter()
+    longest = max(max(row.counts) for row in official_splits.splits().values())
+    for name in tree.list_names():
+        if tree.list_path(name).stat().length > longest * _LINE:
+            continue
+        try:
+            ids = tree.read_ids(name)
+        except VocSegError:  # then it is no official list; the build tells what is wrong
+            continue
+        rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
+        sha256 = id_list_sha256(ids) if rows else ""
+        for split in rows:
+            if split.ids_sha256 == sha256 and split.config != "2012_test":
+                found[split.config] += 1
+    # The most lists win; of two with as many, the first in the table.
+    config = max(found, key=found.__getitem__, default="")
+    return config if config and _has_voc_palette(tree) else ""
+
+
+def official_note(tree: VocTree) -> str:
+    """Returns which `tfds build` builds a tree that is a release, empty if it is none."""
+    config = _official_config(tree)
+    if not config:
+        return ""
+    return (
+        f"The lists are those of {official_splits.title(config)}, which has a config of its own: "
+        f"tfds build voc_seg_tfrecord --imports voc_seg_tfrecord --config {config} "
+        f"--manual_dir '{tree.root}'"
+    )
+
+
+def _has_voc_palette(tree: VocTree) -> bool:
+    path = tree.root / tree.layout.masks / next(iter(tree.masks.values()))
+    try:
+        return png.has_voc_palette(File.read(path, MaskError).data)
+    except VocSegError:
+        return False

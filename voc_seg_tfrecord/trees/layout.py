@@ -1,9 +1,7 @@
 """The names of a VOC layout's folders, where its root lies, and patterns of file names in it."""
 
 import dataclasses
-import functools
 import posixpath
-import re
 from typing import Self
 
 from etils import epath
@@ -12,6 +10,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 
 ID = "{id}"
 SPLIT = "{split}"
+"""In the folders that a user names: the name of a split."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,44 +23,35 @@ class Naming:
       ending: the ending, in lower case; empty means any.
       whole: whether the pattern names folders, and so is compared with the whole name below
         the folder of images or masks in place of its last part.
-      split: what stands between the folder of a split and the id, such as `/images/` in
-        `{split}/images/{id}`; empty if the pattern has no `{split}`. Ids begin with the
-        split's folder then, and `prefix` stands before it.
     """
 
     prefix: str = ""
     suffix: str = ""
     ending: str = ""
     whole: bool = False
-    split: str = ""
 
     @classmethod
     def parse(cls, pattern: str, option: str = "mask_name") -> Self:
         """Reads a pattern.
 
         Args:
-          pattern: a name with one `{id}` in it, with or without an ending: `gt_{id}.png`. In
-            a folder before it may stand one `{split}`: `{split}_masks/{id}.png`.
+          pattern: a name with one `{id}` in it, with or without an ending: `gt_{id}.png`.
           option: for the error.
 
         Raises:
-          ConfigError: if there is not exactly one `{id}`, or `{split}` is not in a folder.
+          ConfigError: if there is not exactly one `{id}`.
         """
         prefix, *rest = pattern.split(ID)
-        prefix, *below = prefix.split(SPLIT)
-        split = below[0] if below else ""
-        wrong = len(rest) != 1 or len(below) > 1 or bool(below) != ("/" in split)
-        if wrong or SPLIT in rest[0] or "\\" in pattern or pattern.startswith("/"):
+        if len(rest) != 1 or SPLIT in rest[0] or "\\" in pattern or pattern.startswith("/"):
             raise ConfigError(
                 f"option {option}",
                 found=repr(pattern),
-                expected=f"a file name with one {ID} where the id stands, such as gt_{ID}.png, and "
-                f"at most one {SPLIT} in a folder before it, such as {SPLIT}/masks/{ID}.png",
+                expected=f"a file name with one {ID} where the id stands, such as gt_{ID}.png",
                 remedy="change the pattern",
             )
         # Not splitext, which takes the .png of `{id}.png` for the name of a hidden file.
         suffix, dot, ending = rest[0].rpartition(".") if "." in rest[0] else (rest[0], "", "")
-        return cls(prefix, suffix, dot + ending.lower(), "/" in pattern, split)
+        return cls(prefix, suffix, dot + ending.lower(), "/" in pattern)
 
     def id_of(self, name: str) -> str | None:
         """Returns the id of a file by its name below its folder, None if it does not fit."""
@@ -72,9 +62,6 @@ class Naming:
 
     def core_of(self, stem: str) -> str | None:
         """Returns the id in a name without its ending, None if it does not fit."""
-        if self.split:
-            found = self._with_split.fullmatch(stem)
-            return f"{found[1]}/{found[2]}" if found else None
         if not self.prefix and not self.suffix:
             return None if not stem or stem.endswith("/") else stem
         folder, slash, last = ("", "", stem) if self.whole else stem.rpartition("/")
@@ -84,20 +71,11 @@ class Naming:
 
     def name_of(self, image_id: str, ending: str) -> str:
         """Returns the name with an id and an ending: what `id_of` takes apart."""
-        if self.split:
-            split, _, rest = image_id.partition("/")
-            return f"{self.prefix}{split}{self.split}{rest}{self.suffix}{ending}"
         folder, slash, last = ("", "", image_id) if self.whole else image_id.rpartition("/")
         return f"{folder}{slash}{self.prefix}{last}{self.suffix}{ending}"
 
-    @functools.cached_property
-    def _with_split(self) -> re.Pattern[str]:
-        prefix, split, suffix = map(re.escape, (self.prefix, self.split, self.suffix))
-        return re.compile(f"{prefix}([^/]+){split}(.+){suffix}", re.DOTALL)
-
     def __str__(self) -> str:
-        split = SPLIT + self.split if self.split else ""
-        return f"{self.prefix}{split}{ID}{self.suffix}{self.ending}"
+        return f"{self.prefix}{ID}{self.suffix}{self.ending}"
 
 
 ANY = Naming()
@@ -119,45 +97,83 @@ _DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
 
 
 @dataclasses.dataclass(frozen=True)
+class Part:
+    """One of several parts of a set, such as a split that has its own folders.
+
+    Attributes:
+      name: with a `/`, the begin of the part's ids.
+      images: its folder of images, below the root.
+      masks: its folder of masks, likewise.
+      image_name: pattern of its images' names; empty means `{id}`.
+      mask_name: pattern of its masks' names, likewise.
+    """
+
+    name: str
+    images: str
+    masks: str
+    image_name: str = ""
+    mask_name: str = ""
+
+    @property
+    def image_naming(self) -> Naming:
+        """What images' names have around their id."""
+        return Naming.parse(self.image_name, "image_name") if self.image_name else ANY
+
+    @property
+    def mask_naming(self) -> Naming:
+        """What masks' names have around their id."""
+        return Naming.parse(self.mask_name, "mask_name") if self.mask_name else ANY
+
+
+@dataclasses.dataclass(frozen=True)
 class Layout:
     """Names of a tree's folders, below its root; the defaults are VOC's.
 
     Attributes:
-      images: the folder of images.
-      masks: the folder of masks.
-      image_suffix: what an image's name has between its id and its ending.
-      mask_suffix: likewise, such as `_mask` of masks that lie beside their images.
-      image_name: pattern of the images' names, such as `image_{id}.jpg`, in place of a suffix.
-        Folders in it are below that of images; one of them may hold `{split}`.
-      mask_name: pattern of the masks' names, such as `gt_{id}.png`, in place of a suffix.
+      images: the folder of images; `.` if there are parts.
+      masks: the folder of masks, likewise.
+      image_name: pattern of the images' names, such as `image_{id}.jpg`; empty means `{id}`.
+      mask_name: pattern of the masks' names, such as `gt_{id}.png`, likewise.
       lists: the folder of id lists; empty means the root.
       instances: the folder of instance masks.
       annotations: the folder of XML files.
+      without: patterns of names that are neither images nor masks, such as `{id}_overlay`.
+      parts: the parts of a set that has several.
     """
 
     images: str = IMAGES
     masks: str = MASKS
-    image_suffix: str = ""
-    mask_suffix: str = ""
     image_name: str = ""
     mask_name: str = ""
     lists: str = LISTS
     instances: str = "SegmentationObject"
     annotations: str = "Annotations"
+    without: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
-    @property
-    def image_naming(self) -> Naming:
-        """What images' names have around their id."""
-        if self.image_name:
-            return Naming.parse(self.image_name, "image_name")
-        return Naming(suffix=self.image_suffix)
+    def folders(self) -> list[Part]:
+        """Returns the parts; of a set without any the one that it is."""
+        whole = Part("", self.images, self.masks, self.image_name, self.mask_name)
+        return list(self.parts) or [whole]
 
-    @property
-    def mask_naming(self) -> Naming:
-        """What masks' names have around their id."""
-        if self.mask_name:
-            return Naming.parse(self.mask_name, "mask_name")
-        return Naming(suffix=self.mask_suffix)
+    def is_deep(self, folder: str) -> bool:
+        """Says whether files in folders below a folder of the layout belong to it too.
+
+        They do unless another folder of the layout is there.
+        """
+        start = "" if folder == "." else f"{folder}/"
+        others = {name for part in self.folders() for name in (part.images, part.masks)}
+        return not any(n.startswith(start) for n in others if n not in (folder, "."))
+
+    def describe(self, which: str) -> str:
+        """Returns the folders of `images` or `masks` in words; those of splits with `{split}`."""
+        folders = [getattr(part, which) for part in self.folders()]
+        templates = {
+            folder.replace(part.name, SPLIT, 1)
+            for part, folder in zip(self.folders(), folders, strict=True)
+            if part.name
+        }
+        return templates.pop() if len(templates) == 1 else ", ".join(folders)
 
 
 VOC = Layout()

@@ -1,6 +1,7 @@
-"""Lists the files of a folder and its sub-folders by id."""
+"""Lists a folder and all below it once, and finds the ids of the files."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import dataclasses
 import errno
 import functools
 import os
@@ -22,23 +23,18 @@ class Names(Mapping[str, str]):
     Args:
       files: the names by id, in the order of ids.
       twins: see below.
-      loops: see below.
 
     Attributes:
       twins: by id, all names of its files, where it has more than one.
-      loops: sub-folders that were left out because they lead to a folder that was listed
-        already.
     """
 
     def __init__(
         self,
         files: Mapping[str, str] = types.MappingProxyType({}),
         twins: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
-        loops: Sequence[str] = (),
     ):
         self._files = files
         self.twins = twins
-        self.loops = loops
 
     def __getitem__(self, image_id: str) -> str:
         written = self.written(image_id)
@@ -91,39 +87,153 @@ def _look(image_id: str) -> str:
     return _form(image_id).casefold()
 
 
+MOST_FILES = 2_000_000
+"""Files of a listing; a folder with more is another than was meant, such as `/`."""
+
+_PICTURES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".npy")
+_FILES = (*_PICTURES, ".mat", ".txt", ".xml", ".json", ".csv", ".md", ".py", ".yaml", ".zip")
+"""Endings that make a name that of a file until its folder is listed, so that links of these
+names are not followed: git-annex has one per file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Listing:
+    """All files at and below a folder, hidden ones apart.
+
+    Attributes:
+      root: the folder.
+      folders: the names of the files in each folder, sorted; folders by their path below the
+        root, which itself is the empty text.
+      links: linked folders that were left out because they lead to an ancestor or to what was
+        listed already, and where each leads.
+    """
+
+    root: epath.Path
+    folders: Mapping[str, Sequence[str]]
+    links: Mapping[str, str]
+
+    @classmethod
+    def of(cls, root: epath.Path) -> "Listing":
+        """Lists a folder; no file is opened.
+
+        Raises:
+          LayoutError: if a folder cannot be listed, or there are more than `MOST_FILES` files.
+        """
+        folders: dict[str, Sequence[str]] = {}
+        links: dict[str, str] = {}
+        real = _real_path(root)
+        seen = {real}
+        waiting: list[tuple[str, str]] = [("", real)]
+        linked: list[str] = []
+        count = 0
+        while waiting or linked:
+            if not waiting:  # folders come before links to them
+                folder = linked.pop(0)
+                to = _real_path(root / folder)
+                if to in seen or f"{real}/".startswith(f"{to.rstrip('/')}/"):
+                    links[folder] = to
+                    continue
+                seen.add(to)
+                waiting.append((folder, to))
+            folder, real_folder = waiting.pop()
+            files, below = [], []
+            for name, is_folder, is_link in _entries(root / folder if folder else root):
+                path = f"{folder}/{name}" if folder else name
+                if not is_folder:
+                    files.append(name)
+                elif is_link:
+                    linked.append(path)
+                elif (to := f"{real_folder.rstrip('/')}/{name}") not in seen:
+                    seen.add(to)
+                    below.append((path, to))
+            count += len(files)
+            if count > MOST_FILES:
+                raise LayoutError(
+                    root / folder,
+                    found=f"more than {MOST_FILES:,} files at and below {root}, up to this folder",
+                    expected="the folder of one dataset",
+                    remedy="give the folder of the data, and remove links that lead out of it",
+                )
+            folders[folder] = sorted(files)
+            waiting += sorted(below, reverse=True)
+            linked.sort()
+        return cls(root, dict(sorted(folders.items())), links)
+
+    def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
+        """Yields the names of the files below a folder, relative to it.
+
+        Args:
+          folder: a path below the root; empty or `.` for the root itself.
+          deep: whether those of folders below it are yielded too.
+        """
+        top = "" if folder in ("", ".") else folder
+        start = f"{top}/" if top else ""
+        yield from self.folders.get(top, ())
+        for path, files in self.folders.items() if deep else ():
+            if path and path != top and path.startswith(start):
+                below = path[len(start) :]
+                if _is_picture(path) and not any(map(_is_picture, files)):
+                    # An empty folder c.jpg stands in the place of a file; its reader says so.
+                    yield below
+                yield from (f"{below}/{name}" for name in files)
+
+    def is_folder(self, path: str) -> bool:
+        """Says whether a path below the root is a folder."""
+        return ("" if path == "." else path) in self.folders
+
+    def children(self, folder: str = "") -> list[str]:
+        """Returns the names of the folders in a folder."""
+        start = f"{folder}/" if folder not in ("", ".") else ""
+        paths = (path[len(start) :] for path in self.folders if path and path.startswith(start))
+        return [name for name in paths if name and "/" not in name]
+
+
+def _is_picture(name: str) -> bool:
+    return posixpath.splitext(name)[1].lower() in _PICTURES
+
+
+def subfolders(folder: epath.Path) -> list[str]:
+    """Returns the names of the folders in a folder."""
+    return sorted(name for name, is_folder, _ in _entries(folder) if is_folder)
+
+
 def index_files(
     folder: epath.Path,
     endings: Collection[str],
     naming: Naming = ANY,
-    without: Naming | None = None,
 ) -> Names:
-    """Lists a folder and its sub-folders; no file is opened.
+    """Lists a folder and its sub-folders, and returns the files by id; see `index_names`."""
+    names = Listing.of(folder).below() if folder.is_dir() else ()
+    found = ((naming.id_of(name), name) for name in names)
+    return index_names(found, folder, endings)
+
+
+def index_names(
+    found: Iterable[tuple[str | None, str]], folder: epath.Path, endings: Collection[str]
+) -> Names:
+    """Returns the names of files by id.
 
     Args:
-      folder: an existing folder or not.
-      endings: in lower case; other files are passed over, and hidden ones.
-      naming: what names have around their id; other files are passed over.
-      without: names that fit this are passed over.
+      found: of each file the id, none if it has no id, and its name below the folder.
+      folder: where the files lie, for errors.
+      endings: in lower case; other files are passed over.
 
     Returns:
       Names below `folder` by id. Of two files of one id the first of `endings` is named, and
       both are twins.
 
     Raises:
-      LayoutError: if a folder cannot be listed, or the name of a file has control characters
-        or is not UTF-8.
+      LayoutError: if the name of a file has control characters or is not UTF-8.
     """
     rank = {ending: n for n, ending in enumerate(endings)}
     files: dict[str, str] = {}
     twins: dict[str, list[str]] = {}
-    loops: list[str] = []
-    for name in _walk(folder, endings, loops) if folder.is_dir() else ():
-        image_id = naming.id_of(name)
-        if not image_id or (without and without.id_of(name)):
+    for image_id, path in found:
+        if not image_id or posixpath.splitext(path)[1].lower() not in rank:
             continue
         if image_id in files:
-            twins.setdefault(image_id, [files[image_id]]).append(name)
-        files[image_id] = name
+            twins.setdefault(image_id, [files[image_id]]).append(path)
+        files[image_id] = path
     for image_id, names in twins.items():
         names.sort(key=lambda name: (rank[posixpath.splitext(name)[1].lower()], name))
         files[image_id] = names[0]
@@ -136,43 +246,13 @@ def index_files(
             expected="names of printable characters in UTF-8, which a file may have on all systems",
             remedy="rename the file, and its mask with it",
         )
-    return Names({image_id: files[image_id] for image_id in ids}, twins, loops)
+    return Names({image_id: files[image_id] for image_id in ids}, twins)
 
 
-def _walk(folder: epath.Path, endings: Collection[str], loops: list[str]) -> Iterator[str]:
-    seen = {real_path(folder)}
-    waiting = [""]
-    while waiting:
-        prefix = waiting.pop()
-        below = []
-        empty = True
-        for name, is_folder in entries(folder / prefix if prefix else folder, endings):
-            empty = False
-            if is_folder:
-                below.append(f"{prefix}{name}/")
-            else:
-                yield prefix + name
-        if empty and posixpath.splitext(prefix[:-1])[1].lower() in endings:
-            # An empty folder c.jpg stands in the place of a file; whoever reads it says so.
-            yield prefix[:-1]
-        for sub in sorted(below):
-            real = real_path(folder / sub)
-            if real in seen:
-                loops.append(sub)
-            else:
-                seen.add(real)
-                waiting.append(sub)
+def _entries(folder: epath.Path) -> Iterator[tuple[str, bool, bool]]:
+    """Yields the names in one folder that are not hidden, whether each is a folder, and a link.
 
-
-def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str, bool]]:
-    """Yields the names in one folder that count, and whether each is a folder.
-
-    No file is looked at: on disk the listing itself says what is a folder, and names with a
-    known ending are taken for files until their folder is listed.
-
-    Args:
-      folder: an existing folder.
-      endings: in lower case; other files are passed over, and all that is hidden.
+    No file is looked at: on disk the listing itself says what is a folder.
 
     Raises:
       LayoutError: if the folder cannot be listed.
@@ -180,19 +260,18 @@ def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str,
     try:
         if is_bucket(folder):
             for path in folder.iterdir():
-                is_file = posixpath.splitext(path.name)[1].lower() in endings
                 # Only what has no known ending is asked whether it is a folder: in a bucket
                 # that is a request each.
-                if not path.name.startswith(".") and (is_file or path.is_dir()):
-                    yield path.name, not is_file
+                is_file = posixpath.splitext(path.name)[1].lower() in _FILES
+                if not path.name.startswith("."):
+                    yield path.name, not is_file and path.is_dir(), False
             return
-        with os.scandir(folder) as found:
-            for entry in found:
-                is_file = posixpath.splitext(entry.name)[1].lower() in endings
-                # Links with a known ending are not followed here: git-annex has one per file.
-                is_folder = entry.is_dir(follow_symlinks=not is_file)
-                if not entry.name.startswith(".") and (is_file or is_folder):
-                    yield entry.name, is_folder
+        with os.scandir(folder) as inside:
+            for entry in inside:
+                is_file = posixpath.splitext(entry.name)[1].lower() in _FILES
+                if not entry.name.startswith("."):
+                    is_folder = entry.is_dir(follow_symlinks=not is_file)
+                    yield entry.name, is_folder, is_folder and entry.is_symlink()
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise  # it is nothing about the folder; see `storage`
@@ -204,7 +283,7 @@ def entries(folder: epath.Path, endings: Collection[str]) -> Iterator[tuple[str,
         ) from None
 
 
-def real_path(folder: epath.Path) -> str:
+def _real_path(folder: epath.Path) -> str:
     """Returns where a folder really lies. Buckets have no links."""
     path = os.fspath(folder)
     return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)

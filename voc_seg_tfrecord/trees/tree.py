@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import copy
 import dataclasses
 import functools
+import os
 import posixpath
 from typing import Self, overload
 
@@ -35,7 +36,7 @@ from voc_seg_tfrecord.trees.layout import (
     Layout,
     Naming,
 )
-from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.trees.listing import Listing, Names, index_files, index_names
 from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts, Place, missing, several
 
 
@@ -81,24 +82,24 @@ class IdsByName(Mapping[str, str]):
 
     Args:
       images: returns the names of the images, which are listed when somebody asks.
-      naming: what they have around their id.
+      are_ids: whether these names without their ending are the ids.
     """
 
-    def __init__(self, images: Callable[[], Names], naming: Naming):
+    def __init__(self, images: Callable[[], Names], are_ids: bool):
         self._list = images
-        self._naming = naming
+        self.are_ids = are_ids
 
     @property
     def _images(self) -> Names:
         return self._list()
 
+    @functools.cached_property
+    def _by_file(self) -> Mapping[str, str]:
+        files = {} if self.are_ids else self._images
+        return {posixpath.splitext(file)[0]: image_id for image_id, file in files.items()}
+
     def __getitem__(self, name: str) -> str:
-        images = self._images
-        image_id = images.written(name)
-        if image_id is None and (core := self._naming.core_of(name)):
-            image_id = images.written(core)
-            if image_id and posixpath.splitext(images[image_id])[0] != name:
-                image_id = None
+        image_id = self._images.written(name) or self._by_file.get(name)
         if image_id is None:
             raise KeyError(name)
         return image_id
@@ -120,17 +121,44 @@ class VocTree:
     Args:
       root: the folder, such as `VOC2012` in a devkit.
       layout: the names of the folders in it.
-
-    Attributes:
-      given: the folder that the user gave, which is the root or above it.
+      listing: all files at and below the folder that the user gave, which is the root or above
+        it; if there is none, each folder of the tree is listed when it is needed.
+      notes: what a user should know about how the tree was found.
     """
 
-    def __init__(self, root: epath.PathLike, layout: Layout = VOC):
-        self.root = self.given = epath.Path(root)
+    def __init__(
+        self,
+        root: epath.PathLike,
+        layout: Layout = VOC,
+        listing: Listing | None = None,
+        notes: Sequence[str] = (),
+    ):
+        self.notes = notes
+        self.root = epath.Path(root)
         self.layout = layout
+        self.listing = listing
         self._places: dict[Parts, dict[str, Place]] = {}
         self._repeated: dict[str, ListError] | None = None  # none: they raise
         self._looks: dict[str, Look] = {}
+
+    @property
+    def given(self) -> epath.Path:
+        """The folder that the user gave, which is the root or above it."""
+        return self.listing.root if self.listing else self.root
+
+    @property
+    def place(self) -> str:
+        """Where the root lies below the given folder; empty if it is that folder."""
+        path = os.fspath(self.root.relative_to(self.given))
+        return "" if path == "." else path
+
+    def below(self, folder: str, *, deep: bool = True) -> Iterable[str]:
+        """Returns the names of the files below a folder of the tree; none if there is none."""
+        path = self.root / folder
+        if self.listing and path.is_relative_to(self.given):
+            top = path.relative_to(self.given)
+            return self.listing.below(posixpath.normpath(os.fspath(top)), deep=deep)
+        return Listing.of(path).below(deep=deep) if path.is_dir() else ()
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
@@ -151,10 +179,9 @@ class VocTree:
     @functools.cached_property
     def _text_files(self) -> dict[str, str]:
         """The text files in the folder of lists, by their name without `.txt`."""
-        folder = self.root / self.layout.lists
-        files = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        # macOS leaves ._train.txt on other systems' disks. Of train.TXT and train.txt, train.txt.
-        texts = [f for f in files if f.lower().endswith(".txt") and not f.startswith(".")]
+        # Of train.TXT and train.txt, train.txt.
+        files = sorted(self.below(self.layout.lists, deep=False))
+        texts = [file for file in files if file.lower().endswith(".txt")]
         return {file[: -len(".txt")]: file for file in texts}
 
     def _is_list(self, name: str) -> bool:
@@ -211,7 +238,7 @@ class VocTree:
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
         # Where names are ids, a list of plain ids is read before any folder has been listed.
-        plain = self.layout.image_naming == ANY and "images" not in vars(self)
+        plain = self.ids_by_name.are_ids and "images" not in vars(self)
         data = File.read(path, ListError).data
         return parse_ids(data, path, self.ids_by_name, plain=plain, repeats=repeats)
 
@@ -232,7 +259,8 @@ class VocTree:
     @property
     def ids_by_name(self) -> IdsByName:
         """The names that lists may have for images."""
-        return IdsByName(lambda: self.images, self.layout.image_naming)
+        are_ids = all(not p.name and p.image_naming == ANY for p in self.layout.folders())
+        return IdsByName(lambda: self.images, are_ids)
 
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
         """Finds the files of ids; no file is opened.
@@ -330,15 +358,39 @@ class VocTree:
     @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
-        layout = self.layout
-        masks = layout.mask_naming if layout.images == layout.masks else None
-        return index_files(self.root / layout.images, IMAGE_SUFFIXES, layout.image_naming, masks)
+        return index_names(self._files("images"), self.root / self.layout.images, IMAGE_SUFFIXES)
 
     @functools.cached_property
     def masks(self) -> Names:
         """The masks' names below their folder, by id."""
-        folder = self.root / self.layout.masks
-        return index_files(folder, MASK_SUFFIXES, self.layout.mask_naming)
+        return index_names(self._files("masks"), self.root / self.layout.masks, MASK_SUFFIXES)
+
+    def others(self, endings: Collection[str]) -> Names:
+        """Returns the names of files of other endings that lie and are named as masks do, by id."""
+        return index_names(self._files("masks"), self.root / self.layout.masks, endings)
+
+    def masks_of(self, part: str) -> epath.Path:
+        """Returns the folder of the masks whose ids begin with a folder, or name of a part."""
+        folders = (self.root / p.masks for p in self.layout.parts if p.name == part)
+        return next(folders, self.root / self.layout.masks / part)
+
+    def _files(self, which: str) -> Iterator[tuple[str | None, str]]:
+        """Yields the id of each file of `images` or `masks`, and its name below their folder."""
+        others = [Naming.parse(pattern) for pattern in self.layout.without]
+        for part in self.layout.folders():
+            folder = getattr(part, which)
+            naming = part.image_naming if which == "images" else part.mask_naming
+            without = [n for n in others if n != naming]
+            if which == "images" and part.images == part.masks:
+                without.append(part.mask_naming)
+            for name in self.below(folder, deep=self.layout.is_deep(folder)):
+                if any(other.id_of(name) for other in without):
+                    continue
+                image_id = naming.id_of(name)
+                if part.name:
+                    yield image_id and f"{part.name}/{image_id}", posixpath.join(folder, name)
+                else:
+                    yield image_id, name
 
     @functools.cached_property
     def instances(self) -> Names:

@@ -1,0 +1,235 @@
+"""What a plan does not use of a folder, and what a folder without masks holds instead.
+
+Every image, possible mask, list and class file of a folder is used or stands in the account.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+import posixpath
+import re
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.storage import open_file
+from voc_seg_tfrecord.base.wording import counted
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data.folder_names import role
+from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
+from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.trees.tree import VocTree
+
+_ENDINGS = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
+_SHOWN = 12  # folders and kinds of files
+_FILES = {".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".tif": "TIFF", ".npy": "array"}
+
+Account = Mapping[tuple[str, str], Sequence[str]]
+"""The names of files that are not used, by their folder below the given one and what they are."""
+
+
+def unused_files(
+    tree: VocTree, listed: Collection[str], read: Collection[str], *, instances: bool
+) -> Account:
+    """Returns the files of a folder that a build does not use.
+
+    Args:
+      tree: the tree, with the listing of the folder.
+      listed: the ids of all splits.
+      read: the names of the lists and class files that are read, below the tree.
+      instances: whether instance masks are read.
+    """
+    if tree.listing is None:
+        return {}
+    used = {posixpath.normpath(posixpath.join(tree.place, name)) for name in read}
+    kinds: dict[str, str] = {}
+    parts = [
+        ("images", "image", tree.images, tree.masks),
+        ("masks", "mask", tree.masks, tree.images),
+    ]
+    if instances:
+        parts.append(("instances", "instance mask", tree.instances, tree.images))
+    for which, what, names, others in parts:
+        top = posixpath.join(tree.place, getattr(tree.layout, which))
+        lacking = "a mask" if what == "image" else "an image"
+        of_ids = {names.written(image_id) for image_id in listed}
+        for image_id, name in names.items():
+            path = posixpath.normpath(posixpath.join(top, name))
+            if image_id in of_ids:
+                used.add(path)
+            else:
+                left = "in no split" if image_id in others else f"without {lacking}"
+                kinds.setdefault(path, f"{what} {left}")
+    masks, objects, lists = (
+        posixpath.normpath(posixpath.join(tree.place, folder))
+        for folder in (tree.layout.masks, tree.layout.instances, tree.layout.lists)
+    )
+    named = {posixpath.splitext(name)[0] for name in tree.masks.values()}
+    account: dict[tuple[str, str], list[str]] = {}
+    for folder, files in tree.listing.folders.items():
+        for name in files:
+            path = posixpath.join(folder, name)
+            if path in used or not (kind := kinds.get(path) or _kind(name)):
+                continue
+            if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
+                kind = "instance mask"
+            elif kind == "text" and (folder or ".") == lists and name not in tree.other_texts():
+                kind = "list"
+            elif (
+                path not in kinds and posixpath.relpath(posixpath.splitext(path)[0], masks) in named
+            ):
+                kind += " with the name of a mask"
+            account.setdefault((folder, kind), []).append(name)
+    return account
+
+
+def _kind(name: str) -> str:
+    """Returns what a file is by its name alone; nothing if it is none that counts."""
+    ending = posixpath.splitext(name)[1].lower()
+    if name in class_files.NAMES:
+        return "class file"
+    if ending in _ENDINGS:
+        return _FILES.get(ending, ending[1:].upper())
+    return "text" if ending == ".txt" else ""
+
+
+def describe(account: Account) -> list[str]:
+    """Returns an account in words, one text for each folder and kind of files."""
+    lines = [
+        f"{folder or '.'}, {_counted(len(names), kind)}, such as {names[0]}"
+        for (folder, kind), names in account.items()
+    ]
+    rest = sum(len(names) for names in list(account.values())[_SHOWN:])
+    return lines[:_SHOWN] + ([f"{rest:,} more files; --json lists all"] if rest else [])
+
+
+def _counted(number: int, kind: str) -> str:
+    for what in ("instance mask", "class file"):
+        if kind.startswith(what):
+            return counted(number, what) + kind[len(what) :]
+    what, _, rest = kind.partition(" ")
+    return f"{counted(number, what)} {rest}".strip()
+
+
+_NAMES = 8  # files and folders that a message lists
+_READ = 200_000  # bytes of an annotation that are looked at
+
+_KNOWN_LAYOUTS = f"""\
+one of these layouts:
+    {IMAGES}, {MASKS} and {LISTS} (Pascal VOC, CVAT)
+    {IMAGES} and SegmentationClassPNG, SegmentationClassAug or SegmentationClassRaw
+    images and masks (or img, label, gt, annotations ...), with files of the same names
+    the same in train, val and test, or train, val and test in each of both
+    NAME.jpg and NAME.png, or NAME_mask.png, in one folder"""
+
+_BY_CVAT = (
+    "import the annotations into CVAT, in a task with the images, and export it as "
+    "'Segmentation mask 1.1', which writes mask PNGs"
+)
+# What the text of an annotation holds, and what is to be done with it.
+_FORMATS = (
+    (
+        ".json",
+        r'"shapes"\s*:|"imagePath"\s*:',
+        "labelme's JSON files of polygons",
+        "run labelme2voc.py, which labelme has under examples/semantic_segmentation. It writes "
+        "mask PNGs, and the folder that it writes can be built",
+    ),
+    (
+        ".json",
+        r'"annotations"\s*:|"categories"\s*:',
+        "COCO's JSON of polygons",
+        f"{_BY_CVAT} (import as 'COCO 1.0'), or draw them with COCO.annToMask of pycocotools",
+    ),
+    (
+        ".xml",
+        r"<image\b[^>]*\bname=",
+        "CVAT's XML of polygons",
+        f"{_BY_CVAT} (import as 'CVAT 1.1')",
+    ),
+    (
+        ".txt",
+        r"(?m)\A\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){6,}\s*$",
+        "YOLO's text files of polygons",
+        f"{_BY_CVAT} (import as 'Ultralytics YOLO Segmentation 1.0')",
+    ),
+    (
+        ".txt",
+        r"(?m)\A\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$",
+        "YOLO's text files of boxes",
+        "annotate masks or polygons; masks cannot be made of boxes",
+    ),
+)
+
+
+def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
+    """Returns the error about a folder without masks, which says what it holds instead.
+
+    Args:
+      listing: all that lies in the folder.
+      folders: those that are called as folders of masks are.
+    """
+    root = listing.root
+    there = sorted({*listing.children(), *listing.folders[""]})
+    found = "no masks" + (f" among {', '.join(there[:_NAMES])}" if there else " in an empty folder")
+    expected = _KNOWN_LAYOUTS
+    remedy = (
+        "export in the Pascal VOC segmentation format, or name the folders with --images and "
+        "--masks"
+    )
+    names = list(listing.below())
+    brush = sorted(n for n in names if re.search(r"task-\d+-annotation-\d+.*\.png$", n))
+    masks = sorted(
+        posixpath.join(folder, name)
+        for folder in folders
+        for name in listing.below(folder)
+        if name.lower().endswith(MASK_SUFFIXES)
+    )
+    if brush:
+        found = (
+            f"the brush export of Label Studio, which has one 0/255 PNG per label: {len(brush)} "
+            f"files, the first is {brush[0]}"
+        )
+    elif masks:
+        found = f"no image, but {len(masks)} masks, such as {masks[0]}"
+        expected = "an image for each mask"
+        remedy = "export again with the images (in CVAT, tick 'Save images'), or copy them there"
+    elif jpegs := _jpegs_called_masks(listing):
+        found = f"no masks, but {jpegs}"
+        expected = f"masks: files that end with {', '.join(MASK_SUFFIXES)}"
+        remedy = (
+            "save masks without loss as PNG, of class indices; a JPEG changes the values of "
+            "pixels. Export again, or name the folder of masks with --masks"
+        )
+    elif annotations := _annotations(root, names):
+        found, remedy = annotations
+        expected = "a mask PNG for each image"
+    elif any(posixpath.basename(folder) == "Annotations" for folder in listing.folders):
+        found = "boxes only: there is a folder Annotations, but there are no masks"
+        expected = f"masks in one of {', '.join(MASK_FOLDERS)}"
+        remedy = (
+            "export segmentation masks; VoTT, makesense and Label Studio write only boxes under "
+            "the name Pascal VOC"
+        )
+    return LayoutError(root, found=found, expected=expected, remedy=remedy)
+
+
+def _jpegs_called_masks(listing: Listing) -> str:
+    """Says what lies in folders that are called masks in place of masks; empty if nothing does."""
+    for folder in listing.folders:
+        names = [n for n in listing.folders[folder] if n.lower().endswith(IMAGE_SUFFIXES)]
+        if names and role(posixpath.basename(folder)) == "masks":
+            count = f", the first of {len(names)} files" if len(names) > 1 else ""
+            return f"{names[0]} lies under {folder}{count}"
+    return ""
+
+
+def _annotations(root: epath.Path, names: Sequence[str]) -> tuple[str, str] | None:
+    """Returns which annotations a folder holds in place of masks, and what to do with them."""
+    for ending, pattern, what, remedy in _FORMATS:
+        files = sorted(name for name in names if name.lower().endswith(ending))
+        for name in files[:_NAMES]:
+            with open_file(root / name) as file:
+                text = file.read(_READ).decode("utf-8", "replace")
+            if re.search(pattern, text):
+                return f"{what} and no masks: {len(files)} files, such as {name}", remedy
+    return None

@@ -1,0 +1,217 @@
+"""Makes a layout of what was chosen, with parts if a set has several, or asks what is meant."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import posixpath
+import re
+
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data.choice import Choice
+from voc_seg_tfrecord.own_data.folder_names import (
+    EXTRA,
+    common_folder,
+    is_split,
+    split_word,
+    words,
+)
+from voc_seg_tfrecord.own_data.readings import Reading
+from voc_seg_tfrecord.trees.layout import LISTS, MASK_SUFFIXES, SPLIT, Layout, Part
+from voc_seg_tfrecord.trees.listing import Listing
+
+_SHOWN = 8  # options that a message lists
+
+
+def arrange(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] | None:
+    """Returns the root of a set and its layout; None if the readings are no parts of one set."""
+    groups: dict[Top, list[Reading]] = {}
+    for reading in chosen:
+        groups.setdefault(_tops(reading), []).append(reading)
+    if len(groups) == 1:
+        ((one, other, image_name, mask_name),) = groups
+        below = [r.images.folder[len(one) :].strip("/") for r in chosen]
+        splits = {split_word(path)[1] for path in below if is_split(path)}
+        if "" in below and splits and "train" not in splits:
+            return _parts(listing, chosen)
+        if one == other:
+            one = other = common_folder([r.images.folder for r in chosen])
+        root = common_folder([one, other])
+        inner = (relative(one, root), relative(other, root))
+        if one == other and is_split(posixpath.basename(root)) and root:
+            root = posixpath.dirname(root)
+            inner = (".", ".")
+        elif is_split(posixpath.basename(root)) or any(split_word(path)[1] for path in inner):
+            return _parts(listing, chosen)
+        return root, Layout(*inner, image_name, mask_name)
+    return _parts(listing, chosen)
+
+
+def _tops(reading: Reading, *, of_split: bool = False) -> "Top":
+    """Returns the folders of images and masks without what both have at their end, and names.
+
+    Args:
+      reading: the images and masks.
+      of_split: whether folders that are called as a split stay.
+    """
+    one, other = (f.folder.split("/") if f.folder else [] for f in (reading.images, reading.masks))
+    while one and other and one[-1] == other[-1] and not (of_split and is_split(one[-1])):
+        one, other = one[:-1], other[:-1]
+    return "/".join(one), "/".join(other), reading.image_name, reading.mask_name
+
+
+def relative(folder: str, root: str) -> str:
+    """Returns a folder relative to another, `.` if it is the same."""
+    return posixpath.relpath(folder or ".", root or ".")
+
+
+def _parts(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] | None:
+    """Returns the root and the layout of a set in several parts, such as splits."""
+    tops: dict[Top, list[Reading]] = {}
+    for reading in chosen:
+        one, other = _tops(reading, of_split=True)[:2]
+        if one == other and not is_split(posixpath.basename(one)):
+            one = other = reading.images.folder
+        tops.setdefault((one, other, reading.image_name, reading.mask_name), []).append(reading)
+    root = common_folder([folder for top in tops for folder in top[:2]])
+    if len(tops) == 1 and is_split(posixpath.basename(root)):
+        root = posixpath.dirname(root)
+    inner = {top: (relative(top[0], root), relative(top[1], root)) for top in tops}
+    names = _names_of_splits(inner) or _names_of_siblings(listing, root, inner)
+    if names is None:
+        return None
+    parts = [Part(names[top], *inner[top], *top[2:]) for top in tops]
+    parts += _without_other_half(listing, root, parts)
+    parts.sort(key=lambda part: part.name)
+    return root, Layout(".", ".", parts=tuple(parts))
+
+
+Top = tuple[str, str, str, str]
+"""The folders of images and of masks, and how the files of both are named."""
+
+Tops = Mapping[Top, tuple[str, str]]
+"""The same folders below a root."""
+
+
+def _names_of_splits(inner: Tops) -> dict[Top, str] | None:
+    """Returns the split that each part is by the names of its folders, None if they do not say.
+
+    One part may have no such name: it is `train` if the others are validation and test.
+    """
+    names, splits = {}, []
+    for top, folders in inner.items():
+        (word, split), (of_masks, mask_split) = map(split_word, folders)
+        if split and mask_split and split != mask_split:
+            return None
+        names[top] = word or of_masks or "train"
+        splits.append(split or mask_split or "train")
+    return names if len(set(splits)) == len(splits) else None
+
+
+def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, str] | None:
+    """Returns the names of folders that all have the same inside; None if there are others.
+
+    These may be scenes or patients. Two, or some with lists or class files of their own, may be
+    sets of which each has its own classes.
+    """
+    names, patterns = {}, set()
+    for top, (one, other) in inner.items():
+        parts, of_masks = one.split("/"), other.split("/")
+        same = [a for a, b in zip(parts, of_masks, strict=False) if a == b]
+        if parts[: len(same)] != same or not same or EXTRA.intersection(words("/".join(same))):
+            return None
+        names[top] = "/".join(same)
+        patterns.add(("/".join(parts[len(same) :]), "/".join(of_masks[len(same) :]), *top[2:]))
+    texts = [
+        name
+        for folder in names.values()
+        for name in listing.below(posixpath.normpath(posixpath.join(root, folder)))
+        if name.startswith(LISTS) or posixpath.basename(name) in class_files.NAMES
+    ]
+    depths = {name.count("/") for name in names.values()}
+    alike = len(names) > 2 and len(patterns) == len(depths) == 1 and not texts
+    return names if alike else None
+
+
+def _without_other_half(listing: Listing, root: str, parts: Sequence[Part]) -> list[Part]:
+    """Returns parts that have the folders of a split, but images alone or masks alone."""
+    found: dict[str, Part] = {}
+    used = {folder for part in parts for folder in (part.images, part.masks)}
+    for part in parts:
+        if part.name not in part.images or part.name not in part.masks:
+            continue
+        patterns = [f.replace(part.name, SPLIT, 1) for f in (part.images, part.masks)]
+        for pattern, endings in zip(patterns, (IMAGE_SUFFIXES, MASK_SUFFIXES), strict=True):
+            regex = re.compile(re.escape(pattern).replace(re.escape(SPLIT), "([^/]+?)", 1))
+            for path in listing.folders:
+                path = relative(path, root)
+                match = regex.fullmatch(path)
+                if path in used or not match or not split_word(match[1])[1]:
+                    continue
+                names = listing.below(posixpath.normpath(posixpath.join(root, path)))
+                if is_split(match[1]) and any(n.lower().endswith(endings) for n in names):
+                    one, other = (p.replace(SPLIT, match[1], 1) for p in patterns)
+                    found[match[1]] = dataclasses.replace(
+                        part, name=match[1], images=one, masks=other
+                    )
+    return [part for name, part in found.items() if name not in {p.name for p in parts}]
+
+
+def without(readings: Sequence[Reading], choice: Choice) -> tuple[str, ...]:
+    """Returns patterns of files beside the chosen images and masks that are neither."""
+    chosen = {(s.folder, s.affix) for r in choice.chosen for s in (r.images, r.masks)}
+    folders = {folder for folder, _ in chosen}
+    others = {
+        s.affix
+        for r in readings
+        for s in (r.images, r.masks)
+        if s.folder in folders and (s.folder, s.affix) not in chosen
+    }
+    return tuple(sorted(f"{a}{{id}}{b}" for a, b in others if (a, b) != ("", "")))
+
+
+def several_sets(listing: Listing, choice: Choice) -> LayoutError:
+    """Returns the question which of several sets are meant, or whether all of them."""
+    sets = [choice.chosen, *([reading] for reading in choice.beside)]
+    if not choice.beside:
+        sets = [[reading] for reading in choice.chosen]
+    together = [r for of_set in sets for r in of_set]
+    return question(listing, [*sets, together] if len(sets) > 1 else sets)
+
+
+def question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
+    """Returns the error that lists several ways to read a folder, and the options of each."""
+    lines = [
+        f"{sum(len(r.pairs) for r in way)} images with masks: {options(way)}"
+        for way in ways[:_SHOWN]
+    ]
+    more = [f"and {len(ways) - _SHOWN} more"] if len(ways) > _SHOWN else []
+    return LayoutError(
+        listing.root,
+        found=f"{len(ways)} ways to read images and masks:"
+        + "".join(f"\n    {line}" for line in [*lines, *more]),
+        expected="folders of which one set alone can be meant",
+        remedy="choose one by the options in its line",
+        kind="several ways to read a folder",
+    )
+
+
+def options(way: Sequence[Reading]) -> str:
+    """Returns the options that choose readings, for a shell."""
+    first = way[0]
+    if len(way) == 1:
+        said = {"images": first.images.folder or ".", "masks": first.masks.folder or "."}
+        said |= {"image_name": first.image_name, "mask_name": first.mask_name}
+        if first.images.folder == first.masks.folder:
+            said["mask_name"] = first.mask_name or "{id}"
+    else:
+        inner: Tops = {
+            (str(n), "", "", ""): (r.images.folder, r.masks.folder) for n, r in enumerate(way)
+        }
+        names = _names_of_splits(inner) or {top: f"part{n}" for n, top in enumerate(inner, 1)}
+        said = {
+            option: ",".join(f"{names[top]}={folders[n] or '.'}" for top, folders in inner.items())
+            for n, option in enumerate(("images", "masks"))
+        }
+    return wording.command(**{name: text for name, text in said.items() if text})

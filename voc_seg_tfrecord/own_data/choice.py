@@ -1,0 +1,447 @@
+"""Chooses among the readings of a folder, or says between which it cannot choose.
+
+The rules, in this order:
+
+1. What the user says wins.
+2. Images in a folder that is called masks or drawings are not images, and masks in a folder that is
+   called images are not masks, unless both lie in one folder.
+3. Images and masks of different splits do not belong together, if those of the same split do.
+4. Of several folders that may be the images of the same masks, those whose sizes differ from the
+   masks' lose, then those that explain a part of what another explains, then those whose name says
+   nothing beside one called images, then those in which the labels are painted.
+5. Of several that may be the masks of the same images, those called predictions, overlays or the
+   like lose beside another, then those that are no masks by their pixels, then copies. Several
+   that are left are a question.
+6. A set whose images and masks are copies of another's loses.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+import dataclasses
+import functools
+import itertools
+import posixpath
+
+from etils import epath
+
+from voc_seg_tfrecord.own_data import pixels
+from voc_seg_tfrecord.own_data.folder_names import common_folder, role, split_word, words
+from voc_seg_tfrecord.own_data.readings import FileSet, Reading
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
+
+
+@dataclasses.dataclass
+class Choice:
+    """What was chosen.
+
+    Attributes:
+      chosen: the readings that make the set, at most one for each set of images.
+      rivals: readings between which the user has to choose.
+      beside: readings of labelled images that are in no chosen one, and are no copies either.
+      strays: readings that belong to no set, such as an example in a README.
+      notes: what a user should know about the choice.
+    """
+
+    chosen: list[Reading] = dataclasses.field(default_factory=list)
+    rivals: list[Reading] = dataclasses.field(default_factory=list)
+    beside: list[Reading] = dataclasses.field(default_factory=list)
+    strays: list[Reading] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+
+_AS_IMAGES = {"images": 2, "": 1, "masks": 0, "drawn": -1}
+_AS_MASKS = {"masks": 2, "": 1, "images": 0, "drawn": -1}
+
+
+class Chooser:
+    """Chooses among readings.
+
+    Args:
+      root: the folder that was listed.
+      readings: all readings of it.
+    """
+
+    def __init__(self, root: epath.Path, readings: Iterable[Reading]):
+        self.root = root
+        self.readings = list(readings)
+        folders = [s.folder for r in self.readings for s in (r.images, r.masks)]
+        self.common = common_folder(folders)
+
+    def choose(self) -> Choice:
+        """Returns what the rules choose."""
+        left = self._by_names(self.readings)
+        left = self._of_same_split(left)
+        choice = Choice()
+        left = self._each(left, lambda r: r.masks, lambda of: self._images_of(of, choice))
+        left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
+        left = self._without_copies(self._without_drawn(left, choice), choice)
+        choice.chosen = self._without_strays(left, choice)
+        choice.beside = self._beside(choice)
+        choice.notes += self._name_notes(choice.chosen)
+        return choice
+
+    def _name_notes(self, readings: Sequence[Reading]) -> list[str]:
+        """Returns a note about folders that were taken although their names say nothing."""
+        found = [r for r in readings if r.images.folder != r.masks.folder]
+        found = [r for r in found if min(self.as_images(r), self.as_masks(r)) < 2]
+        found = [r for r in found if r.images.folder and not split_word(r.images.folder)[1]]
+        found = [r for r in found if self.as_masks(r) != -1]
+        return [
+            f"Images are read from {r.images.folder} and masks from {r.masks.folder or '.'}, "
+            "because their files have the same names; the names of the folders do not say so."
+            for r in found[:1]
+        ]
+
+    @staticmethod
+    def _each(
+        readings: Sequence[Reading],
+        of: Callable[[Reading], FileSet],
+        choose: Callable[[list[Reading]], list[Reading]],
+    ) -> list[Reading]:
+        groups: dict[int, list[Reading]] = {}
+        for reading in readings:
+            groups.setdefault(id(of(reading)), []).append(reading)
+        return [reading for group in groups.values() for reading in choose(group)]
+
+    def path(self, files: FileSet, stem: str) -> epath.Path:
+        """Returns the path of a file of a set."""
+        return self.root / files.path(stem)
+
+    # What names say.
+
+    def role(self, files: FileSet) -> str:
+        """Returns what names say of files that lie apart from their other halves."""
+        return self._role(files, False)
+
+    @functools.cache  # noqa: B019 - a chooser lives as long as one choice
+    def _role(self, files: FileSet, flat: bool) -> str:
+        """Returns what names say that files are: `images`, `masks`, `drawn` or nothing.
+
+        Args:
+          files: the files.
+          flat: whether they lie in one folder with their other halves, so that its name does not
+            count before theirs.
+        """
+        of_files = role("".join(files.affix)) or role(" ".join(files.shared))
+        below = files.folder[len(self.common) :].strip("/")
+        found = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
+        if "drawn" in (of_files, *found):
+            return "drawn"
+        of_folder = next(iter(found), "")
+        return of_files or of_folder if flat else of_folder or of_files
+
+    def as_images(self, reading: Reading) -> int:
+        """Returns how well names allow a reading's images: 2 well, 0 and below not."""
+        flat = reading.images.folder == reading.masks.folder
+        score = _AS_IMAGES[self._role(reading.images, flat)]
+        called_masks = flat and role(posixpath.basename(reading.images.folder)) == "masks"
+        return min(score, 1) if called_masks else score
+
+    def as_masks(self, reading: Reading) -> int:
+        """Returns how well names allow a reading's masks."""
+        flat = reading.images.folder == reading.masks.folder
+        return _AS_MASKS[self._role(reading.masks, flat)]
+
+    def _by_names(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Leaves out what names forbid, and of two ways round the worse one."""
+        score = {id(r): (self.as_images(r), self.as_masks(r)) for r in readings}
+        ways = {(_place(r.images), _place(r.masks)): r for r in readings}
+        # In one folder the files of the other half may be another set, by other endings.
+        flat = {id(r) for r in readings if r.images.folder == r.masks.folder}
+        left = []
+        for reading in readings:
+            images, masks = score[id(reading)]
+            if id(reading) not in flat and (images < 1 or masks == 0):
+                continue
+            if id(reading) in flat and images < 0:
+                continue
+            turned = ways.get((_place(reading.masks), _place(reading.images)), reading)
+            if turned is not reading and self._is_better(turned, reading, score):
+                continue
+            left.append(reading)
+        return self._without_chains(left)
+
+    def _without_chains(self, readings: list[Reading]) -> list[Reading]:
+        """Leaves out readings whose images are the masks of photos, which can be no masks."""
+        first = {id(r): r.images.path(next(iter(r.images.names))) for r in readings}
+        suspects = set(first.values())
+        of_photos = {
+            path
+            for r in readings
+            if (path := r.masks.path(next(iter(r.masks.names)))) in suspects
+            and not any(n.lower().endswith(MASK_SUFFIXES) for n in r.images.names.values())
+            and self._drawn(r.masks)
+        }
+        return [r for r in readings if first[id(r)] not in of_photos]
+
+    def _of_same_split(self, readings: list[Reading]) -> list[Reading]:
+        """Leaves out readings across splits or other parts of which each has its own masks."""
+        good = [r for r in readings if min(self.as_images(r), self.as_masks(r)) > 0]
+        good = [r for r in good if r.images.folder != r.masks.folder]
+        same = {id(r.masks) for r in good if r.of_same_split}
+        closest, nearest = dict[int, int](), dict[int, int]()
+        for reading in good:
+            key = id(reading.masks)
+            closest[key] = max(closest.get(key, 0), reading.shared_words)
+            key = id(reading.images)
+            nearest[key] = min(nearest.get(key, reading.distance), reading.distance)
+        return [
+            r
+            for r in readings
+            if (r.of_same_split or id(r.masks) not in same)
+            and not (
+                r.distance > nearest.get(id(r.images), 99)
+                and r.shared_words < closest.get(id(r.masks), 0)
+            )
+        ]
+
+    def _is_better(self, one: Reading, other: Reading, score: dict[int, tuple[int, int]]) -> bool:
+        """Says whether of two readings that are one another's reverse the first is right."""
+        sums = [sum(score[id(r)]) for r in (one, other)]
+        if sums[0] != sums[1]:
+            return sums[0] > sums[1]
+        if one.images.folder == one.masks.folder:
+            lengths = [len("".join(r.masks.affix)) for r in (one, other)]
+            if lengths[0] != lengths[1]:
+                return lengths[0] > lengths[1]
+        drawn = [self._drawn(r.masks) for r in (one, other)]
+        return drawn[0] and not drawn[1]
+
+    @functools.cache  # noqa: B019
+    def _drawn(self, files: FileSet) -> bool:
+        """Says whether all of a few files look as masks do."""
+        return all(pixels.looks_drawn(self.path(files, s)) for s in pixels.few([*files.names]))
+
+    def _without_drawn(self, readings: list[Reading], choice: Choice) -> list[Reading]:
+        """Leaves out masks that are called predictions or the like, also of images without others.
+
+        Where nothing else is there, drawings of masks are taken, and predictions asked about.
+        """
+        left = [r for r in readings if self.as_masks(r) > 0]
+        if left:
+            choice.rivals = [r for r in choice.rivals if r in left]
+            return left
+        for reading in readings:
+            names = f"{reading.masks.folder} {' '.join(reading.masks.affix)}"
+            if not any(role(word) == "masks" for word in words(names)):
+                choice.rivals.append(reading)
+        return readings
+
+    # The images of the same masks.
+
+    def _images_of(self, readings: list[Reading], choice: Choice) -> list[Reading]:
+        if len(readings) < 2:
+            return readings
+        left = self._of_masks_size(_best(readings, self.as_images, at_least=1))
+        left = _largest(left)
+        left = self._unpainted(left)
+        named = _best(left, self.as_images, at_least=2)
+        left = named if len(named) < len(left) else left
+        left = left if len(left) < 2 else self._first_of_same(left)
+        choice.rivals += left if len(left) > 1 else []
+        return left
+
+    def _of_masks_size(self, readings: list[Reading]) -> list[Reading]:
+        fit = [r for r in readings if self.sizes_agree(r)]
+        return fit or readings
+
+    def sizes_agree(self, reading: Reading) -> bool:
+        """Says whether a few images and masks have the same sizes."""
+        if len(self.readings) == 1:
+            return True
+        sample = pixels.few([*reading.pairs])
+        agree = [
+            pixels.sizes_agree(
+                self.path(reading.images, s), self.path(reading.masks, reading.pairs[s])
+            )
+            for s in sample
+        ]
+        return 2 * sum(agree) >= len(agree)
+
+    def _unpainted(self, readings: list[Reading]) -> list[Reading]:
+        """Leaves out images in which the labels are painted, beside the same ones without."""
+        painted = set()
+        for one, other in itertools.combinations(readings, 2):
+            of_mask = {mask: stem for stem, mask in one.pairs.items()}
+            shared = [s for s, mask in other.pairs.items() if mask in of_mask]
+            files = [
+                (
+                    self.path(one.images, of_mask[other.pairs[s]]),
+                    self.path(other.images, s),
+                    self.path(one.masks, other.pairs[s]),
+                )
+                for s in pixels.few(shared)
+            ]
+            if (which := pixels.painted_one(files)) is not None:
+                painted.add(id((one, other)[which]))
+        return [r for r in readings if id(r) not in painted] or readings
+
+    def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
+        """Returns one of readings whose images are all the same, else all of them."""
+        first, *others = sorted(readings, key=lambda r: (r.images.folder, sorted(r.images.names)))
+        of_mask = {mask: stem for stem, mask in first.pairs.items()}
+        are_same = all(
+            pixels.are_same(self.path(first.images, of_mask[mask]), self.path(other.images, stem))
+            for other in others
+            for stem, mask in other.pairs.items()
+            if mask in of_mask
+        )
+        return [first] if are_same else readings
+
+    # The masks of the same images.
+
+    def _masks_of(self, readings: list[Reading], choice: Choice) -> list[Reading]:
+        left = [r for r in readings if self.as_masks(r) != 1 or self._drawn(r.masks)]
+        left = _best(left, self.as_masks, at_least=1)
+        if len(left) < 2:
+            return left
+        left = _of_voc(self._of_masks_size(left))
+        left = self._without_copied_masks(left) if len(left) > 1 else left
+        choice.rivals += left if len(left) > 1 else []
+        return left
+
+    def _without_copied_masks(self, readings: list[Reading]) -> list[Reading]:
+        order = sorted(readings, key=lambda r: (-len(r.pairs), len(r.masks.folder)))
+        left: list[Reading] = []
+        for reading in order:
+            copied = any(
+                reading.pairs.keys() <= other.pairs.keys()
+                and all(
+                    pixels.are_same(
+                        self.path(reading.masks, mask), self.path(other.masks, other.pairs[s])
+                    )
+                    for s, mask in reading.pairs.items()
+                )
+                for other in left
+            )
+            left += [] if copied else [reading]
+        return left
+
+    # Sets that are copies of others.
+
+    def _without_copies(self, readings: list[Reading], choice: Choice) -> list[Reading]:
+        order = sorted(
+            readings,
+            key=lambda r: (
+                "drawn" in map(role, r.images.folder.split("/")),
+                -len(r.pairs),
+                r.images.folder.count("/"),
+                r.images.folder,
+            ),
+        )
+        left: list[Reading] = []
+        for reading in order:
+            of = next((o for o in left if self._is_copy(reading, o)), None)
+            if of is None:
+                left.append(reading)
+            elif not all(
+                pixels.are_same(self.path(reading.masks, mask), self.path(of.masks, of.pairs[s]))
+                for s, mask in reading.pairs.items()
+            ):
+                choice.rivals += [r for r in (of, reading) if r not in choice.rivals]
+        return [r for r in readings if r in left]
+
+    def _is_copy(self, reading: Reading, other: Reading) -> bool:
+        """Says whether all labelled images of a reading are among those of another."""
+        if reading.images.folder == other.images.folder or not (
+            reading.pairs.keys() <= other.pairs.keys()
+        ):
+            return False
+        stems = [*reading.pairs]
+        return all(
+            pixels.are_same(self.path(reading.images, s), self.path(other.images, s))
+            for s in itertools.chain(pixels.few(stems), stems)
+        )
+
+    def _without_strays(self, readings: list[Reading], choice: Choice) -> list[Reading]:
+        """Leaves out the few masks beside images of a folder above a complete set, with a note.
+
+        A README may show an image and its mask.
+        """
+        left = []
+        for reading in readings:
+            folder, others = reading.images.folder, [r for r in readings if r is not reading]
+            few = folder == reading.masks.folder and 2 * len(reading.pairs) < len(
+                reading.images.names
+            )
+            start = f"{folder}/" if folder else ""
+            if few and any(
+                r.images.folder.startswith(start) and len(r.pairs) > len(reading.pairs)
+                for r in others
+            ):
+                choice.strays.append(reading)
+                choice.notes.append(
+                    f"Masks beside images, {reading.mask_name or ID}, are in "
+                    f"{self.root / folder} too. They are not read, because most images there have "
+                    "none, and another set lies below."
+                )
+            else:
+                left.append(reading)
+        return left
+
+    def _beside(self, choice: Choice) -> list[Reading]:
+        """Returns readings whose images and masks are used by nothing that was chosen."""
+        used = {
+            id(s)
+            for r in (*choice.chosen, *choice.rivals, *choice.strays)
+            for s in (r.images, r.masks)
+        }
+        files = {s.path(n) for r in choice.chosen for s in (r.images, r.masks) for n in s.names}
+        left: list[Reading] = []
+        for reading in self.readings:
+            if {id(reading.images), id(reading.masks)} & used or self.as_masks(reading) < 1:
+                continue
+            if self._role(reading.images, False) not in ("images", ""):
+                both = common_folder([reading.images.folder, reading.masks.folder])
+                if role(both[len(self.common) :]) != "drawn":
+                    continue
+            paths = {reading.images.path(s) for s in reading.pairs}
+            paths |= {reading.masks.path(m) for m in reading.pairs.values()}
+            if files & paths or not self.sizes_agree(reading) or self._is_shown(reading, choice):
+                continue
+            if any(reading.images is r.images or reading.masks is r.masks for r in left):
+                continue
+            if not (self._drawn(reading.masks) and not self._drawn(reading.images)):
+                continue
+            left.append(reading)
+        return left
+
+    def _is_shown(self, reading: Reading, choice: Choice) -> bool:
+        """Says whether chosen images show what those of a reading do, such as smaller copies."""
+        for other in choice.chosen:
+            if reading.pairs.keys() <= other.images.names.keys() and all(
+                pixels.show_same(self.path(reading.images, s), self.path(other.images, s))
+                for s in pixels.few([*reading.pairs])
+            ):
+                return True
+        return False
+
+
+def _place(files: FileSet) -> tuple[str, tuple[str, str]]:
+    return files.folder, files.affix
+
+
+def _best(
+    readings: list[Reading], score: Callable[[Reading], int], *, at_least: int
+) -> list[Reading]:
+    """Returns the readings that score enough, all if none does."""
+    return [r for r in readings if score(r) >= at_least] or readings
+
+
+def _largest(readings: list[Reading]) -> list[Reading]:
+    """Leaves out readings that explain a part of the masks that another one explains."""
+    masks = {id(r): set(r.pairs.values()) for r in readings}
+    return [r for r in readings if not any(masks[id(r)] < masks[id(o)] for o in readings)]
+
+
+def _of_voc(readings: list[Reading]) -> list[Reading]:
+    """Leaves out arrays beside images of masks, as labelme writes both, and follows VOC's order.
+
+    That is followed if all masks lie in folders that VOC and its users have.
+    """
+    arrays = {id(r) for r in readings if all(n.endswith(".npy") for n in r.masks.names.values())}
+    readings = [r for r in readings if id(r) not in arrays] or readings
+    names = [posixpath.basename(r.masks.folder) for r in readings]
+    if not all(name in MASK_FOLDERS for name in names):
+        return readings
+    order = sorted(set(names), key=MASK_FOLDERS.index)
+    return [r for n, r in zip(names, readings, strict=True) if n == order[0]]

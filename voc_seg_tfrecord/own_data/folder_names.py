@@ -1,0 +1,224 @@
+"""What the names of folders say: images, masks, drawings of masks, and the splits they make."""
+
+from collections.abc import Mapping, Sequence
+import itertools
+import re
+
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.splitting.ratios import named_by_split
+from voc_seg_tfrecord.trees.tree import VocTree
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_IMAGES = _set(
+    """
+    image images img imgs jpegimages jpg jpeg jpegs photo photos picture pictures pic pics
+    original originals orig input inputs frame frames rgb sat raw
+    """
+)
+# DRIVE and HRF have what people drew in `1st_manual` and `manual1`. Their folder `mask` shows the
+# field of view.
+_MASKS = _set(
+    """
+    mask masks label labels labeled labelled l annotation annotations annot annots ann anns
+    gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
+    manual manuals segmap segmaps target targets
+    """
+)
+# What has the names of images or masks and is neither, or is no longer: what lies beside a folder
+# that is called masks is not taken if it is called so.
+DRAWN = _set(
+    """
+    prediction predictions predicted pred preds result results output outputs overlay
+    overlays overlaid vis viz visual visualization visualizations visualisation
+    visualisations blend blended thumb thumbs thumbnail thumbnails preview previews backup
+    backups bak old tmp temp trash deprecated archive archived color colors colour colours
+    colored coloured colormap instance instances object objects panoptic boundary boundaries
+    contour contours edge edges debug heatmap heatmaps painted drawn drawing drawings depth
+    """
+)
+# A set of these names is no second part of the set, and whether it counts nobody can tell.
+EXTRA = _set(
+    """
+    aug augs augmented augmentation augmentations fold folds backup backups bak old sample
+    samples example examples demo demos crop crops cropped resized patches tiles thumb
+    thumbs thumbnail thumbnails preview previews
+    """
+)
+ROLES = _IMAGES | _MASKS | DRAWN
+_ENDINGS = frozenset({"jpg", "jpeg", "png"})
+_SPLITS = {
+    "train": "train",
+    "training": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+    "testing": "test",
+}
+_SPLIT_AND_MORE = re.compile("(training|train|validation|valid|val|testing|test)([a-z]+)")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+def words(name: str) -> list[str]:
+    """Returns the words and numbers of a name in lower case: `valAnnot2` has val, annot and 2."""
+    found = []
+    for word in _WORD.findall(name):
+        word = word.lower()
+        glued = _SPLIT_AND_MORE.fullmatch(word)
+        if glued and word not in _SPLITS and (glued[2] in ROLES or glued[2] in ("set", "data")):
+            found += [glued[1], glued[2]]
+        elif word.endswith("s") and word not in ROLES and word[:-1] in ROLES:
+            found.append(word[:-1])
+        else:
+            found.append(word)
+    return found
+
+
+def split_word(path: str) -> tuple[str, str]:
+    """Returns the word for a split in the last folder of a path that has one, and its split.
+
+    The word is as the folder writes it. Both are empty if no folder is called as a split is.
+    """
+    for folder in reversed(path.split("/")):
+        for word in reversed(words(folder)):
+            if word in _SPLITS:
+                at = folder.lower().rindex(word)
+                return folder[at : at + len(word)], _SPLITS[word]
+    return "", ""
+
+
+def is_split(folder: str) -> bool:
+    """Says whether a folder is called as a split is and nothing else: `train`, `Val`."""
+    return folder.lower() in _SPLITS
+
+
+def role(text: str) -> str:
+    """Returns what a name says of files: `images`, `masks`, `drawn`, or nothing."""
+    found = [w for w in words(text) if w not in _ENDINGS or w == text.lower()]
+    colored = "rgb" in found and _MASKS.intersection(found)
+    if DRAWN.intersection(found) or colored:
+        return "drawn"
+    if _MASKS.intersection(found):
+        return "masks"
+    return "images" if _IMAGES.intersection(found) else ""
+
+
+def common_folder(folders: Sequence[str]) -> str:
+    """Returns the folder in which all folders lie, or which they are; empty for the root."""
+    parts = [f.split("/") if f else [] for f in folders]
+    same = itertools.takewhile(lambda names: len(set(names)) == 1, zip(*parts, strict=False))
+    return "/".join(names[0] for names in same)
+
+
+def find(tree: VocTree) -> list[str]:
+    """Returns the folders of images that name splits; none if no folder is called as one is."""
+    # Masks that lie at the top say that folders below name no splits.
+    if any("/" not in mask_id for mask_id in tree.masks):
+        return []
+    folders = {image_id.partition("/")[0] for image_id in tree.images if "/" in image_id}
+    return sorted(folders) if any(map(is_split, folders)) else []
+
+
+def note_beside_lists(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> list[str]:
+    """Returns a note if lists make other splits than the folders that are called as splits."""
+    folders = find(tree)
+    of_folder = by_folder(folders, tree.root / tree.layout.images)
+    same = all(
+        i.startswith(f"{of_folder.get(split)}/") for split, ids in splits.items() for i in ids
+    )
+    if not folders or (same and sum(map(len, splits.values())) == len(tree.images)):
+        return []
+    choice = ",".join(f"{split}={name}/" for split, name in of_folder.items())
+    return [
+        f"The lists make the splits, and the folders {', '.join(folders)} hold other images. "
+        f"--splits {choice} takes the folders."
+    ]
+
+
+def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
+    """Returns the folder of each split.
+
+    Raises:
+      LayoutError: if a folder has masks and no images, which would be lost.
+    """
+    found = by_folder(folders, tree.root / tree.layout.images)
+    lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - set(folders)
+    if lost:
+        choice = ",".join(f"{split}={name}/" for split, name in found.items())
+        first = min(name for name in tree.masks if name.partition("/")[0] in lost)
+        raise LayoutError(
+            tree.root / tree.layout.masks / tree.masks[first],
+            found=f"masks for a split {min(lost)!r}, which has no images. The splits with images "
+            f"are {', '.join(folders)}",
+            expected="images and masks in the folders of a split",
+            remedy="give the folder of its images the same name as in the other splits, or say "
+            f"which splits you want, such as --splits {choice}",
+        )
+    return {split: f"{name}/" for split, name in found.items()}
+
+
+def unread_notes(tree: VocTree) -> list[str]:
+    """Returns a note about images that lie beside the folders of splits."""
+    outside = [name for image_id, name in tree.images.items() if "/" not in image_id]
+    if not outside:
+        return []
+    return [f"Images in no folder of a split are left out: {len(outside)}, such as {min(outside)}."]
+
+
+def check_all_train(tree: VocTree) -> None:
+    """Checks that images that shall all be in train do not lie in folders of other splits.
+
+    Raises:
+      LayoutError: if some do, and others in no folder of a split.
+    """
+    folders = sorted({i.partition("/")[0] for i in tree.images if "/" in i and i in tree.masks})
+    called = [name for name in folders if is_split(name)]
+    if called:
+        first = next(name for name in tree.masks if "/" not in name)
+        choice = ",".join(
+            f"{split}={name}/" for split, name in by_folder(called, tree.root).items()
+        )
+        raise LayoutError(
+            tree.root / tree.layout.images,
+            found=f"images in folders that are called as splits, {', '.join(called)}, and others "
+            f"in none, such as {tree.images.get(first, first)}",
+            expected="images in the folders of splits, or lists",
+            remedy=f"take the folders with --splits {choice}, or all images with --splits train=1",
+        )
+
+
+# How datasets of folders call them; lists of these names keep them.
+_FOLDERS = {"training": "train", "testing": "test"}
+
+
+def by_folder(names: Sequence[str], where: object) -> dict[str, str]:
+    """Returns the splits that folders make, as `by_split` does; `training` makes `train`."""
+    called = {_FOLDERS.get(name.lower(), name): name for name in names}
+    if len(called) < len(names):
+        called = {name: name for name in names}
+    return {split: called[name] for split, name in by_split(list(called), where).items()}
+
+
+def by_split(names: Sequence[str], where: object) -> dict[str, str]:
+    """Returns the splits that lists or folders of these names make.
+
+    `val` and `valid` become `validation`, and known names are taken in any case: a list
+    `Train` is the split `train`.
+
+    Raises:
+      LayoutError: if two of them would be one split; `where` says where they lie.
+    """
+    splits = named_by_split(names)
+    for split, (first, *others) in splits.items():
+        if others:
+            raise LayoutError(
+                where,
+                found=f"{first!r} and {others[0]!r}, which would both be the split {split!r}",
+                expected="one list or folder for each split",
+                remedy=f"say which: --splits {split}={others[0]},...",
+            )
+    return {split: name for split, (name,) in splits.items()}

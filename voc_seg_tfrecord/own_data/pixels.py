@@ -1,0 +1,121 @@
+"""What a few files show, where the names of folders leave several readings of them.
+
+It is asked seldom: sizes of images and masks, whether files are the same, and whether labels are
+painted into an image.
+"""
+
+from collections.abc import Sequence
+
+from etils import epath
+import numpy as np
+
+from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks import stored
+
+SAMPLE = 6
+"""Files of a set that are looked at."""
+
+_COLORS = 64  # distinct colours of a mask; photos have more
+_NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
+
+
+def few(items: Sequence[str]) -> list[str]:
+    """Returns a few of a sequence, spread over it."""
+    return list(items[:: max(1, len(items) // SAMPLE)][:SAMPLE])
+
+
+def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
+    """Says whether an image and a mask may belong together by their size, rotated or not.
+
+    What cannot be read may, so that whoever reads it says what is wrong with it.
+    """
+    try:
+        size = pillow.read_size(File.read(image, ImageError), ImageError)
+        return sorted(size) == sorted(stored.size_of(File.read(mask, MaskError)))
+    except VocSegError:
+        return True
+
+
+def are_same(one: epath.Path, other: epath.Path) -> bool:
+    """Says whether two files have the same bytes."""
+    try:
+        return one.stat().length == other.stat().length and one.read_bytes() == other.read_bytes()
+    except OSError:
+        return False
+
+
+def show_same(one: epath.Path, other: epath.Path) -> bool:
+    """Says whether two images look alike: one is a smaller copy of the other, or saved again."""
+    try:
+        small = [_small(path) for path in (one, other)]
+    except VocSegError:
+        return False
+    return bool(np.abs(small[0] - small[1]).mean() < _NOISE)
+
+
+def _small(path: epath.Path) -> np.ndarray:
+    """Returns the means of an image's parts, float `[8, 8, 3]`."""
+    still = pillow.decode(File.read(path, ImageError), ImageError, side=8)
+    return still.resized(8, 8).rgb().astype(np.float64)
+
+
+def _read(path: epath.Path) -> np.ndarray:
+    return pillow.decode(File.read(path, ImageError), ImageError).rgb().astype(np.float64)
+
+
+def looks_drawn(path: epath.Path) -> bool:
+    """Says whether a file has few colours or values, as masks and drawings of them have."""
+    try:
+        samples = stored.read_samples(File.read(path, MaskError))
+    except VocSegError:
+        return False
+    values = samples.values.astype(np.int64)
+    if samples.kind == "rgb":
+        values = values @ (1 << 16, 1 << 8, 1)
+    return samples.palette is not None or len(np.unique(values)) <= min(_COLORS, values.size // 4)
+
+
+def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:
+    """Tells in which of two sets of images the labels are painted.
+
+    Such images are the same outside of the labels, up to what JPEG and noise change. Inside they
+    differ, and the pixels of a label are more alike in all painted images together, because they
+    were mixed with one colour.
+
+    Args:
+      found: of a few masks the first set's image, the second one's, and the mask.
+
+    Returns:
+      0, 1, or None of them.
+    """
+    of_label: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+    same = []
+    for *images, mask in found:
+        try:
+            one, other = map(_read, images)
+            labels = stored.read_samples(File.read(mask, MaskError)).values
+        except VocSegError:
+            continue
+        if labels.ndim == 3:
+            labels = labels.astype(np.int64) @ (1 << 16, 1 << 8, 1)
+        if not one.shape[:2] == other.shape[:2] == labels.shape:
+            continue
+        difference = np.abs(one - other).mean(-1)
+        for label in np.unique(labels):
+            region = labels == label
+            alike = float(np.median(difference[region])) < _NOISE
+            same.append(alike)
+            if not alike:
+                both = of_label.setdefault(int(label), ([], []))
+                both[0].append(one[region])
+                both[1].append(other[region])
+    if not of_label or not any(same):
+        return None
+    spread = [
+        sum(float(np.concatenate(both[n]).std(0).sum()) for both in of_label.values())
+        for n in (0, 1)
+    ]
+    sure = 0.9 if len(found) > 3 else 0.75
+    return None if min(spread) > sure * max(spread) else int(spread[1] < spread[0])
