@@ -57,7 +57,9 @@ def test_the_files_of_each_finding_are_shown_with_what_was_found(broken, tmp_pat
         window.wait_for_function(f"{broken_images} === 0")
 
 
-def test_a_table_leads_to_each_kind_of_finding_and_says_its_effect_first(broken, tmp_path):
+def test_a_table_leads_to_each_kind_of_finding_and_says_first_whether_it_is_an_error(
+    broken, tmp_path
+):
     check(broken, tmp_path / "a.html")
     with browser.opened(tmp_path / "a.html") as window:
         rows = window.locator("#findings tbody tr").all()
@@ -67,7 +69,7 @@ def test_a_table_leads_to_each_kind_of_finding_and_says_its_effect_first(broken,
             kind = row.locator("th").text_content()
             heading = window.locator(row.locator("a").get_attribute("href")).locator("h3")
             assert heading.text_content() == f"{effect} {kind} {count} \N{MULTIPLICATION SIGN}"
-        assert rows[0].locator("td").first.text_content() == "Stops a build"
+        assert rows[0].locator("td").first.text_content() == "Error"
 
 
 def test_a_box_and_a_crop_show_where_the_unknown_pixels_are(broken, tmp_path):
@@ -92,7 +94,7 @@ def test_what_may_be_wrong_with_a_label_stands_at_its_image(broken, tmp_path):
     check(broken, tmp_path / "a.html")
     with browser.opened(tmp_path / "a.html") as window:
         (kind,) = window.locator(".kind", has_text="Same image, other mask").all()
-        assert "their masks differ" in kind.locator(".gallery > div").first.text_content()
+        assert "whose mask differs" in kind.locator(".card .detail").first.text_content()
 
 
 def test_the_table_of_fixes_says_where_the_unknown_pixels_are(broken, tmp_path):

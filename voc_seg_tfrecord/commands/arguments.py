@@ -6,15 +6,18 @@ The shell starts the command for it, so nothing is opened but folders.
 
 import argparse
 from collections.abc import Callable, Sequence
+import itertools
 import json
 from typing import Any, TypeVar
 
 from etils import epath
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, ListError
 from voc_seg_tfrecord.built import find
 from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.formats import id_lists
+from voc_seg_tfrecord.formats.file import File
 
 T = TypeVar("T")
 
@@ -27,6 +30,12 @@ _SHARED: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "help": "take only the examples whose ids are in this file: a text with one id per line, "
         "the CSV of check or evaluate, or decisions that a page saved, of which those called wrong",
+    },
+    "decisions": {
+        "metavar": "FILE",
+        "action": "append",
+        "help": "decisions that a page saved: what a person called right is not named again, as "
+        "long as its files are the same; may be given several times",
     },
     "json": {
         "action": "store_true",
@@ -90,6 +99,17 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
 def complete_by(argument: argparse.Action, completer: Callable[..., list[str]]) -> None:
     """Lets a function say what the shell offers for an argument; see `complete_datasets`."""
     argument.completer = completer  # type: ignore[attr-defined]  # argcomplete's own way
+
+
+def read_decisions(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Returns what the files of `--decisions` say, in their order.
+
+    Raises:
+      ListError: if one of them holds no decisions.
+    """
+    paths = [epath.Path(path).expanduser() for path in args.decisions or ()]
+    read = (id_lists.read_decisions(File.read(path, ListError).data, path) for path in paths)
+    return list(itertools.chain(*read))
 
 
 def check_num_shards(args: argparse.Namespace) -> None:

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
     )
-    arguments.add(parser, "no_fit")
+    arguments.add(parser, "decisions", "no_fit")
     group = parser.add_argument_group("back into your tool")
     group.add_argument(
         "--ids",
@@ -79,7 +79,9 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, root: epath.Path) -> int:
     html = staging.check_file(args.html, "--html") if args.html else None
     fixes = staging.check_file(args.csv, "--csv") if args.csv else None
+    decisions = arguments.read_decisions(args)
     config, report = check_folder(root, fits=not args.no_fit, **tree_arguments.fields(args))
+    right = report.without_right(decisions)
     if html:
         from voc_seg_tfrecord.report import tree_page  # of the page only
 
@@ -91,11 +93,13 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     summary = check.summary(report)
     summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
-        write_json(summary)
+        write_json(summary | {"called_right": right})
         return 0 if report.ok else 1
     if report.plan:
         print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")
     _print_findings(summary)
+    if right:
+        print(f"{right:6} x called right in {several(args.decisions)}, and so not named")
     if report.total.pixels.any():
         print()
         screen.show_class_table(report.class_names, report.total, report.by_split)

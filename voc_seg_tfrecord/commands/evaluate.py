@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write a page with the worst images, by class and by confusion, into this file",
     )
-    arguments.add(parser, "json")
+    arguments.add(parser, "decisions", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
             (args.html, "--html", ()),
         )
     )
+    decisions = arguments.read_decisions(args)
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if not splits:
         raise ConfigError(
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     if html:
         from voc_seg_tfrecord.report import score_page
 
-        page = score_page.render(builder, result, args.predictions, args.probabilities)
+        page = score_page.render(builder, result, args.predictions, args.probabilities, decisions)
         staging.write_file(html, page, "--html")
     if args.json:
         write_json(result.as_dict() | {"boundary": args.boundary})

@@ -1,9 +1,11 @@
 """Finds everything that is wrong with a tree, in one reading that no file stops."""
 
 import collections
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+import contextlib
 import dataclasses
 import functools
+import hashlib
 import re
 from typing import Any
 import unicodedata
@@ -73,6 +75,41 @@ class Report:
                 if image_id in tree.images or image_id in tree.masks:
                     return (image_id,)
         return ()
+
+    def sha256_of(self, ids: Iterable[str]) -> str:
+        """Returns one sha256 of the images and masks of some ids; a decision is about these."""
+        digest, tree = hashlib.sha256(), self.tree
+        if tree is None:
+            return ""
+        for image_id in ids:
+            places = ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
+            for folder, names in places:
+                data = b""
+                if image_id in names:
+                    with contextlib.suppress(VocSegError):
+                        data = File.read(tree.root / folder / names[image_id]).data
+                digest.update(b"%d " % len(data) + data)
+        return digest.hexdigest()[:32]
+
+    def without_right(self, decisions: Iterable[Mapping[str, Any]]) -> int:
+        """Leaves out findings about labels that a person called right; returns how many.
+
+        Args:
+          decisions: as pages save them; see `id_lists.read_decisions`. Of two about the same images
+            the later one counts, and none of images or masks that were changed since.
+        """
+        said = {(one["kind"], *one["ids"]): one for one in decisions}
+        kept = []
+        for finding in self.findings:
+            ids = self.ids_of(finding)
+            one = said.get((finding.kind, *ids), {})
+            about_label = finding.score and finding.effect == IGNORED
+            right = about_label and ids and one.get("decision") == "right"
+            if not (right and self.sha256_of(ids) == one["sha256"]):
+                kept.append(finding)
+        count = len(self.findings) - len(kept)
+        self.findings = kept
+        return count
 
     @functools.cached_property
     def _id_by_file(self) -> dict[tuple[str, str], str]:

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import counted, several
 from voc_seg_tfrecord.quality import alike
 from voc_seg_tfrecord.quality.evidence import Box, Evidence, Region
-from voc_seg_tfrecord.quality.fit import judge
+from voc_seg_tfrecord.quality.fit import WAYS, judge
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 """What a build does about a finding."""
@@ -31,6 +31,29 @@ SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS = (
 ALL_MASKS = "masks of the set"
 """The kind of the finding that is about all masks at once."""
 
+MEANING = {
+    "mask does not fit its image": "The borders of the mask do not lie on edges of its image, and "
+    "would if the mask were put right as the second picture shows; "
+    "if so, put it right or draw it again.",
+    "all background": "The mask shows no class, and most masks of the set do; if the image shows "
+    "one, draw it.",
+    "one class everywhere": "Every pixel of the mask is one class; look whether the image is.",
+    "speck": "A few pixels of a class, far fewer than in other masks; erase them if they were set "
+    "by accident.",
+    "unusual size": "The largest region of a class is far larger or smaller than in other masks; "
+    "look whether it is what its class says.",
+    "hole of one pixel": "Single pixels inside a class; fill them, unless they are meant.",
+    "same image, other mask": "Two images are the same, and their masks differ; keep the mask that "
+    "is right, and remove the other image.",
+    SAME: "Files with the same bytes; keep one, unless this is meant.",
+    ALIKE: "Encoded again, scaled, or frames of one film; keep one, unless this is meant.",
+    SAME_IN_TWO_SPLITS: "A score on one split does not count if the other has the image too; keep "
+    "them in one split.",
+    ALIKE_IN_TWO_SPLITS: "A score on one split does not count if the other has nearly the same "
+    "image; keep them in one split.",
+}
+"""What each kind of finding about labels means, and what to do, in a sentence."""
+
 _EMPTY = 0.1  # of a set's masks may be all background without being named
 _ENOUGH = 8  # images with a class, from which its sizes are known
 _OUTLIER = 4.5  # deviations from the median, of the logarithm of a region's odds
@@ -39,6 +62,24 @@ _NONE = 1 << 62  # pixels, in place of those of a region that is not there
 _OTHER_MASK = 0.4  # of what is foreground in either mask
 _COMPARED = 20_000  # pairs that look alike whose masks are compared; a film has far more
 _SAME_EDGES = 25  # of 255, by which the edges of one photo differ where its masks do
+
+
+@dataclasses.dataclass(frozen=True)
+class Fix:
+    """What would put a label right, to be drawn beside what is there.
+
+    Attributes:
+      way: one of `fit.WAYS` that is taken back; or `another image`, which the mask fits; or
+        `another mask`, which the image has elsewhere.
+      right: by how many pixels the mask is shifted, to the right.
+      down: the same, down.
+      image: id of the other image or mask.
+    """
+
+    way: str
+    right: int = 0
+    down: int = 0
+    image: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +96,8 @@ class Finding:
       box: left, top, width and height of what is wrong, in pixels.
       score: how likely a label is wrong, 0 to 1; 0 if this is not about labels.
       remedy: what to do.
+      detail: what was found, without the name of the image and without advice.
+      fix: what would put the label right, where that is known.
     """
 
     kind: str
@@ -66,11 +109,15 @@ class Finding:
     box: Box | None = None
     score: float = 0.0
     remedy: str = ""
+    detail: str = ""
+    fix: Fix | None = None
 
 
 def finding_of(error: VocSegError) -> Finding:
     """Returns an error as a finding."""
-    return Finding(error.kind, error.where, str(error), remedy=error.remedy)
+    return Finding(
+        error.kind, error.where, str(error), remedy=error.remedy, detail=str(error.found)
+    )
 
 
 def as_dict(finding: Finding) -> dict[str, Any]:
@@ -110,10 +157,26 @@ def find(
 
 
 def _about(
-    one: Evidence, kind: str, score: float, text: str, remedy: str, box: Box | None = None
+    one: Evidence,
+    kind: str,
+    score: float,
+    text: str,
+    remedy: str,
+    box: Box | None = None,
+    fix: Fix | None = None,
 ) -> Finding:
     return Finding(
-        kind, one.id, f"{_named(one)}: {text}", IGNORED, (one.id,), one.split, box, score, remedy
+        kind,
+        one.id,
+        f"{_named(one)}: {text}",
+        IGNORED,
+        (one.id,),
+        one.split,
+        box,
+        score,
+        remedy,
+        text.partition(": put right,")[0],
+        fix,
     )
 
 
@@ -126,10 +189,12 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
             score, remedy = 0.1, "look at some of them; soft borders need no correction"
         yield Finding(ALL_MASKS, "all masks", text, IGNORED, score=score, remedy=remedy)
     for number, (score, way, image) in judged.suspects.items():
-        one = masks[number]
+        one, shifted = masks[number], way.startswith(WAYS[-1])
+        fix = Fix(WAYS[-1] if shifted else way, *(one.fit.shift if one.fit and shifted else ()))
         text = f"the mask may be {way}: put right, its borders would lie on edges of the image"
         if image is not None:
             text = f"the mask may be {way}: it fits {_named(masks[image])} better"
+            fix = Fix("another image", image=masks[image].id)
         yield _about(
             one,
             "mask does not fit its image",
@@ -137,6 +202,7 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
             text,
             f"look whether the mask is {way}; if so, put it right or draw it again",
             (0, 0, *one.size[::-1]),
+            fix,
         )
 
 
@@ -311,6 +377,8 @@ def _contradiction(first: Evidence, second: Evidence) -> Finding:
         (0, 0, *second.size[::-1]),
         0.9,
         "keep the mask that is right, and remove the other image",
+        f"the same image as {_named(first)}, whose mask differs",
+        Fix("another mask", image=first.id),
     )
 
 
@@ -330,6 +398,7 @@ def _group(group: Sequence[Evidence], kinds: tuple[str, str], why: str) -> Findi
         None,
         0.2 if shared else 0.1,
         "keep them in one split" if shared else "keep one of them, unless this is meant",
+        f"{text}{more}",
     )
 
 

@@ -1,7 +1,8 @@
 """The page of a score: where predictions are wrong, worst first, and which labels may be wrong."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
+import hashlib
 import math
 from typing import Any
 
@@ -32,6 +33,9 @@ DIFFERENCE = ("right", "right, background", "void", "missed", "too much", "anoth
 """What a pixel of the picture of differences is, and below its colour: told apart by people who see
 few colours, on a light and a dark page."""
 
+KIND = "label that the predictions contradict"
+"""What decisions of this page are about."""
+
 _COLORS = ((107, 114, 128), (31, 36, 43), (62, 68, 76), (230, 159, 0), (86, 180, 233))
 _COLORS += ((221, 110, 170),)
 
@@ -45,6 +49,7 @@ class Card:
       miou: of this image alone.
       classes: each class that is in its mask or its prediction, and its IoU, the largest first.
       confused: class of the mask, class of the prediction, and pixels, most first.
+      sha256: of image and mask, about which a decision is.
       height: of what was compared, in pixels.
       width: the same.
       image: data URL of a JPEG; empty if the image cannot be decoded.
@@ -55,6 +60,7 @@ class Card:
     miou: float
     classes: Sequence[tuple[int, float]]
     confused: Sequence[tuple[int, int, int]]
+    sha256: str
     height: int
     width: int
     image: str
@@ -87,6 +93,7 @@ def render(
     result: Result,
     predictions: PathLike,
     probabilities: str | None = None,
+    decisions: Iterable[Mapping[str, Any]] = (),
 ) -> str:
     """Returns the page as HTML: one file that needs no network.
 
@@ -95,6 +102,8 @@ def render(
       result: of `evaluation.evaluate` with `per_image`.
       predictions: the folder that was scored.
       probabilities: as `evaluation.evaluate` takes it.
+      decisions: of earlier pages; see `id_lists.read_decisions`. A label that is called right there
+        is not among those that may be wrong, as long as image and mask are the same.
 
     Raises:
       RecordError: if a shard cannot be read.
@@ -103,12 +112,16 @@ def render(
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, dataset.palette(builder))
     found = Predictions(predictions, len(names), probabilities)
-    worst, labels = _worst(result), _suspicious(result)
+    said = {tuple(one["ids"]): one for one in decisions if one["kind"] == KIND}
+    right = {ids: one["sha256"] for ids, one in said.items() if one["decision"] == "right"}
+    worst, labels = _worst(result), _suspicious(result, len(right))
     classes = list(_class_rows(result))
     confusions = confusions_of(result)
     wanted = {*worst, *labels}
     wanted |= {one for row in classes for one in row["images"]}
     wanted |= {one for confused in confusions for one in confused.images}
+    cards = _cards(builder, result, wanted, found, colors)
+    labels = [one for one in labels if right.get((one.id,)) != cards[one.split, one.number].sha256]
     return page.render(
         "scores",
         np.concatenate([colors, np.array(_COLORS, np.uint8)]),
@@ -119,9 +132,11 @@ def render(
         difference=list(enumerate(DIFFERENCE, 256)),
         classes=sorted(classes, key=lambda row: (row["iou"], row["label"])),
         worst=worst,
-        suspicious=labels,
+        suspicious=labels[:_LABELS],
         confusions=confusions,
-        cards=_cards(builder, result, wanted, found, colors),
+        cards=cards,
+        kind=KIND,
+        work=f"evaluate {result.dataset} {result.fingerprint[:12]}",
         versions=wording.all_versions(),
     )
 
@@ -132,9 +147,9 @@ def _worst(result: Result) -> list[ImageScore]:
     return [one for _, _, one in sorted(wrong, key=lambda found: found[:2])[:_WORST]]
 
 
-def _suspicious(result: Result) -> list[ImageScore]:
+def _suspicious(result: Result, more: int) -> list[ImageScore]:
     rated = [one for one in result.per_image if one.label_quality is not None]
-    return sorted(rated, key=lambda one: (one.label_quality, one.id))[:_LABELS]
+    return sorted(rated, key=lambda one: (one.label_quality, one.id))[: _LABELS + more]
 
 
 def _class_rows(result: Result) -> Iterator[dict[str, Any]]:
@@ -217,6 +232,7 @@ def _cards(
             alone.miou,
             [(label, float(alone.iou[label])) for label in order],
             sorted(cells, key=lambda cell: -cell[2]),
+            hashlib.sha256(record.bytes(IMAGE) + record.bytes(MASK)).hexdigest()[:32],
             *drawn,
         )
 

@@ -89,25 +89,27 @@ def read(
     return {place: shown for (place, _), shown in ordered_map(show, serialized(builder, needed))}
 
 
-def image_url(pixels: np.ndarray) -> str:
+def image_url(pixels: np.ndarray, side: int = SIDE) -> str:
     """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
-    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, SIDE), _QUALITY))
+    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, side), _QUALITY))
 
 
-def mask_url(mask: np.ndarray, colors: np.ndarray) -> str:
+def mask_url(mask: np.ndarray, colors: np.ndarray, side: int = SIDE) -> str:
     """Returns a thumbnail of a mask, uint8 `[H, W]`, as the data URL of a palette PNG.
 
     No class disappears in it, however few pixels it has.
     """
-    small = small_mask(mask)
+    small = small_mask(mask, side)
     values, indices = np.unique(small, return_inverse=True)
     grey = pillow.encode_png(indices.reshape(small.shape).astype(np.uint8))
     return _url("png", png.palette_png(File(grey, "mask"), colors[values].tobytes()))
 
 
-def layer_url(mask: np.ndarray, colors: np.ndarray, background: int | None) -> str:
+def layer_url(
+    mask: np.ndarray, colors: np.ndarray, background: int | None, side: int = SIDE
+) -> str:
     """Returns what `preview` lays over an image, as the data URL of a PNG; see `mask_url`."""
-    drawn = layer(small_mask(mask), colors, background)
+    drawn = layer(small_mask(mask, side), colors, background)
     packed = drawn.view("<u4")[..., 0]
     values, indices = np.unique(packed, return_inverse=True)
     if len(values) > 256:
@@ -120,10 +122,10 @@ def layer_url(mask: np.ndarray, colors: np.ndarray, background: int | None) -> s
     )
 
 
-def small_mask(mask: np.ndarray) -> np.ndarray:
-    """Returns a mask, uint8 `[H, W]`, with at most `SIDE` pixels on its longer side."""
-    scale = min(1, SIDE / max(mask.shape))
-    return shrink(mask, *(max(1, round(side * scale)) for side in mask.shape))
+def small_mask(mask: np.ndarray, side: int = SIDE) -> np.ndarray:
+    """Returns a mask, uint8 `[H, W]`, with at most so many pixels on its longer side."""
+    scale = min(1, side / max(mask.shape))
+    return shrink(mask, *(max(1, round(length * scale)) for length in mask.shape))
 
 
 def serialized(

@@ -10,6 +10,7 @@ import numpy as np
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError, share_advice
 from voc_seg_tfrecord.base.names import MASK, VOID, background_index
+from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import pillow
@@ -17,7 +18,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.quality.rules import STOPS, Box, Finding
+from voc_seg_tfrecord.quality.rules import MEANING, STOPS, Box, Finding, Fix
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import (
@@ -30,93 +31,179 @@ from voc_seg_tfrecord.report.thumbnails import (
     mask_url,
     shares,
 )
-from voc_seg_tfrecord.stats.counts import ClassCounts
 from voc_seg_tfrecord.trees.pair import Pair
 
-OF_A_KIND = 6
-"""Images that are shown of one kind of finding, at most."""
+MOST = 500
+"""Cards of a page, at most. What is beyond them is counted."""
+
+BUDGET = 5_500_000
+"""Letters of all thumbnails together. Cards beyond it have none, and the page says so."""
 
 _BOXES = 8  # on one image
+_MANY = 60  # cards, from which thumbnails are smaller
+_OF_A_GROUP = 4  # cards of one finding
 
 
 @dataclasses.dataclass(frozen=True)
-class Offender:
+class Card:
     """One image that a finding is about.
 
     Attributes:
-      splits: those that list it.
+      kind: of the finding.
+      ids: all images that the finding is about, which are decided together.
+      sha256: of their files; see `Report.sha256_of`.
+      splits: those that list the image.
       shown: its thumbnails.
       boxes: around what is wrong, the largest first.
       crops: data URLs of the first of them with what is around it: in the image and in the mask.
       mask_size: height and width of the mask, if the image has another size.
-      message: what may be wrong with its label, if the finding is about that.
+      detail: what was found.
+      fix: what would put its mask right, if that is known.
+      other: data URL of the other image or mask that this needs.
     """
 
+    kind: str
+    ids: tuple[str, ...]
+    sha256: str
     splits: str
     shown: Shown
     boxes: Sequence[Box]
     crops: Sequence[str]
     mask_size: tuple[int, int] | None
-    message: str
+    detail: str
+    fix: Fix | None
+    other: str
+
+    @property
+    def weight(self) -> int:
+        """Letters of its thumbnails."""
+        shown = self.shown
+        return sum(map(len, (shown.image, shown.mask, shown.layer, self.other, *self.crops)))
 
 
-@dataclasses.dataclass(frozen=True)
-class Offenders:
-    """Shows the images and masks of a tree that findings are about.
+@dataclasses.dataclass
+class Cards:
+    """Makes the cards of a page, until its budget is spent.
 
     Attributes:
       report: what was found.
       config: the config of a build.
       colors: of the mask values, uint8 `[256, 3]`.
       background: index of the background class, None if there is none.
+      side: pixels of the longer side of a thumbnail.
+      made: how many there are.
+      weight: letters of their thumbnails.
+      bare: how many have no thumbnails, because the budget was spent.
     """
 
     report: Report
     config: VocSegConfig | None
     colors: np.ndarray
     background: int | None
+    side: int = SIDE
+    made: int = 0
+    weight: int = 0
+    bare: int = 0
 
-    def of(self, findings: list[Finding]) -> list[Offender]:
-        """Returns the first images of these findings."""
-        if self.report.tree is None:
-            return []
-        found: dict[str, Finding] = {}
-        for finding in findings:
-            for image_id in self.report.ids_of(finding):
-                found.setdefault(image_id, finding)
-        return [self._show(*item) for item in list(found.items())[:OF_A_KIND]]
+    def of(self, findings: list[Finding]) -> list[Card]:
+        """Returns the cards of findings of one kind, as far as there is room for them."""
+        # Of images with findings that stop a build one is enough; a label has one per finding.
+        items = {(i, f.ids): f for f in reversed(findings) for i in self._shown_of(f)}
+        chosen = list(reversed(items.items()))[: MOST - self.made]
+        self.made += len(chosen)
+        if self.weight >= BUDGET:
+            self.bare += len(chosen)
+            return [self._bare(image_id, finding) for (image_id, _), finding in chosen]
+        cards = []
+        made = ordered_map(lambda item: self._card(item[0][0], item[1]), chosen)
+        for ((image_id, _), finding), card in made:
+            if self.weight + card.weight > BUDGET:
+                self.bare += 1
+                cards.append(self._bare(image_id, finding))
+            else:
+                self.weight += card.weight
+                cards.append(card)
+        return cards
 
-    def _show(self, image_id: str, finding: Finding) -> Offender:
-        tree, plan = self.report.tree, self.report.plan
-        layout, image_name, mask_name = (
-            tree.layout,
-            *(n.get(image_id) for n in (tree.images, tree.masks)),
+    def _shown_of(self, finding: Finding) -> Sequence[str]:
+        ids = self.report.ids_of(finding)
+        return ids[-1:] if finding.box and finding.score else ids[:_OF_A_GROUP]
+
+    def _bare(self, image_id: str, finding: Finding) -> Card:
+        return self._made(image_id, finding, Shown(image_id, image_id, 0, 0, "", "", (), {}))
+
+    def _made(self, image_id: str, finding: Finding, shown: Shown, **drawn: Any) -> Card:
+        plan, ids = self.report.plan, self.report.ids_of(finding)
+        lists = [split for split, of in plan.splits.items() if image_id in of] if plan else []
+        others: dict[str, Any] = {"boxes": (), "crops": (), "mask_size": None, "fix": None}
+        return Card(
+            kind=finding.kind,
+            ids=ids,
+            sha256=self.report.sha256_of(ids),
+            splits=", ".join(lists) or "in no split",
+            shown=shown,
+            detail=finding.detail or finding.message.partition("\n")[0],
+            **{**others, "other": "", **drawn},
         )
-        image = tree.root / layout.images / image_name if image_name else None
-        mask = tree.root / layout.masks / mask_name if mask_name else None
-        size, url = _image(image)
+
+    def _card(self, image_id: str, finding: Finding) -> Card:
+        tree = self.report.tree
+        image, mask = self._paths(image_id)
+        pixels, size = _pixels(image)
         by_class = self._mask(Pair(image_id, image_id, image, mask)) if image and mask else None
         values, colors = _stored(mask, self.colors) if by_class is None else (by_class, self.colors)
-        lists = [split for split, ids in plan.splits.items() if image_id in ids] if plan else []
         shown = Shown(
             image_id,
-            str(tree.images.get(image_id, "no image")),
+            str(tree.images.get(image_id, "no image")) if tree else "",
             *size,
-            url,
-            _mask_url(values, colors),
+            "" if pixels is None else image_url(pixels, self.side),
+            _mask_url(values, colors, self.side),
             () if by_class is None else shares(by_class),
             {},
-            "" if by_class is None else layer_url(by_class, self.colors, self.background),
+            "" if by_class is None else self._layer(by_class),
         )
-        found = [finding.box] if finding.box else []
+        boxes = [finding.box] if finding.box else []
         if by_class is None:  # all boxes of which the finding has the first
-            found = self._unknown(mask)
-        boxes = [box for box in found if is_small(box, size)]
+            boxes = self._unknown(mask)
+        boxes = [box for box in boxes if is_small(box, size)]
         same = not values.size or values.shape[:2] == size
-        crops = box_crops(_pixels(image), values, colors, boxes[0]) if boxes and same else ()
-        mask_size = None if same or not url else values.shape[:2]
-        message = finding.message if finding.score and finding.box else ""
-        return Offender(", ".join(lists) or "in no split", shown, boxes, crops, mask_size, message)
+        return self._made(
+            image_id,
+            finding,
+            shown,
+            boxes=boxes,
+            crops=box_crops(pixels, values, colors, boxes[0]) if boxes and same else (),
+            mask_size=None if same or pixels is None else values.shape[:2],
+            **self._fix(finding.fix, by_class),
+        )
+
+    def _fix(self, fix: Fix | None, mask: np.ndarray | None) -> dict[str, Any]:
+        """Returns `fix` and `other` of a card; neither if it cannot be drawn."""
+        if fix is None or mask is None:
+            return {}
+        if not fix.image:
+            return {"fix": fix}
+        image, other = self._paths(fix.image)
+        url = ""
+        if fix.way == "another image":
+            pixels, _ = _pixels(image)
+            url = "" if pixels is None else image_url(pixels, self.side)
+        elif image and other:
+            found = self._mask(Pair(fix.image, fix.image, image, other))
+            url = "" if found is None or found.shape != mask.shape else self._layer(found)
+        return {"fix": fix, "other": url} if url else {}
+
+    def _layer(self, mask: np.ndarray) -> str:
+        return layer_url(mask, self.colors, self.background, self.side)
+
+    def _paths(self, image_id: str) -> tuple[epath.Path | None, epath.Path | None]:
+        """Returns where image and mask of an id lie; only files of the tree are ever read."""
+        tree = self.report.tree
+        if tree is None:
+            return None, None
+        places = ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
+        image, mask = (tree.root / f / n[image_id] if image_id in n else None for f, n in places)
+        return image, mask
 
     def _mask(self, pair: Pair) -> np.ndarray | None:
         """Returns the classes of a mask, uint8 `[H, W]`; None if a build could not read it."""
@@ -138,18 +225,6 @@ class Offenders:
             return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)[:_BOXES]
         except VocSegError:
             return []
-
-
-def _image(path: epath.Path | None) -> tuple[tuple[int, int], str]:
-    """Returns height, width and data URL of an image; nothing of one that shows nothing."""
-    if path is None:
-        return (0, 0), ""
-    try:
-        file = File.read(path, ImageError)
-        still = pillow.decode(file, ImageError, side=SIDE, damaged=True)
-        return still.full_size, image_url(still.rgb())
-    except VocSegError:
-        return (0, 0), ""
 
 
 def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,21 +250,25 @@ def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np
     return np.zeros((0, 0), np.uint8), colors
 
 
-def _mask_url(values: np.ndarray, colors: np.ndarray) -> str:
+def _mask_url(values: np.ndarray, colors: np.ndarray, side: int) -> str:
     if not values.size:
         return ""
-    return mask_url(values, colors) if values.ndim == 2 else image_url(values)
+    return mask_url(values, colors, side) if values.ndim == 2 else image_url(values, side)
 
 
-def _pixels(path: epath.Path | None) -> np.ndarray | None:
-    """Returns an image, uint8 `[H, W, 3]`; None if it cannot be decoded."""
+def _pixels(path: epath.Path | None) -> tuple[np.ndarray | None, tuple[int, int]]:
+    """Returns an image, uint8 `[H, W, 3]`, and its size; None and 0 of one that shows nothing."""
     try:
-        return pillow.decode(File.read(path, ImageError), ImageError, damaged=True).rgb()
+        if path is not None:
+            file = File.read(path, ImageError)
+            still = pillow.decode(file, ImageError, damaged=True)
+            return still.rgb(), still.full_size
     except VocSegError:
-        return None
+        pass
+    return None, (0, 0)
 
 
-_FIRST, _MESSAGES = 3, 50  # of a kind
+_MESSAGES = 50  # of a kind
 
 
 def write_tree(
@@ -223,7 +302,10 @@ def write_tree(
     names = [clean(name) for name in report.class_names]
     by_split = dict(report.by_split) or {"all": total}
     foreground = sorted((c for c in used if c != background), key=lambda c: -total.images[c])
-    kinds = list(_kinds(report, Offenders(report, config, colors, background), root, found_at))
+    cards = Cards(report, config, colors, background)
+    if sum(len(report.ids_of(finding)) for finding in report.findings) > _MANY:
+        cards.side = SIDE * 3 // 4
+    kinds = list(_kinds(report, cards, root, found_at))
     text = page.render(
         "tree",
         colors,
@@ -232,9 +314,14 @@ def write_tree(
         root=root,
         ok=report.ok,
         examined=report.examined,
-        stops=sum(finding.effect == STOPS for finding in report.findings),
+        work=f"check {root}",
+        counts={
+            "error": sum(finding.effect == STOPS for finding in report.findings),
+            "warning": sum(kind["count"] for kind in kinds if kind["word"] == "Warning"),
+        },
         kinds=kinds,
-        views=any(kind["shown"] for kind in kinds),
+        bare=cards.bare,
+        views=any(card.shown.image for kind in kinds for card in kind["cards"]),
         plan=plan.replace(found_at, root),
         splits=dict(report.plan.splits) if report.plan else {},
         names=[*names, *[f"value {n}" for n in range(len(names), VOID)], "void"],
@@ -247,26 +334,28 @@ def write_tree(
     staging.write_file(out, text, "--html")
 
 
-def _kinds(
-    report: Report, offenders: Offenders, root: str, found_at: str
-) -> Iterator[dict[str, Any]]:
+def _kinds(report: Report, cards: Cards, root: str, found_at: str) -> Iterator[dict[str, Any]]:
     """Yields what the page shows of each kind of findings, those that stop a build first."""
     for (kind, effect), found in by_kind(report.findings).items():
+        found = sorted(found, key=lambda finding: -finding.score)
         messages = [finding.message.replace(found_at, root) for finding in found]
-        first, others = messages[:_FIRST], messages[_FIRST:_MESSAGES]
+        made = cards.of(found)
+        advice = {message.partition("\n")[2] for message in messages}
         yield {
             "kind": kind,
-            "effect": effect,
+            "word": "Note" if kind == "note" else "Error" if effect == STOPS else "Warning",
+            "grave": effect == STOPS,
             "count": len(found),
-            "messages": share_advice(first),
-            "others": share_advice(others),
-            "more": len(messages) - len(first) - len(others),
-            "shown": offenders.of(found),
+            "meaning": MEANING.get(kind) or (advice.pop().strip() if len(advice) == 1 else ""),
+            "messages": [] if kind in MEANING else share_advice(messages[:_MESSAGES]),
+            "cards": made,
+            "more": max(0, len(found) - (len(made) if kind in MEANING else _MESSAGES)),
+            "decided": kind in MEANING,
         }
 
 
 def _charts(
-    by_split: dict[str, ClassCounts], names: list[str], labels: list[int], colors: np.ndarray
+    by_split: dict[str, Any], names: list[str], labels: list[int], colors: np.ndarray
 ) -> dict[str, str]:
     labels = labels[: charts.CLASSES]
     if not labels or not any(counts.images.any() for counts in by_split.values()):

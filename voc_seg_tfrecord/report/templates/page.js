@@ -103,6 +103,91 @@
     else if (card && !dialog.open && event.target.closest(".frame, .quad") && pictures(card)) enlarge(card);
   });
 
+  // What would put a mask right is drawn with the image and the outlines that the card has already.
+  all(".fixed image[data-of]").forEach((image) => {
+    image.setAttribute("href", image.closest(".card").querySelector("." + image.dataset.of).src);
+  });
+
+  // A card about a label is decided by keys or buttons. The state lives in this browser, until it is
+  // saved as the file that --decisions and --ids read.
+  const suspects = all("main .card[data-kind]");
+  const DECISIONS = { right: "Right as it is", wrong: "Wrong", "not sure": "Not sure" };
+  const KEYS = { r: "right", w: "wrong", u: "not sure" };
+  if (suspects.length) {
+    const place = "voc-seg-tfrecord " + document.body.dataset.work;
+    const nameOf = (card) => JSON.stringify([card.dataset.kind, card.dataset.ids, card.dataset.sha256]);
+    let state = {}, selected = null;
+    try { state = JSON.parse(localStorage.getItem(place)) || {}; } catch { /* no storage */ }
+    const names = [...new Set(suspects.map(nameOf))];
+    const decided = made("span", { role: "status" }), save = button("", "Save decisions");
+    const mark = (card) => all(".decide button", card).forEach((pressed) => {
+      pressed.ariaPressed = String(state[nameOf(card)] === pressed.dataset.decision);
+    });
+    const count = () => {
+      const number = names.filter((name) => state[name]).length;
+      decided.textContent = number + " of " + names.length + " decided";
+      save.disabled = !number;
+    };
+    const decide = (card, decision) => {
+      const name = nameOf(card);
+      if (state[name] === decision) delete state[name];
+      else state[name] = decision;
+      try { localStorage.setItem(place, JSON.stringify(state)); } catch { /* it lives in the page */ }
+      [...suspects, ...all(".card[data-kind]", stage)].filter((other) => nameOf(other) === name).forEach(mark);
+      count();
+    };
+    const select = (card) => {
+      if (selected) selected.classList.remove("current");
+      selected = card;
+      for (let at = card; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+      card.classList.add("current");
+      card.focus({ preventScroll: true });
+      card.scrollIntoView({ block: "center" });
+    };
+    suspects.forEach((card) => {
+      const group = made("div", { className: "decide", role: "group", ariaLabel: "Decision about " + named(card) });
+      Object.entries(DECISIONS).forEach(([decision, text]) => {
+        const pressed = button("", text);
+        pressed.dataset.decision = decision;
+        group.append(pressed);
+      });
+      card.append(group);
+      card.tabIndex = -1;
+      mark(card);
+    });
+    addEventListener("click", (event) => {
+      const pressed = event.target.closest(".decide button");
+      if (!pressed) return;
+      const card = dialog.open ? current : pressed.closest(".card");
+      decide(card, pressed.dataset.decision);
+    });
+    addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+      const key = event.key.toLowerCase();
+      if (KEYS[key] && (dialog.open ? current.dataset.kind : selected)) decide(dialog.open ? current : selected, KEYS[key]);
+      if (key !== "n" && key !== "p") return;
+      const step = key === "n" ? 1 : -1;
+      if (dialog.open) { go(step); return; }
+      const at = suspects.indexOf(selected) + step;
+      if (at >= 0 && at < suspects.length) select(suspects[at]);
+    });
+    save.addEventListener("click", () => {
+      const decisions = names.filter((name) => state[name]).map((name) => {
+        const [kind, ids, sha256] = JSON.parse(name);
+        return { kind, ids: JSON.parse(ids), sha256, decision: state[name] };
+      });
+      const text = JSON.stringify({ page: document.body.dataset.work, decisions }, null, 1);
+      const link = made("a", { download: "decisions.json", href: URL.createObjectURL(new Blob([text], { type: "application/json" })) });
+      link.click();
+    });
+    const help = made("span", { className: "muted" });
+    [["n", "next "], ["p", "previous "], ["r", "right "], ["w", "wrong "], ["u", "not sure"]].forEach(([key, text]) => {
+      help.append(made("kbd", {}, key), " " + text);
+    });
+    document.querySelector("nav .wide").append(made("div", { className: "work" }, decided, save, help));
+    count();
+  }
+
   // Tables are sorted by a column: first its largest numbers, or its names from A.
   const value = (cell) => {
     const text = cell.textContent.trim().replaceAll(",", ""), less = text[0] === "<";
@@ -183,5 +268,8 @@
   });
 
   // On paper a closed table is lost.
-  addEventListener("beforeprint", () => all("details").forEach((details) => { details.open = true; }));
+  addEventListener("beforeprint", () => {
+    all("details").forEach((details) => { details.open = true; });
+    all("img[loading]").forEach((image) => { image.loading = "eager"; });
+  });
 })();
