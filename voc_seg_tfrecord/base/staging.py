@@ -7,7 +7,7 @@ what is dead and remove it. Tokens are random, so nobody can put a link where so
 written. In a bucket there are no locks, and nothing is removed there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import ctypes
 import errno
@@ -32,7 +32,7 @@ except ImportError:  # Windows has no such locks; nothing is removed there eithe
 
 _LOCK = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
 # TFDS builds in a folder whose name is its own prefix and the name that it was given.
-_FOLDER = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_.+")
+_FOLDER = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_(.+)")
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # from Linux's fcntl.h and fs.h
 
@@ -118,13 +118,16 @@ def temporary_folder(parent: epath.PathLike | None = None) -> Iterator[epath.Pat
 @contextlib.contextmanager
 def _beside(parent: epath.Path, name: str) -> Iterator[tuple[DelayedSignals, epath.Path]]:
     """Yields a path in a folder, and removes what is there at the end; signals wait."""
-    with DelayedSignals() as signals, _made_for_it(parent), _token(parent) as token:
+    with DelayedSignals() as signals, _made_for_it(parent), _token(parent, name) as token:
         try:
             yield signals, parent / f"incomplete.{token}_{name}"
         finally:
             signals.waiting = True
             for left in parent.glob(f"incomplete.*{token}_*"):
-                left.rmtree()
+                if not is_bucket(left) and os.path.islink(left):  # noqa: PTH114 - that was replaced
+                    os.unlink(left)  # noqa: PTH108
+                else:
+                    left.rmtree()
 
 
 @contextlib.contextmanager
@@ -140,41 +143,48 @@ def _made_for_it(folder: epath.Path) -> Iterator[None]:
                 os.rmdir(path)  # noqa: PTH106 - epath has only rmtree
 
 
-def remove_dead(parent: epath.PathLike) -> None:
-    """Removes the unfinished folders of processes that have ended, and their locks."""
+def remove_dead(parent: epath.PathLike, name: str) -> None:
+    """Removes the unfinished folders of processes that have ended, and their locks.
+
+    Of folders without a lock only those are ours that would have got the same name.
+    """
     parent = pathlib.Path(parent)
     try:
         names = sorted(path.name for path in parent.iterdir())
     except FileNotFoundError:  # another run has removed it, as it was empty
         return
-    folders = [(match[1], name) for name in names if (match := _FOLDER.fullmatch(name))]
-    locks = [match[1] for name in names if (match := _LOCK.fullmatch(name))]
+    locks = [match[1] for path in names if (match := _LOCK.fullmatch(path))]
+    folders = [
+        (match[1], path)
+        for path in names
+        if (match := _FOLDER.fullmatch(path)) and (match[1] in locks or match[2] == name)
+    ]
     for token in {*locks, *(token for token, _ in folders)}:
         lock = parent / f"incomplete.{token}.lock"
         with contextlib.ExitStack() as stack:
             # The lock file is there before the folder is, and goes after it.
             if lock.exists() and not stack.enter_context(_locked(lock)):
                 continue
-            for owner, name in folders:
+            for owner, path in folders:
                 if owner == token:
-                    shutil.rmtree(parent / name, ignore_errors=True)
+                    shutil.rmtree(parent / path, ignore_errors=True)
             with contextlib.suppress(OSError):  # of another user, in a folder that all may use
                 lock.unlink()
 
 
 @contextlib.contextmanager
-def _token(parent: epath.Path) -> Iterator[str]:
+def _token(parent: epath.Path, name: str) -> Iterator[str]:
     """Yields a new token, whose lock is held in a local folder."""
     token = uuid.uuid4().hex[:12]
     if fcntl is None or is_bucket(parent):
         yield token
         return
-    remove_dead(parent)
+    remove_dead(parent, name)
     lock = pathlib.Path(parent, f"incomplete.{token}.lock")
     _make(lock)
     with _locked(lock) as is_locked:
-        if not is_locked or not lock.exists():  # another run took the lock before it was signals
-            with _token(parent) as other:
+        if not is_locked or not lock.exists():  # another run took the lock before it was locked
+            with _token(parent, name) as other:
                 yield other
             return
         try:
@@ -215,7 +225,8 @@ def _locked(lock: pathlib.Path) -> Iterator[bool]:
 
 def _move(made: epath.Path, folder: epath.Path, replace: bool) -> None:
     """Puts a complete folder in its place; a folder that is replaced goes where it was."""
-    if replace and folder.exists():
+    if replace and (folder.exists() or os.path.islink(folder)):  # noqa: PTH114
+        # A link is replaced, and what it leads to stays.
         if not _exchange(made, folder):
             old = made.with_name(f"{made.name}.old")
             folder.rename(old)
@@ -276,6 +287,37 @@ def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epat
     kind = f"an ending of {', '.join(endings)}, and" if endings else "a file in"
     expected = f"{kind} a folder that exists"
     raise ConfigError(f"{option} {file}", found=found, expected=expected, remedy=remedy)
+
+
+def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
+    """Writes files below a folder, which appear under their names only when all are complete.
+
+    Args:
+      folder: a new folder; or one that is there and has none of the names that begin the paths.
+      files: their bytes by path, with `/` between folders.
+
+    Raises:
+      OSError: if they cannot be written; then none is there.
+    """
+    if not folder.exists():
+        with staged_folder(folder) as incomplete:
+            _write_below(incomplete, files)
+        return
+    with _beside(folder, "files") as (signals, incomplete):
+        try:
+            signals.let_through()
+            _write_below(incomplete, files)
+            signals.waiting = True
+            for path in incomplete.iterdir():
+                path.rename(folder / path.name)
+        finally:
+            signals.waiting = True
+
+
+def _write_below(folder: epath.Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
 
 
 def write_file(file: epath.Path, data: bytes | str, option: str) -> None:

@@ -13,6 +13,7 @@ from etils import epath
 import numpy as np
 from PIL import Image, ImageDraw
 
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import as_storage_error
 from voc_seg_tfrecord.configs import SAMPLE_TREE
@@ -40,20 +41,38 @@ def run(args: argparse.Namespace) -> int:
     out = epath.Path(args.out).expanduser()
     about, draw = _ALL[args.name]
     files = dict(draw())
-    with as_storage_error(out):
-        for name, data in files.items():
-            if (out / name).exists() and (out / name).read_bytes() != data:
-                raise ConfigError(
-                    out / name,
-                    found="another file of this name",
-                    expected="a new folder, or one with this example in it",
-                    remedy="name another folder with --out",
-                )
-        for name, data in files.items():
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            (out / name).write_bytes(data)
+    if not _is_there(files, out):
+        with as_storage_error(out):
+            staging.write_files(out, files)
     print(f"{out}: {about}; {len(files)} files")
     return 0
+
+
+def _is_there(files: Mapping[str, bytes], out: epath.Path) -> bool:
+    """Says whether a folder has an example already; raises an error if it has a part of one."""
+    with as_storage_error(out):
+        equal = {
+            name: (out / name).is_file() and (out / name).read_bytes() == data
+            for name, data in files.items()
+        }
+        if all(equal.values()):
+            return True
+        for name in equal:
+            if not equal[name] and (out / name).exists():
+                raise _in_the_way(out / name, "another file of this name")
+        for name in sorted({name.partition("/")[0] for name in files}):
+            if (out / name).exists():
+                raise _in_the_way(out / name, "a file or folder of this name")
+    return False
+
+
+def _in_the_way(path: epath.Path, found: str) -> ConfigError:
+    return ConfigError(
+        path,
+        found=found,
+        expected="a new folder, or one with this example in it",
+        remedy="name another folder with --out",
+    )
 
 
 _WALLS = {"train": ["wall_1", "wall_2", "wall_3", "wall_4"], "val": ["wall_5", "wall_6"]}

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 import dataclasses
+import io
 from typing import Any
 
 from etils import epath
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base import staging, wording
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.facts import lists
 
@@ -261,15 +262,24 @@ def save_confusion(result: Result, path: epath.Path) -> None:
 
     Args:
       result: the score.
-      path: the file to write; its ending, one of `DRAWINGS`, tells the format.
+      path: the file to write; its ending, one of `DRAWINGS`, tells the format. The same score
+        gives the same bytes.
+
+    Raises:
+      ConfigError: if it cannot be written.
     """
     import matplotlib
 
-    with matplotlib.rc_context({"text.parse_math": False}):  # a class may be called $x$
-        _draw_confusion(result, path)
+    ending = path.suffix.lower().removeprefix(".")
+    # A class may be called $x$; names of parts of an SVG are random otherwise.
+    settings: Any = {"text.parse_math": False, "svg.hashsalt": "voc_seg_tfrecord"}
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
+    with matplotlib.rc_context(settings), io.BytesIO() as stream:
+        _draw_confusion(result).savefig(stream, format=ending, dpi=150, metadata=dates)
+        staging.write_file(path, stream.getvalue(), "--confusion")
 
 
-def _draw_confusion(result: Result, path: epath.Path) -> None:
+def _draw_confusion(result: Result) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -303,4 +313,4 @@ def _draw_confusion(result: Result, path: epath.Path) -> None:
             color="white" if share > 0.6 else "black",
         )
     figure.colorbar(shown, ax=axes, label="share of the class's pixels", shrink=0.8)
-    figure.savefig(str(path), dpi=150)
+    return figure

@@ -132,8 +132,12 @@ def write_card(
     _check_ours(path)
     with storage.as_storage_error(path.parent):
         summary = summarize(builder, progress=progress)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _save(path, card.write(builder, summary, BUILT))
+        data = card.write(builder, summary, BUILT).encode("utf-8", "replace")
+        if path.parent.exists():
+            with staging.staged_file(path) as file:
+                file.write_bytes(data)
+        else:
+            staging.write_files(path.parent, {path.name: data})
     return path
 
 
