@@ -16,6 +16,8 @@ sys.dont_write_bytecode = False
 # would every process that a test starts. A handler of Python's is the default in its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,6 +8,7 @@ import tempfile
 
 import pytest
 from support.building import version_folders
+from support.scoring import write_predictions
 from support.small_tree import write_small_tree
 
 from voc_seg_tfrecord.base.errors import SplitError
@@ -73,6 +74,38 @@ def test_an_export_that_cannot_write_says_so_and_leaves_nothing(run, sample, tmp
     assert status == 1
     assert "File too large" in error
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def tiny_files():
+    with limit(resource.RLIMIT_FSIZE, 300):
+        yield
+
+
+@pytest.mark.usefixtures("tiny_files")
+@pytest.mark.parametrize("there", [True, False])
+def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(run, sample, tmp_path, there):
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+    for words in (["example", "cracks", "--out", out], ["report", sample.data_dir, "--card", out]):
+        status, error = run(*words)
+        assert status == 1, words
+        assert "File too large" in error
+        assert list(tmp_path.rglob("*")) == ([out] if there else [])
+
+
+def test_a_matrix_that_cannot_be_written_leaves_the_old_one(run, sample, tmp_path):
+    pytest.importorskip("matplotlib")
+    predictions = write_predictions(sample, tmp_path / "predictions")
+    drawn = tmp_path / "matrix.png"
+    drawn.write_text("old")
+    words = ("evaluate", f"{sample.data_dir}@train", "--predictions", predictions)
+    with limit(resource.RLIMIT_FSIZE, 300):
+        status, error = run(*words, "--confusion", drawn)
+    assert status == 2
+    assert "cannot be written: File too large" in error
+    assert drawn.read_text() == "old"
 
 
 def test_too_few_file_handles_are_named_with_what_to_do(build, tmp_path):

@@ -1,9 +1,11 @@
 import contextlib
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from support.paths import REPOSITORY
@@ -124,3 +126,18 @@ def test_one_worker_is_in_turn_at_a_time(tmp_path):
     results = processes.unordered_map(alone, [path] * 20, workers=3, note=lambda _: None)
     with contextlib.closing(results):
         assert dict(results) == dict.fromkeys(range(20), True)
+
+
+@pytest.mark.parametrize("task", [lambda: 0, threading.Lock()])
+def test_a_task_that_cannot_be_pickled_is_an_error_and_nothing_hangs(task):
+    def hangs(*_):
+        pytest.fail("it waits for ever")
+
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(60)
+    try:
+        with pytest.raises((pickle.PicklingError, AttributeError, TypeError), match="pickle"):
+            list(processes.unordered_map(print, [task], workers=1, note=print))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

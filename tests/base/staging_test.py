@@ -191,6 +191,51 @@ def test_folders_of_other_programs_and_of_the_user_stay(tmp_path):
     assert names(tmp_path) == sorted([*before, "made"])
 
 
+def test_a_folder_of_the_user_that_begins_like_ours_stays(tmp_path):
+    (tmp_path / "incomplete.0123456789ab_thesis").mkdir()
+    make(tmp_path / "made", "new")
+    assert names(tmp_path) == ["incomplete.0123456789ab_thesis", "made"]
+
+
+@pytest.mark.parametrize("exchanged", [True, False])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path, monkeypatch, there, exchanged):
+    if not exchanged:
+        monkeypatch.setattr(staging, "_exchange", lambda *_: False)
+    if there:
+        make(tmp_path / "far" / "old", "old")
+    (tmp_path / "made").symlink_to(tmp_path / "far" / "old")
+    make(tmp_path / "made", "new", replace=True)
+    assert not (tmp_path / "made").is_symlink()
+    assert (tmp_path / "made/file").read_text() == "new"
+    assert names(tmp_path) == (["far", "made"] if there else ["made"])
+    assert not there or (tmp_path / "far/old/file").read_text() == "old"
+
+
+FILES = {"a/b.txt": b"1", "a/c.txt": b"2", "d": b"3"}
+
+
+def test_files_appear_together_in_a_new_folder_and_in_one_that_is_there(tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "mine").write_text("mine")
+    for folder in ("new", "old"):
+        staging.write_files(epath.Path(tmp_path / folder), FILES)
+        found = {name: (tmp_path / folder / name).read_bytes() for name in FILES}
+        assert found == FILES
+    assert names(tmp_path / "new") == ["a", "d"]
+    assert names(tmp_path / "old") == ["a", "d", "mine"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_of_files_that_cannot_all_be_written_none_is_there(tmp_path, there):
+    if there:
+        (tmp_path / "out").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        staging.write_files(epath.Path(tmp_path / "out"), {"a": b"1", "b/c": b"2", "b": b"3"})
+    assert names(tmp_path) == (["out"] if there else [])
+    assert not there or names(tmp_path / "out") == []
+
+
 def test_an_unfinished_folder_whose_lock_is_gone_is_removed(tmp_path):
     (tmp_path / "incomplete.0123456789ab_made").mkdir()
     make(tmp_path / "made", "new")
@@ -257,14 +302,15 @@ def disturbed(call, number, step):
 
 @pytest.fixture
 def terminable():
-    """Lets SIGTERM raise an exception in this process, as it does in a command."""
+    """Lets SIGTERM and SIGHUP raise an exception in this process, as it does in a command."""
 
     def stop(*_):
         raise signals.Terminated
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {n: signal.signal(n, stop) for n in signals.NUMBERS if n != signal.SIGINT}
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("terminable")

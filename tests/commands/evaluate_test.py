@@ -52,6 +52,21 @@ def test_names_of_classes_are_drawn_as_they_are(tmp_path):
     assert r"1 $x$" in path.read_text()
 
 
+@pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
+def test_a_drawn_matrix_is_the_same_each_time_and_replaces_links(tmp_path, ending):
+    pytest.importorskip("matplotlib")
+    result = Result(("a", "b"), np.eye(2, dtype=np.int64))
+    other, path = tmp_path / "other", tmp_path / f"matrix.{ending}"
+    other.write_text("mine")
+    path.symlink_to(other)
+    save_confusion(result, epath.Path(path))
+    first = path.read_bytes()
+    save_confusion(result, epath.Path(path))
+    assert path.read_bytes() == first
+    assert not path.is_symlink()
+    assert other.read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("words", "split", "message"),
     [

@@ -1,10 +1,14 @@
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 
 import pytest
 from support.paths import REPOSITORY
+
+from voc_seg_tfrecord.commands import cli, list_
 
 SAID = "\nstopped by Ctrl-C; nothing unfinished is left\n"
 
@@ -76,3 +80,25 @@ def test_in_any_other_process_ctrl_c_stays_as_it_is(start, tmp_path, words):
     stopped = start("tensorflow_datasets", *words)
     assert "Traceback" in stopped.stderr
     assert stopped.returncode == -signal.SIGINT
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("words", ["list --data_dir {folder}", "list --data_dir {folder} --json"])
+def test_closed_standard_streams_are_no_traceback(tmp_path, closed, words):
+    line = f"{shlex.quote(sys.executable)} -m voc_seg_tfrecord {words.format(folder=tmp_path)}"
+    done = subprocess.run(
+        ["bash", "-c", f"{line} {closed}"], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_too_little_memory_is_an_error_that_says_how_much(monkeypatch, capsys):
+    def run(_):
+        return bytes(1 << 60)
+
+    monkeypatch.setattr(list_, "run", run)
+    assert cli.main(["list"]) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"error: the memory of this process: .* has taken [\d,]+ MiB", said)

@@ -22,6 +22,7 @@ def command(monkeypatch):
 
 
 STATUS = [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")]
+STATUS.append((signal.SIGHUP, 129, "SIGHUP"))
 
 
 @pytest.mark.parametrize(("number", "status", "name"), STATUS)

@@ -146,6 +146,7 @@ def test_a_name_below_a_folder_is_fine(name):
         ("a/../../x.png", "leaves the folder"),
         ("/etc/passwd", "leaves the folder"),
         ("C:/x.png", "leaves the folder"),
+        ("a:b.png", "begins as the letter of a drive does on Windows"),
         ("a\\x.png", "has a backslash"),
         (".", "is no file's name"),
         ("a//b", "is no file's name"),

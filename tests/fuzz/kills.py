@@ -153,6 +153,7 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         "tfds build": Command(tfds, built, out, tfds=True),
         "tfds build --overwrite": Command([*tfds, "--overwrite"], built, out, True, True),
         "import": Command(imported, built, out),
+        "example": Command(["example", "field", "--out", out / "k"], out / "k", out),
         "export voc": Command([*export, "voc"], out / "k", out),
         "export deeplab": Command([*export, "deeplab"], out / "k", out),
     }

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, which wait while something on the disk must not be left half done.
+"""Ctrl-C, SIGTERM and SIGHUP, which wait while something on the disk must not be left half done.
 
 Python handles a signal between any two steps of the main thread, by an exception. One that is
 raised between the making of a folder and the `try` that removes it leaves the folder there, and so
@@ -10,20 +10,21 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_ENDING = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+NUMBERS = (signal.SIGINT, *_ENDING)
 
 
 class Terminated(SystemExit):
-    """SIGTERM has arrived. Not caught, it ends the process with status 143."""
+    """SIGTERM or SIGHUP has arrived. Not caught, it ends the process with status 143 or 129."""
 
 
 class DelayedSignals:
-    """Lets Ctrl-C and SIGTERM wait until the end of the block, or while `waiting` is true.
+    """Lets Ctrl-C, SIGTERM and SIGHUP wait until the end of the block, or while `waiting` is true.
 
-    A signal that came meanwhile is handled at the end, as it was before the block. SIGTERM, which
-    by default ends a process on the spot, is then `Terminated` in place of that. Signals that are
-    ignored are ignored. In other threads than the main one, where no signal is handled, this does
-    nothing.
+    A signal that came meanwhile is handled at the end, as it was before the block. The last
+    two, which by default end a process on the spot, are then `Terminated` in place of that.
+    Signals that are ignored are ignored. In other threads than the main one, where no signal is
+    handled, this does nothing.
 
     Attributes:
       waiting: whether signals wait. To let them through for a part of the block, set it to false
@@ -87,7 +88,7 @@ class DelayedSignals:
         before = self._before[number]
         if callable(before):
             before(number, frame)
-        elif number == signal.SIGTERM:
+        elif number in _ENDING:
             raise Terminated(128 + number)
         else:  # SIGINT by the operating system's default, which ends the process
             signal.signal(number, before)

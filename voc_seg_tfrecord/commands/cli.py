@@ -25,7 +25,7 @@ from absl import logging
 from etils.epath import gpath
 
 from voc_seg_tfrecord.base import storage, wording
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, StorageError, VocSegError, did_you_mean
 from voc_seg_tfrecord.commands import process
 from voc_seg_tfrecord.commands.process import PROGRAM, Stops, quiet_tensorflow, stops
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
@@ -165,8 +165,8 @@ def main(argv: Sequence[str] | None = None) -> int:
       argv: the command line's arguments; by default those of this process.
 
     Returns:
-      The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 130 or 143 if
-      Ctrl-C or SIGTERM stopped it, 141 if what reads its output has gone.
+      The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 129, 130 or
+      143 if SIGHUP, Ctrl-C or SIGTERM stopped it, 141 if what reads its output has gone.
     """
     with stops() as stop:
         try:
@@ -217,8 +217,27 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
             raise
         print(literal(f"error: {_not_encoded(error)}"), file=sys.stderr)
         return _WRONG_CALL
+    except MemoryError as error:
+        print(literal(f"error: {_out_of_memory(error)}"), file=sys.stderr)
+        return _WRONG_DATA
     except ReaderGone:
         return _READER_GONE
+
+
+def _out_of_memory(error: MemoryError) -> VocSegError:
+    held = ""
+    if sys.platform == "linux":
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10  # of KiB
+        held = f"; this process has taken {peak:,} MiB"
+    return StorageError(
+        "the memory of this process",
+        found=f"{error or 'there is no more'}{held}",
+        expected="memory for the largest images, one at a time, and as many small ones as cores",
+        remedy="end other programs, raise the limit of memory (ulimit -v), use fewer --workers, or "
+        "leave the largest images out",
+    )
 
 
 def _not_encoded(error: UnicodeEncodeError) -> ConfigError:

@@ -41,7 +41,7 @@ from voc_seg_tfrecord.base.signals import NUMBERS, DelayedSignals, Terminated
 PROGRAM = "voc-seg-tfrecord"
 
 _PACKAGE = __name__.partition(".")[0]
-_STOPPED_BY = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+_STOPPED_BY = {signal.SIGINT: "Ctrl-C"}  # and others by their names
 _said = False
 
 
@@ -59,7 +59,7 @@ def say_stopped(number: int) -> None:
     global _said
     if not _said:
         _said = True
-        by = _STOPPED_BY[signal.Signals(number)]
+        by = _STOPPED_BY.get(number, signal.Signals(number).name)
         with contextlib.suppress(OSError):
             # Not by `print`, which raises an error if it is in the middle of another line.
             os.write(2, f"\nstopped by {by}; nothing unfinished is left\n".encode())
@@ -140,9 +140,21 @@ def _send(number: int) -> None:
         _thread.interrupt_main(number)
 
 
+def open_standard_streams() -> None:
+    """Opens what was closed, as by `>&-`, on nothing: else the next file would take its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w"))  # noqa: SIM115, PTH123
+
+
 _IS_COMMAND_LINE = is_command_line()  # asked once: `python -m` changes what it is answered by
 
 if _IS_COMMAND_LINE:
+    open_standard_streams()
     gc.disable()  # until `loaded`
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError
 from voc_seg_tfrecord.base.names import (
     FILENAME,
+    FILL,
     HEIGHT,
     IMAGE,
     LABELS,
     MASK,
-    MASKS,
     TILE_IMAGE_HEIGHT,
     TILE_IMAGE_ID,
     TILE_IMAGE_WIDTH,
@@ -227,7 +227,7 @@ def cut(
     pixels = _pixels(image, where)
     masks = {
         name: png_pixels.decode_values(File(others[name], f"{where}, {name}"))
-        for name in MASKS
+        for name in FILL
         if name in others
     }
     ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
@@ -236,6 +236,7 @@ def cut(
         yield (
             tile.name(key),
             {
+                **others,
                 **_place(others, tile, ending),
                 IMAGE: _encoded(np.ascontiguousarray(pixels[tile.window]), tiling),
                 HEIGHT: tile.height,

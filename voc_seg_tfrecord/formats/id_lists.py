@@ -296,12 +296,16 @@ def _without_suffix(name: str) -> str:
     return stem if suffix.lower() in IMAGE_SUFFIXES else name
 
 
+_DRIVE = "begins as the letter of a drive does on Windows"
+
+
 def _wrong(image_id: str) -> str:
     """Says what is wrong with an id; empty if nothing is."""
     parts: Sequence[str] = image_id.replace("\\", "/").split("/")
-    drive = len(image_id) > 1 and image_id[1] == ":"
-    if drive or parts[0] == "" or ".." in parts:
+    if parts[0] == "" or ".." in parts or parts[0][1:] == ":":
         return "leaves the tree"
+    if image_id[1:2] == ":":
+        return _DRIVE
     if "." in parts or "" in parts:
         return "names no file"
     if "\t" in image_id:  # a line of columns that was not understood
@@ -325,8 +329,10 @@ def name_fault(name: str) -> str:
       name: folders, if any, are separated by `/`.
     """
     parts = name.split("/")
-    if name.startswith("/") or name[1:2] == ":" or ".." in parts:
+    if name.startswith("/") or ".." in parts or parts[0][1:] == ":":
         return "leaves the folder"
+    if name[1:2] == ":":
+        return _DRIVE
     if "\\" in name:
         return "has a backslash"
     if "" in parts or "." in parts:
