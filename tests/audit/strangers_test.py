@@ -1,6 +1,7 @@
 """What `verify` says of a dataset that somebody else made: its records and its list of files."""
 
 import functools
+import json
 import pathlib
 import shutil
 import subprocess
@@ -113,6 +114,23 @@ def test_a_size_that_the_features_do_not_allow_is_a_fault(folder):
     features.write_text(text.replace('"-1"', '"48"', 1))
     storage.write_sums(epath.Path(folder))
     assert "the feature's shape is (48, None, 3)" in "\n".join(found(open_built(folder)))
+
+
+def change_info(folder, **fields):
+    info = json.loads((folder / "dataset_info.json").read_text())
+    info["splits"][0] |= fields
+    (folder / "dataset_info.json").write_text(json.dumps(info))
+    storage.write_sums(epath.Path(folder))
+
+
+def test_a_size_that_stats_would_refuse_is_a_fault(folder):
+    change_info(folder, numBytes="272")
+    assert "test: shards of 2201 bytes, dataset_info.json says 288" in found(open_built(folder))
+
+
+def test_a_split_without_records_is_a_fault(folder):
+    change_info(folder, shardLengths=[], numBytes="0")
+    assert "test: no records, which tfds.load cannot read" in found(open_built(folder))
 
 
 def test_a_record_in_two_splits_is_a_fault(folder):

@@ -293,6 +293,7 @@ OTHER_KINDS = {
             dimensions=["-1", "-1", "3"]
         )
     ),
+    "features.json: a mask without labels": in_features(lambda data: data.pop("labels")),
     "features.json: a mask of floats": in_features(
         lambda data: data["segmentation_mask"]["image"].update(dtype="float32")
     ),

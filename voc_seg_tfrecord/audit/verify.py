@@ -231,6 +231,8 @@ def _split_faults(
 ) -> Iterator[Fault]:
     """Yields what the records of a split show together."""
     expected = builder.info.splits[split].num_examples
+    if not expected:
+        yield Fault(split, "", "no records, which tfds.load cannot read")
     if len(seen.stored) != expected:
         found = f"{len(seen.stored)} records, the dataset's info says {expected}"
         yield Fault(split, "", found)
@@ -287,15 +289,14 @@ def _file_faults(
     builder: tfds.core.DatasetBuilder, sums: Mapping[str, str], shards: Mapping[str, str]
 ) -> Iterator[Fault]:
     """Yields which files are not those that were built, and lines and files without the other."""
-    if not set(sums) & set(shards):  # of an old version, or no such file
-        for split in builder.info.splits:
-            if found := records.wrong_size(builder, split):
-                yield Fault(split, "", found)
-    if not sums:
-        return
     folder = builder.data_path
     for name, problem in storage.compare_sums(folder, sums):
         yield Fault(shards.get(name, ""), "", f"{name}: {problem}")
+    for split in builder.info.splits:
+        if found := records.wrong_size(builder, split):
+            yield Fault(split, "", found)
+    if not sums:
+        return
     others = {*storage.WRITTEN_LATER, *(() if set(sums) & set(shards) else shards)}
     for by_split in records.added_files(builder).values():
         others |= {path.name for paths in by_split.values() for path in paths}

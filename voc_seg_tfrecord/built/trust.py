@@ -146,6 +146,8 @@ def _check_features(data: Any) -> dict[str, str]:
     found = dict(_walk("", _parse(data)))
     if found.pop("", "") != "FeaturesDict":
         raise _Foreign("features that are no FeaturesDict")
+    if names_of.MASK in found and names_of.LABELS not in found:
+        raise _Foreign(f"the feature {names_of.MASK!r} without {names_of.LABELS!r}")
     if names_of.OBJECTS in found and not set(found) >= _OF_OBJECTS:
         raise _Foreign(f"the feature {names_of.OBJECTS!r} without {_OF_OBJECTS - set(found)}")
     for path, kind in found.items():
