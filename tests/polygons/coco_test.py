@@ -79,7 +79,7 @@ def test_the_smaller_of_two_shapes_lies_above_in_any_order():
         (image,) = read(data).annotations
         drawn = draw(image, {"car": 1, "tree": 2}, SIZE, objects=True)
         assert drawn.mask[8, 8] != drawn.mask[20, 20]
-        assert (drawn.mask != drawn.mask[20, 20])[:30, :40].sum() == drawn.contested == 49
+        assert (drawn.mask != drawn.mask[20, 20])[:30, :40].sum() == drawn.counts["contested"] == 49
         assert drawn.objects[8, 8] == 2
 
 
@@ -174,7 +174,7 @@ def test_without_pycocotools_an_error_says_how_to_install_it(monkeypatch):
 
 def test_a_shape_without_a_pixel_is_counted():
     (image,) = read(document([[1, 0, 2, 0, 2, 1]], OUTLINES["one polygon"])).annotations
-    assert draw(image, {"car": 1}, SIZE).empty == 1
+    assert draw(image, {"car": 1}, SIZE).counts["empty"] == 1
 
 
 def test_more_objects_than_a_mask_can_number_are_an_error():

@@ -30,7 +30,7 @@ def test_every_shape_has_the_pixels_and_the_objects_of_labelme():
     drawn = draw(annotation, VALUES, annotation.size, objects=True)
     np.testing.assert_array_equal(drawn.mask, np.array(Image.open(DATA / "labelme_class.png")))
     np.testing.assert_array_equal(drawn.objects, np.array(Image.open(DATA / "labelme_object.png")))
-    assert (drawn.mask.dtype, drawn.outside) == (np.uint8, 3)
+    assert (drawn.mask.dtype, drawn.counts["outside"]) == (np.uint8, 3)
 
 
 def test_an_annotation_comes_back_from_its_text():
@@ -53,7 +53,7 @@ def test_a_later_shape_lies_above_and_shared_pixels_are_counted():
     drawn = draw(annotation, {"a": 1, "b": 2}, (8, 8), objects=True)
     assert set(drawn.mask[:4, :4].ravel()) == {1}
     assert set(drawn.objects[:4, :4].ravel()) == {3}
-    assert drawn.contested == 16
+    assert drawn.counts["contested"] == 16
 
 
 def test_a_rectangle_of_four_corners_is_drawn_as_one_of_two():

@@ -35,12 +35,12 @@ def test_the_smaller_of_two_polygons_lies_above_in_any_order():
     lines = ["0 0 0 0.9 0 0.9 0.9 0 0.9\n", "1 0.2 0.2 0.4 0.2 0.4 0.4 0.2 0.4\n"]
     first, second = (draw(read("".join(order)), VALUES, (50, 50)) for order in (lines, lines[::-1]))
     np.testing.assert_array_equal(first.mask, second.mask)
-    assert (first.mask == 2).sum() == first.contested == 121
+    assert (first.mask == 2).sum() == first.counts["contested"] == 121
 
 
 def test_an_empty_file_is_background_and_points_outside_are_counted():
     assert not draw(read("\n"), VALUES, (4, 4)).mask.any()
-    assert draw(read("0 -0.1 0 1.2 0 0.5 1.0"), VALUES, (4, 4)).outside == 2
+    assert draw(read("0 -0.1 0 1.2 0 0.5 1.0"), VALUES, (4, 4)).counts["outside"] == 2
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     lines = {
         "tree": str(tree.root),
         "images": f"{len(tree.images)} in {layout.describe('images')}",
-        "masks": f"{len(tree.masks)} in {layout.describe('masks')}, by {_by(plan)}",
+        "masks": f"{len(tree.masks)} {tree.origin}, by {_by(plan)}",
         "classes": f"{len(names)} {source}: {_numbered(names)}",
         **({"mapped to": config.class_map.describe()} if config.map_classes else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",

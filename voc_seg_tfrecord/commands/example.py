@@ -4,8 +4,10 @@ The same NAME gives the same files. A folder that has them already is left as it
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
 import io
+import json
 import pathlib
 from typing import Any
 
@@ -25,6 +27,7 @@ SUMMARY = "write small drawn data to try things with"
 EXAMPLE = "voc-seg-tfrecord example cracks --out cracks"
 
 Files = Iterator[tuple[str, bytes]]
+Shapes = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
 Colors = Mapping[str, tuple[int, int, int]]
 
 
@@ -109,6 +112,110 @@ def _field() -> Files:
         yield f"SegmentationClass/flight_{number + 1}.png", _rgb(mask, colors)
 
 
+_TOOLS = {"labelme": "labelme", "coco": "COCO", "yolo": "YOLO", "cvat": "CVAT"}
+_STREET = {
+    "road": ("gray", [(0, 40), (64, 34), (64, 48), (0, 48)]),
+    "tree": ("green", [(40, 2), (60, 4), (54, 36), (46, 36)]),
+    "car": ("red", [(8, 28), (16, 22), (26, 22), (32, 28), (32, 40), (8, 40)]),
+}
+
+
+def _street(tool: str) -> Files:
+    places = {"labelme": "{}.jpg", "yolo": "images/{}.jpg"}
+    drawn: dict[str, dict[str, list[tuple[int, int]]]] = {}
+    for number in range(1, 5):
+        photo = Image.new("RGB", (64, 48), "skyblue")
+        shapes = {}
+        for name, (color, points) in _STREET.items():
+            shift = 5 * number if name == "car" else 0
+            shapes[name] = [(x + shift, y) for x, y in points]
+            ImageDraw.Draw(photo).polygon(shapes[name], fill=color)
+        split = ("train" if number < 4 else "val") + "/" if tool != "labelme" else ""
+        drawn[f"{split}street_{number}"] = shapes
+        path = places.get(tool, "{}.jpg").format(f"{split}street_{number}")
+        yield path, _encode(np.asarray(photo), "JPEG")
+    yield from _WRITERS[tool](drawn)
+
+
+def _labelme(drawn: Shapes) -> Files:
+    for image_id, shapes in drawn.items():
+        listed = [
+            {"label": name, "points": points, "group_id": None, "shape_type": "polygon"}
+            for name, points in shapes.items()
+        ]
+        yield (
+            f"{image_id}.json",
+            _json(
+                version="5.5.0",
+                flags={},
+                shapes=listed,
+                imagePath=f"{image_id}.jpg",
+                imageData=None,
+                imageHeight=48,
+                imageWidth=64,
+            ),
+        )
+
+
+def _coco(drawn: Shapes) -> Files:
+    ids = dict(zip(_STREET, (3, 17, 90), strict=True))
+    for split in ("train", "val"):
+        images, annotations = [], []
+        for number, (image_id, shapes) in enumerate(drawn.items(), 1):
+            if image_id.startswith(split):
+                images.append(
+                    {"id": number, "file_name": f"{image_id}.jpg", "height": 48, "width": 64}
+                )
+            for name, points in shapes.items() if image_id.startswith(split) else ():
+                outline = [[side for point in points for side in point]]
+                annotations.append(
+                    {
+                        "id": len(annotations) + 1,
+                        "image_id": number,
+                        "category_id": ids[name],
+                        "segmentation": outline,
+                        "iscrowd": 0,
+                    }
+                )
+        categories = [{"id": number, "name": name} for name, number in ids.items()]
+        yield (
+            f"annotations/instances_{split}.json",
+            _json(images=images, annotations=annotations, categories=categories),
+        )
+
+
+def _yolo(drawn: Shapes) -> Files:
+    names = "".join(f"  {number}: {name}\n" for number, name in enumerate(_STREET))
+    yield "data.yaml", f"train: images/train\nval: images/val\nnames:\n{names}".encode()
+    for image_id, shapes in drawn.items():
+        lines = [
+            " ".join([str(number), *(f"{x / 64:.6f} {y / 48:.6f}" for x, y in points)])
+            for number, points in enumerate(shapes.values())
+        ]
+        yield f"labels/{image_id}.txt", "\n".join(lines).encode()
+
+
+def _cvat(drawn: Shapes) -> Files:
+    labels = "".join(f"<label><name>{name}</name></label>" for name in _STREET)
+    lines = [
+        f"<annotations><version>1.1</version><meta><task><labels>{labels}</labels></task></meta>"
+    ]
+    for image_id, shapes in drawn.items():
+        lines.append(f'<image name="{image_id}.jpg" width="64" height="48">')
+        for name, points in shapes.items():
+            outline = ";".join(f"{x}.00,{y}.00" for x, y in points)
+            lines.append(f'<polygon label="{name}" points="{outline}" z_order="0"/>')
+        lines.append("</image>")
+    yield "annotations.xml", "\n".join([*lines, "</annotations>"]).encode()
+
+
+_WRITERS = {"labelme": _labelme, "coco": _coco, "yolo": _yolo, "cvat": _cvat}
+
+
+def _json(**fields: Any) -> bytes:
+    return json.dumps(fields, indent=1).encode()
+
+
 def _voc() -> Files:
     folder = facts_folder(SAMPLE_TREE)
     for path in sorted(pathlib.Path(folder).rglob("*")):
@@ -165,6 +272,13 @@ def _encode(pixels: np.ndarray, kind: str) -> bytes:
 _ALL = {
     "cracks": ("six photos of walls as CVAT exports them, one without a mask", _cracks),
     "field": ("two large photos of a drone and a small one, as CVAT exports them", _field),
+    **{
+        tool: (
+            f"four photos of a street with polygons as {name} writes them",
+            functools.partial(_street, tool),
+        )
+        for tool, name in _TOOLS.items()
+    },
     "voc": ("six images in a VOCdevkit, which are the sample", _voc),
     "old": ("TFRecords as tutorials write them, and with other keys", _old),
 }

@@ -161,6 +161,10 @@ _FORMATS = (
 )
 
 
+NO_MASKS = "no masks"
+"""The kind of the error about a folder without masks."""
+
+
 def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
     """Returns the error about a folder without masks, which says what it holds instead.
 
@@ -210,7 +214,7 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
             "export segmentation masks; VoTT, makesense and Label Studio write only boxes under "
             "the name Pascal VOC"
         )
-    return LayoutError(root, found=found, expected=expected, remedy=remedy)
+    return LayoutError(root, found=found, expected=expected, remedy=remedy, kind=NO_MASKS)
 
 
 def _jpegs_called_masks(listing: Listing) -> str:

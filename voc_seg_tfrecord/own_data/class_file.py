@@ -15,6 +15,7 @@ from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.rule import index_of_names
 from voc_seg_tfrecord.own_data import folder_names, numbering
 from voc_seg_tfrecord.trees.listing import subfolders
+from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -41,6 +42,8 @@ def find_class_file(
     Raises:
       LayoutError: if a file cannot be read, two contradict, or one has two meanings.
     """
+    if isinstance(tree, PolygonTree):
+        return tree.polygons.class_file, []
     files, others = class_files.read_all(tree.root, tree.images)
     splits, notes = _of_splits(tree)
     files += splits

@@ -11,9 +11,10 @@ import re
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.account import no_masks
+from voc_seg_tfrecord.own_data import polygon_sets
+from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, question, relative, several_sets, without
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.folder_names import common_folder
@@ -52,6 +53,25 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
         with the options that choose each.
     """
     listing = Listing.of(folder)
+    name = said.get("mask_name", "")
+    said_masks = name.lower().endswith(MASK_SUFFIXES)
+    polygons, others = (None, []) if said_masks else polygon_sets.find(listing, said)
+    files = polygons.polygons.files.values() if polygons else ()
+    if polygons and (name or posixpath.normpath(said.get("masks", "")) in files):
+        return _with_lists(polygons, said)
+    try:
+        tree = _mask_tree(listing, folder, said)
+    except LayoutError as error:
+        if error.kind != NO_MASKS or not (polygons or others):
+            raise
+        if polygons is None:
+            raise others[0] from None
+        return _with_lists(polygons, said)
+    return polygon_sets.choose(tree, polygons) if polygons else tree
+
+
+def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) -> VocTree:
+    """Finds the tree whose masks are files of pixels; see `find_tree`."""
     images, masks = (_said_folders(listing, said, name) for name in ("images", "masks"))
     if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
         return _with_lists(_as_said(listing, said, images, masks), said)

@@ -40,6 +40,7 @@ from voc_seg_tfrecord.own_data.missing_masks import (
     without_masks,
 )
 from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, official_note, split_ids
+from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN = 12
@@ -91,7 +92,10 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
-    return discovery.find_tree(folder, config.layout or {})
+    tree = discovery.find_tree(folder, config.layout or {})
+    if isinstance(tree, PolygonTree):
+        tree.exif = config.exif
+    return tree
 
 
 def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
@@ -120,10 +124,10 @@ def make_plan(tree: VocTree, config: VocSegConfig) -> Plan:
         *split_notes,
         *mask_notes,
         *tree.notes,
-        pattern_note(tree, said),
         # Where its colours give the classes, it does not matter how a class file is numbered.
         class_file.numbered if class_file and not (by_color and class_file.colored) else "",
         *decision.notes,
+        *(tree.drawing_notes() if isinstance(tree, PolygonTree) else [pattern_note(tree, said)]),
         *_loop_notes(tree),
         _background_note(config),
         official_note(tree),

@@ -79,7 +79,7 @@ def _default_splits(tree: VocTree) -> tuple[Mapping[str, str | float], list[str]
     names = tree.list_names()
     others = [name for name in tree.other_texts() if name not in class_files.NAMES]
     optional = [name for name in names if name != "train"]
-    empty = [n for n in optional if not File.read(tree.list_path(n), ListError).data.strip()]
+    empty = [n for n in optional if tree.is_empty(n)]
     lists = standard_lists(
         [name for name in names if name not in empty], tree.root / tree.layout.lists
     )

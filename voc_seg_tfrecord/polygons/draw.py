@@ -37,16 +37,13 @@ class Drawn(NamedTuple):
       mask: uint8 `[H, W]`: the value of each pixel's class, 0 where no shape is.
       objects: uint8 `[H, W]`: from 1 on the number of each pixel's object, 0 of background, 255
         of void and crowds; None if it was not asked for.
-      outside: points that lie outside the image.
-      contested: pixels in shapes of two classes or more.
-      empty: shapes without a pixel in the image.
+      counts: of `outside`, points that lie outside the image; `contested`, pixels in shapes of two
+        classes or more; and `empty`, shapes without a pixel in the image.
     """
 
     mask: np.ndarray
     objects: np.ndarray | None
-    outside: int
-    contested: int
-    empty: int
+    counts: Mapping[str, int]
 
 
 def draw(
@@ -85,12 +82,15 @@ def draw(
             others = value_of != value_of[number]
             others[0] = False
             contested[_area(patch)] |= pixels & others[below]
-        below[pixels] = number
+        np.copyto(below, number, where=pixels, casting="unsafe")
     shapes = [shape for shape, _ in drawn]
     numbers = _numbers(shapes, values, annotation.where)[canvas] if objects else None
-    outside = sum(_outside(shape, size) for shape in annotation.shapes)
-    empty = sum(not patch[0].any() for _, patch in drawn)
-    return Drawn(value_of[canvas], numbers, outside, int(np.count_nonzero(contested)), empty)
+    counts = {
+        "outside": sum(_outside(shape, size) for shape in annotation.shapes),
+        "contested": int(np.count_nonzero(contested)),
+        "empty": sum(not patch[0].any() for _, patch in drawn),
+    }
+    return Drawn(value_of[canvas], numbers, counts)
 
 
 def _area(patch: Patch) -> tuple[slice, slice]:

@@ -152,6 +152,11 @@ class VocTree:
         path = os.fspath(self.root.relative_to(self.given))
         return "" if path == "." else path
 
+    @property
+    def origin(self) -> str:
+        """Where the masks come from, in words."""
+        return f"in {self.layout.describe('masks')}"
+
     def below(self, folder: str, *, deep: bool = True) -> Iterable[str]:
         """Returns the names of the files below a folder of the tree; none if there is none."""
         path = self.root / folder
@@ -215,6 +220,10 @@ class VocTree:
                 raise
             self._repeated[name] = error
             return list(dict.fromkeys(self._read(name, repeats=True)))
+
+    def is_empty(self, name: str) -> bool:
+        """Says whether a list holds nothing."""
+        return not File.read(self.list_path(name), ListError).data.strip()
 
     def forgiving(self) -> tuple[Self, Mapping[str, ListError]]:
         """Returns a tree that leaves repeated lines of lists out, and errors about them by list."""

@@ -1,0 +1,321 @@
+"""Folders of photos and polygons, built as folders of masks are."""
+
+import json
+import pathlib
+import shutil
+
+from apache_beam.options import pipeline_options
+import numpy as np
+from PIL import Image, ImageDraw
+import pytest
+from support.building import build, examples
+
+from voc_seg_tfrecord.base.errors import LayoutError, SplitError, VocSegError
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
+from voc_seg_tfrecord.commands import cli
+
+pytest.importorskip("pycocotools")
+
+TOOLS = ("labelme", "coco", "yolo", "cvat")
+SIZE = 64, 48
+
+
+@pytest.fixture
+def street(tmp_path):
+    def write(tool, name="street"):
+        assert cli.main(["example", tool, "--out", str(tmp_path / name)]) == 0
+        return tmp_path / name
+
+    return write
+
+
+def drawn(labels, *shapes):
+    """Draws polygons in order, as labelme does: uint8 `[H, W]`."""
+    mask = Image.new("L", SIZE)
+    for label, points in shapes:
+        ImageDraw.Draw(mask).polygon([tuple(p) for p in points], labels[label], labels[label])
+    return np.array(mask)
+
+
+def shapes_of(path):
+    return [(s["label"], s["points"]) for s in json.loads(path.read_text())["shapes"]]
+
+
+def notes(root, **options):
+    config, plan = find_config(root, name="street", **options)
+    return describe(plan, config)
+
+
+def change(path, **fields):
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_folder_of_polygons_builds_with_one_call_and_is_verified(street, tmp_path, tool, workers):
+    root = street(tool)
+    builder = builder_from_tree(
+        root, name="street", data_dir=tmp_path, instance_mask=True, workers=workers, verbose=False
+    )
+    names = tuple(builder.info.features["segmentation_mask"].names)
+    order = ("car", "road", "tree") if tool == "labelme" else ("road", "tree", "car")
+    assert names == ("background", *order)
+    splits = {"train": 4} if tool == "labelme" else {"train": 3, "validation": 1}
+    assert {s: i.num_examples for s, i in builder.info.splits.items()} == splits
+    for split in splits:
+        for example in examples(builder, split).values():
+            mask, objects = example["segmentation_mask"], example["instance_mask"]
+            assert len({*zip(mask.ravel().tolist(), objects.ravel().tolist(), strict=True)}) == 4
+            assert set(np.unique(objects)) == {0, 1, 2, 3}
+    status = cli.main(
+        ["verify", "voc_seg_tfrecord/street", "--data_dir", str(tmp_path), "--source", str(root)]
+    )
+    assert status == 0
+
+
+def test_masks_of_labelme_are_those_of_its_shapes_in_order(street, tmp_path):
+    root = street("labelme")
+    builder = builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
+    labels = {"car": 1, "road": 2, "tree": 3}
+    found = examples(builder, "train")
+    assert len(found) == 4
+    for name, example in found.items():
+        expected = drawn(labels, *shapes_of((root / name).with_suffix(".json")))
+        np.testing.assert_array_equal(example["segmentation_mask"][..., 0], expected)
+
+
+def test_the_same_on_beam(street, tmp_path):
+    root = street("coco")
+    first = builder_from_tree(root, name="street", data_dir=tmp_path / "a", verbose=False)
+    config, _ = find_config(root, name="street")
+    flags = ["--runner=DirectRunner", "--direct_running_mode=in_memory"]
+    options = pipeline_options.PipelineOptions(flags=flags)
+    second = build(tmp_path / "b", config, root, beam_options=options)
+    for split in ("train", "validation"):
+        for name, example in examples(first, split).items():
+            other = examples(second, split)[name]
+            np.testing.assert_array_equal(example["segmentation_mask"], other["segmentation_mask"])
+
+
+def test_what_the_masks_are_drawn_from_is_said(street):
+    text = notes(street("labelme"))
+    assert "masks:            4 drawn from the polygons of labelme, by index" in text
+    assert "labelme does not number classes, so they are sorted by name." in text
+    assert "516 pixels lie in shapes of several classes. The later one in the file" in text
+
+
+def test_class_names_choose_the_order(street):
+    _, plan = find_config(
+        street("labelme"), name="street", class_names=["background", "tree", "road", "car"]
+    )
+    assert {1, 2, 3} <= plan.rule.values.keys()
+    assert [plan.rule.values[value] for value in (1, 2, 3)] == [3, 2, 1]
+
+
+def test_a_label_that_means_void_is_255(street, tmp_path):
+    root = street("labelme")
+    path = root / "street_1.json"
+    path.write_text(path.read_text().replace('"tree"', '"__ignore__"'))
+    builder = builder_from_tree(
+        root, name="street", data_dir=tmp_path, instance_mask=True, verbose=False
+    )
+    example = examples(builder, "train")["street_1.jpg"]
+    void = drawn({"__ignore__": 1, "road": 0, "car": 0}, *shapes_of(path)).astype(bool)
+    for feature in ("segmentation_mask", "instance_mask"):
+        np.testing.assert_array_equal(example[feature][..., 0] == 255, void)
+
+
+def test_labelmes_files_may_lie_in_a_folder_of_their_own(street):
+    root = street("labelme")
+    for name in ("photos", "polygons"):
+        (root / name).mkdir()
+    for path in [*root.glob("*.jpg"), *root.glob("*.json")]:
+        path.rename(root / ("photos" if path.suffix == ".jpg" else "polygons") / path.name)
+    for path in (root / "polygons").iterdir():
+        change(path, imagePath=f"..\\photos\\{path.stem}.jpg")
+    assert "images:           4 in photos\nmasks:            4 drawn" in notes(root)
+
+
+def test_a_file_that_names_another_image_than_the_one_beside_it_is_an_error(street):
+    root = street("labelme")
+    change(root / "street_1.json", imagePath="street_2.jpg")
+    with pytest.raises(VocSegError, match=r"street_1\.jpg beside it"):
+        find_config(root, name="street")
+
+
+def test_images_without_a_file_are_left_out_like_images_without_a_mask(street):
+    root = street("labelme")
+    (root / "street_1.json").unlink()
+    assert "3 ids, all images; 1 left out, without a mask" in notes(root)
+
+
+def test_an_image_without_labels_is_background_in_yolo_and_a_note_counts_it(street):
+    root = street("yolo")
+    (root / "labels" / "train" / "street_1.txt").unlink()
+    (root / "labels" / "train" / "street_2.txt").write_text("\n")
+    assert "2 images have no shape, so they are background everywhere." in notes(root)
+
+
+def test_the_layout_of_roboflow_is_read_too(street):
+    root = street("yolo")
+    for split, name in (("train", "train"), ("val", "valid")):
+        for kind in ("images", "labels"):
+            (root / name).mkdir(exist_ok=True)
+            (root / kind / split).rename(root / name / kind)
+    text = notes(root)
+    assert "split train:      3 ids" in text
+    assert "split validation: 1 ids" in text
+
+
+def test_polygons_of_yolo_without_names_are_an_error(street):
+    root = street("yolo")
+    (root / "data.yaml").unlink()
+    with pytest.raises(LayoutError, match="0 files that name their classes"):
+        find_config(root, name="street")
+
+
+def test_a_broken_shape_stops_the_build_with_its_file_and_place(street, tmp_path):
+    root = street("yolo")
+    with (root / "labels" / "train" / "street_2.txt").open("a") as file:
+        file.write("\n1 0.5 0.5 0.5 0.6\n")
+    with pytest.raises(SplitError, match=r"street_2\.txt, line 4: a box"):
+        builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
+    assert cli.main(["check", str(root)]) == 1
+
+
+def test_a_size_that_is_not_the_images_stops_the_build(street, tmp_path):
+    root = street("labelme")
+    change(root / "street_2.json", imageWidth=80)
+    with pytest.raises(SplitError, match=r"street_2\.json, image street_2\.jpg: mask of 80 x 48"):
+        builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
+
+
+def test_a_size_of_gigabytes_is_not_believed(street, tmp_path):
+    root = street("labelme")
+    change(root / "street_2.json", imageWidth=900_000, imageHeight=900_000)
+    with pytest.raises(SplitError, match="900000 x 900000 pixels for the image"):
+        builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
+
+
+def rotated(path, orientation=6):
+    image = Image.open(path)
+    exif = image.getexif()
+    exif[274] = orientation
+    image.rotate(90, expand=True).save(path, exif=exif)
+
+
+def test_an_image_that_labelme_showed_rotated_is_rotated(street, tmp_path):
+    root = street("labelme")
+    rotated(root / "street_1.jpg")
+    builder = builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
+    assert examples(builder, "train")["street_1.jpg"]["image"].shape == (48, 64, 3)
+
+
+def test_where_nothing_tells_whether_an_image_was_rotated_the_user_is_asked(street, tmp_path):
+    root = street("yolo")
+    rotated(root / "images" / "train" / "street_1.jpg")
+    with pytest.raises(SplitError, match="say --exif apply"):
+        builder_from_tree(root, name="street", data_dir=tmp_path / "a", verbose=False)
+    for exif, shape in (("apply", (48, 64)), ("ignore", (64, 48))):
+        builder = builder_from_tree(
+            root, name="street", data_dir=tmp_path / exif, exif=exif, verbose=False
+        )
+        example = examples(builder, "train")["train/street_1.jpg"]
+        assert example["segmentation_mask"].shape[:2] == shape
+
+
+def test_two_files_of_coco_with_images_of_one_folder_make_the_splits(street):
+    root = street("coco")
+    (root / "images").mkdir()
+    for path in root.glob("*/*.jpg"):
+        path.rename(root / "images" / path.name)
+    text = notes(root)
+    assert "images:           4 in images" in text
+    assert "split train:      3 ids" in text
+    assert "split validation: 1 ids" in text
+
+
+def test_keypoints_beside_masks_of_objects_are_named_and_not_read(street):
+    root = street("coco")
+    data = json.loads((root / "annotations" / "instances_val.json").read_text())
+    data["categories"][0]["keypoints"] = ["nose"]
+    (root / "annotations" / "person_keypoints_val.json").write_text(json.dumps(data))
+    assert "person_keypoints_val.json is not read: keypoints." in notes(root)
+
+
+def test_boxes_alone_are_an_error_that_names_them(street):
+    root = street("coco")
+    for path in (root / "annotations").iterdir():
+        data = json.loads(path.read_text())
+        change(path, annotations=[{**a, "segmentation": []} for a in data["annotations"]])
+    with pytest.raises(VocSegError, match="boxes only"):
+        find_config(root, name="street")
+
+
+def test_two_files_with_other_shapes_of_an_image_are_an_error_until_one_is_chosen(street, tmp_path):
+    root = street("coco")
+    data = json.loads((root / "annotations" / "instances_val.json").read_text())
+    (root / "annotations" / "other_val.json").write_text(
+        json.dumps(data | {"annotations": data["annotations"][:1]})
+    )
+    with pytest.raises(SplitError, match="name the file that is right: --masks annotations/other"):
+        builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
+    text = notes(root, masks="annotations/instances_val.json")
+    assert "images:           1 in val" in text or "1 in" in text
+
+
+def test_polygons_without_their_images_are_an_error(street):
+    root = street("cvat")
+    shutil.rmtree(root / "train")
+    shutil.rmtree(root / "val")
+    with pytest.raises(LayoutError, match=r"annotations\.xml, but no image train/street_1\.jpg"):
+        find_config(root, name="street")
+
+
+def test_images_that_are_lacking_are_counted(street):
+    root = street("cvat")
+    (root / "train" / "street_1.jpg").unlink()
+    assert "1 images in CVAT's files are not here, such as train/street_1.jpg." in notes(root)
+
+
+def test_polygons_of_two_tools_are_asked_about(street):
+    root = street("coco")
+    shutil.copy(street("cvat", "other") / "annotations.xml", root)
+    with pytest.raises(LayoutError, match="polygons of several tools: COCO's"):
+        find_config(root, name="street")
+    assert "polygons of CVAT" in notes(root, masks="annotations.xml")
+
+
+def write_masks(root, *, wrong=0):
+    (root / "masks").mkdir()
+    for path in root.glob("*.json"):
+        mask = drawn({"car": 9, "road": 3, "tree": 20}, *shapes_of(path))
+        mask[0, :wrong] = 3
+        Image.fromarray(mask).save(root / "masks" / f"{path.stem}.png")
+
+
+def test_masks_with_the_pixels_of_the_polygons_are_read_in_place_of_them(street):
+    root = street("labelme")
+    write_masks(root)
+    text = notes(root, class_names=[f"c{n}" for n in range(21)])
+    assert "masks:            4 in masks" in text
+    assert "The masks are read. labelme's polygons have the same pixels." in text
+
+
+def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
+    root = street("labelme")
+    write_masks(root, wrong=1)
+    with pytest.raises(LayoutError, match=r"--masks masks, or the polygons with --mask_name") as e:
+        find_config(root, name="street")
+    assert "street_1.jpg" in str(e.value)
+    assert "labelme" in notes(root, mask_name="{id}.json")
+    names = [f"c{n}" for n in range(21)]
+    assert "4 in masks" in notes(root, masks="masks", class_names=names)
+
+
+def test_a_class_name_with_a_control_character_is_an_error(street):
+    root = street("labelme")
+    path: pathlib.Path = root / "street_1.json"
+    path.write_text(path.read_text().replace('"tree"', '"tr\\u0007ee"'))
+    with pytest.raises(LayoutError, match="names without control characters"):
+        find_config(root, name="street")

@@ -1,0 +1,240 @@
+"""A tree whose masks are drawn from the polygons of a labelling tool when they are read."""
+
+import base64
+import collections
+from collections.abc import Collection, Mapping, Sequence
+import dataclasses
+import functools
+import struct
+from typing import Any, NamedTuple, cast
+import zlib
+
+from etils import epath
+import numpy as np
+
+from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base.errors import AnnotationError, ConfigError, ImageError, VocSegError
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.examples.make import RawExample
+from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, check_pixels
+from voc_seg_tfrecord.masks.survey import Survey
+from voc_seg_tfrecord.polygons.draw import Drawn, draw
+from voc_seg_tfrecord.polygons.shapes import Annotation, wrong
+from voc_seg_tfrecord.trees.listing import Names
+from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
+from voc_seg_tfrecord.trees.tree import VocTree
+
+
+class Polygons(NamedTuple):
+    """The polygons of a set.
+
+    Attributes:
+      tool: the tool that wrote them.
+      class_file: the classes, and the value of each in the masks.
+      values: the value of each label in the masks.
+      images: names of the images below their folder, by id.
+      shapes: the shapes of each image, as `Annotation.to_json` writes them, by id.
+      files: the names of the files that they are from, below the root, by id.
+      splits: ids by split, if the files are called as splits are.
+    """
+
+    tool: str
+    class_file: ClassFile
+    values: Mapping[str, int]
+    images: Mapping[str, str]
+    shapes: Mapping[str, str]
+    files: Mapping[str, str]
+    splits: Mapping[str, Sequence[str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class PolygonPair(Pair):
+    """An image and its shapes. See `Pair`; its `mask` is the file of the shapes.
+
+    Attributes:
+      shapes: as `Annotation.to_json` writes them.
+      values: the value of each label in the mask.
+      exif: what an EXIF orientation means, where the file does not say the image's size.
+      drawn: the mask as a PNG in base64, if it was drawn already.
+    """
+
+    shapes: str = ""
+    values: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    exif: str = "auto"
+    drawn: str = ""
+
+    def read(self) -> RawExample:
+        """Reads the image, and draws its masks."""
+        image = File.read(self.image, ImageError)
+        annotation = Annotation.from_json(self.shapes)
+        where = f"{annotation.where}, image {self.filename}"
+        mask, objects = base64.b64decode(self.drawn), None
+        if not mask or self.instances:
+            found = self.draw(annotation, image)
+            mask = _png(found.mask)
+            objects = None if found.objects is None else File(_png(found.objects), where)
+        xml = self.annotation and File.read(self.annotation, AnnotationError)
+        return RawExample(image, self.filename, File(mask, where), objects, xml)
+
+    def draw(self, annotation: Annotation, image: File | None = None) -> Drawn:
+        """Draws the masks. The image is read only if its size is needed."""
+        size = annotation.size
+        if size is None or size[0] * size[1] > _LARGE:
+            image = image or File.read(self.image, ImageError)
+            height, width = pillow.read_size(image, ImageError)
+            check_pixels(width, height, image, ImageError)
+            if size is None and pillow.is_turned(image) and self.exif != "ignore":
+                if self.exif == "auto":
+                    raise wrong(
+                        annotation.where,
+                        f"no size of the image {self.filename}, which has an EXIF orientation",
+                        "polygons that show whether the image was rotated when they were drawn",
+                        "say --exif apply if the tool showed it rotated, or --exif ignore",
+                    )
+                still = pillow.decode(image, ImageError).upright()
+                height, width = still.height, still.width
+            if size is not None and sorted(size) != sorted((height, width)):
+                found = f"{size[1]} x {size[0]} pixels for the image {self.filename}"
+                raise wrong(annotation.where, found, f"{width} x {height}, as the image has")
+            size = size or (height, width)
+        return draw(annotation, self.values, size, objects=self.instances is not None)
+
+    def size(self) -> int:
+        """Returns how many bytes the image and its shapes have together."""
+        return storage.size(self.image) + len(self.shapes)
+
+
+_LARGE = 1 << 24  # pixels, above which a file is not believed
+
+
+def _png(mask: np.ndarray) -> bytes:
+    """Returns uint8 `[H, W]` as a greyscale PNG.
+
+    Runs of equal values are all that drawn masks have, and to look for nothing else takes a fifth
+    of the time and makes smaller files.
+    """
+    height, width = mask.shape
+    deflate = zlib.compressobj(strategy=zlib.Z_RLE)
+    data = deflate.compress(np.pad(mask, ((0, 0), (1, 0))).tobytes()) + deflate.flush()
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
+    return PNG_SIGNATURE + b"".join(png.make_chunk(kind, content).raw for kind, content in chunks)
+
+
+class PolygonTree(VocTree):
+    """A tree with polygons in place of masks.
+
+    Args:
+      *args: those of `VocTree`.
+      polygons: the polygons.
+
+    Attributes:
+      exif: see `PolygonPair`.
+    """
+
+    def __init__(self, *args: Any, polygons: Polygons):
+        super().__init__(*args)
+        self.polygons = polygons
+        self.exif = "auto"
+        self._drawn: dict[str, str] = {}
+        self._counts: dict[str, collections.Counter[str]] = {}
+
+    @property
+    def origin(self) -> str:
+        """Where the masks come from, in words."""
+        return f"drawn from the polygons of {self.polygons.tool}"
+
+    @functools.cached_property
+    def images(self) -> Names:
+        """The images' names below their folder, by id."""
+        return Names({**super().images, **self.polygons.images})
+
+    @functools.cached_property
+    def masks(self) -> Names:
+        """The names of the files of shapes below the root, by the ids of their images."""
+        return Names(self.polygons.files)
+
+    def _make_places(self, parts: Parts) -> dict[str, Place]:
+        places = super()._make_places(parts)
+        for part in {"mask", "instances"} & places.keys():
+            places[part] = dataclasses.replace(places[part], folder=self.root, names=self.masks)
+        return places
+
+    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
+        """Returns the pair of an id; without shapes it is one without a mask."""
+        pair = super().make_pair(image_id, places, parts)
+        if pair.mask is None:
+            return pair
+        shapes, drawn = self.polygons.shapes[image_id], self._drawn.get(image_id, "")
+        return PolygonPair(
+            **vars(pair), shapes=shapes, values=self.polygons.values, exif=self.exif, drawn=drawn
+        )
+
+    def survey(self, ids: Collection[str], **options: Any) -> Survey:
+        """Draws the masks of ids, and keeps them: a few kilobytes each."""
+        del options  # there are no colours
+        there = [i for i in ids if i not in self._counts and i in self.masks and i in self.images]
+        for image_id, (drawn, counts) in ordered_map(self._look, there):
+            self._drawn[image_id], self._counts[image_id] = drawn, counts
+        return Survey()
+
+    def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]"]:
+        pair = cast(PolygonPair, self.pair(image_id))
+        annotation = Annotation.from_json(pair.shapes)
+        counts = collections.Counter({"background": not annotation.shapes, **annotation.left_out})
+        try:
+            drawn = pair.draw(annotation)
+        except ConfigError:  # about what is not installed
+            raise
+        except VocSegError:  # whoever reads the pair says what is wrong
+            return "", counts
+        counts += drawn.counts
+        return base64.b64encode(_png(drawn.mask)).decode(), counts
+
+    def list_names(self) -> list[str]:
+        """Returns the names of the lists, or else of the splits that files of shapes are called."""
+        return super().list_names() or [*self.polygons.splits]
+
+    def list_path(self, name: str) -> epath.Path:
+        """Returns the path of a list, or else of the file of shapes that is called so."""
+        ids = self.polygons.splits.get(name)
+        return self.root / self.polygons.files[ids[0]] if ids else super().list_path(name)
+
+    def is_empty(self, name: str) -> bool:
+        """Says whether a list holds nothing."""
+        return name not in self.polygons.splits and super().is_empty(name)
+
+    def other_mask_folders(self, name: str) -> list[str]:
+        """Returns none: files of shapes name no masks."""
+        return [] if name in self.polygons.splits else super().other_mask_folders(name)
+
+    def _read(self, name: str, *, repeats: bool) -> list[str]:
+        ids = self.polygons.splits.get(name)
+        return [*ids] if ids else super()._read(name, repeats=repeats)
+
+    def drawing_notes(self) -> list[str]:
+        """Returns what a user should know of the masks that were drawn."""
+        total = sum(self._counts.values(), collections.Counter[str]())
+        texts = {
+            "outside": "points lie outside of their image, and the shapes are cut off there",
+            "contested": f"pixels lie in shapes of several classes. {_ABOVE[self.polygons.tool]}",
+            "empty": "shapes have no pixel in their image",
+            "background": "images have no shape, so they are background everywhere",
+        }
+        return [
+            f"{number:,} {texts.get(what, f'shapes are a {what}, which CVAT draws in no mask')}."
+            for what, number in total.items()
+            if number
+        ]
+
+
+_LATER = "The later one in the file lies above"
+_SMALLER = "The smaller one lies above"
+_ABOVE = {
+    "labelme": _LATER,
+    "COCO": _SMALLER,
+    "YOLO": _SMALLER,
+    "CVAT": "That of the higher z-order lies above",
+}
