@@ -199,10 +199,16 @@ def test_a_click_enlarges_an_example_arrow_keys_go_on_and_escape_closes(page):
 def test_bars_cells_and_heat_maps_lead_to_their_examples(page):
     with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
         window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-        for link in ("#classes svg a", "#classes tbody a", "#places figcaption a", ".dense td a"):
+        for link in (
+            "#classes svg [data-to]",
+            "#classes tbody a",
+            "#places figcaption a",
+            ".dense td a",
+        ):
             first = window.locator(link).first
             first.evaluate("e => e.dispatchEvent(new MouseEvent('click', {bubbles: true}))")
-            target = first.get_attribute("href")
+            target = first.get_attribute("href") or first.get_attribute("data-to")
+            assert window.evaluate("location.hash") == target
             assert window.locator(target).count() == 1
             labels = first.get_attribute("data-filter")
             for card in window.locator("#examples .card:visible").all() if labels else ():

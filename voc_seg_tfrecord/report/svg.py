@@ -124,8 +124,10 @@ def _clean(element: ElementTree.Element, used: set[str], prefix: str) -> None:
         attributes["id"] = f"{prefix}-{name}"
     link = attributes.pop(f"{_XLINK}href", None)
     if link is not None and element.tag == f"{_SVG}a":
-        attributes["href"], _, labels = link.partition("?")
-        attributes["tabindex"] = "-1"
+        # Within an image there are no links; the tables have the same ones.
+        element.tag = f"{_SVG}g"
+        attributes.pop("target", None)
+        attributes["data-to"], _, labels = link.partition("?")
         attributes |= {"data-filter": labels} if labels else {}
     elif link is not None:
         attributes["href"] = f"#{prefix}-{link[1:]}" if link.startswith("#") else link

@@ -96,9 +96,11 @@
     }
   };
   addEventListener("click", (event) => {
-    const link = event.target.closest("a"), card = event.target.closest(".card");
+    const link = event.target.closest("a, [data-to]"), card = event.target.closest(".card");
+    const to = link && (link.dataset.to || link.getAttribute("href"));
     if (link && link.dataset.filter) show(link.dataset.filter);
-    if (link && link.getAttribute("href") === location.hash) follow();
+    if (to && to === location.hash) follow();
+    else if (link && link.dataset.to) location.hash = to;
     if (event.target.closest(".copy")) copy(event.target.closest(".copy"));
     else if (card && !dialog.open && event.target.closest(".frame, .quad") && pictures(card)) enlarge(card);
   });
