@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 import dataclasses
+import threading
 from typing import Any
 
 from etils import epath
@@ -237,7 +238,7 @@ def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np
             file = File.read(path, MaskError)
             if path.suffix == ".npy":
                 return stored.read_samples(file).values.astype(np.uint8), colors
-            still = pillow.decode(file, MaskError, damaged=True)
+            still = _decode(file, MaskError)
             if still.values().ndim != 2:
                 return still.rgb(), colors
             own = still.palette()
@@ -248,6 +249,18 @@ def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np
         except Exception:  # as above
             pass
     return np.zeros((0, 0), np.uint8), colors
+
+
+_ONE = threading.Lock()
+
+
+def _decode(file: File, error: type[VocSegError]) -> pillow.Still:
+    """Decodes a file, one that is truncated as far as it goes, which one thread at a time may."""
+    try:
+        return pillow.decode(file, error)
+    except VocSegError:
+        with _ONE:
+            return pillow.decode(file, error, damaged=True)
 
 
 def _mask_url(values: np.ndarray, colors: np.ndarray, side: int) -> str:
@@ -261,7 +274,7 @@ def _pixels(path: epath.Path | None) -> tuple[np.ndarray | None, tuple[int, int]
     try:
         if path is not None:
             file = File.read(path, ImageError)
-            still = pillow.decode(file, ImageError, damaged=True)
+            still = _decode(file, ImageError)
             return still.rgb(), still.full_size
     except VocSegError:
         pass
