@@ -28,6 +28,8 @@ NAMES = [  # of images and of masks
     ("{}_rgb", "{}_seg"),
     ("{}", "{}.jpg"),
     ("frame{}", "frame{} (label)"),
+    ("im{}", "lb{}"),
+    ("{}_leftImg8bit", "{}_gtFine_labelIds"),
 ]
 IDS = [
     lambda n: f"{n:04}",
@@ -90,7 +92,7 @@ class _Folder:
         self.root = root
         self.base = root / self.rng.choice(["", "", "", "data", "dataset/v1"])
         self.image_name, self.mask_name = self.rng.choice(NAMES)
-        self.id_of = self.rng.choice(IDS)
+        self.id_of = self.rng.choice(IDS[:3] if self.image_name == "im{}" else IDS)
         self.image_ending = self.rng.choice([".jpg", ".jpg", ".JPG", ".jpeg", ".png"])
         self.color = self.rng.choice(["L", "L", "P"])
         self.images, self.masks = self.rng.choice(IMAGES), self.rng.choice(MASKS)
@@ -99,6 +101,7 @@ class _Folder:
         self.folders: dict[str, tuple[pathlib.Path, pathlib.Path, dict[str, pathlib.Path]]] = {}
         self.made = Made(root, {})
         self.next = 0
+        self.restarts = self.rng.random() < 0.3  # each part counts from 0
 
     def save(self, pixels: np.ndarray, path: pathlib.Path) -> pathlib.Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,6 +119,8 @@ class _Folder:
         if flat and self.image_name.format("x") == mask_name.format("x"):
             mask_name = mask_name if self.image_ending != ".png" else "{}_mask"
         ids = {}
+        if self.restarts:
+            self.next = 0
         for _ in range(count):
             image_id = self.id_of(self.next)
             self.next += 1
@@ -124,14 +129,16 @@ class _Folder:
             self.save(image, at)
             to = self.save(mask, masks / (mask_name.format(image_id) + ".png"))
             self.made.pairs.setdefault(split, {})[at] = to
-            self.drawn[image_id] = image, mask
-            ids[image_id] = at
-        self.folders[split] = images, masks, ids
+            key = f"{len(self.folders)}/{image_id}"
+            self.drawn[key] = image, mask
+            ids[key] = at
+        self.folders[split if split not in self.folders else f"{split}2"] = images, masks, ids
 
     def base_set(self) -> None:
         base, count = self.base, self.rng.randint(5, 9)
         layout = self.rng.choice(
-            ["two", "two", "two", "two", "root", "flat", "outer", "inner", "named", "cities"]
+            ["two"] * 4
+            + ["root", "flat", "outer", "inner", "named", "cities", "scenes", "flat_splits"]
         )
         self.layout = layout
         if layout == "two":
@@ -142,6 +149,15 @@ class _Folder:
             if self.mask_name == "{}.jpg":
                 self.mask_name = "{}_mask"
             self.put("train", base, base, count)
+        elif layout == "scenes":
+            for scene in ("s1", "s2", "s3"):
+                folder = base / scene
+                self.put("train", folder / self.images, folder / self.masks, 3)
+        elif layout == "flat_splits":
+            if self.mask_name == "{}.jpg":
+                self.mask_name = "{}_mask"
+            self.put("train", base, base, count)
+            self.put("validation", base / "val", base / "val", 3)
         elif layout == "cities":
             top, below = self.rng.sample(["berlin", "bonn", "ulm", "wien"], 2)
             self.put("train", base / self.images / top, base / self.masks / top, count)
@@ -186,6 +202,8 @@ class _Folder:
             self.save(painted(*self.drawn[image_id], 0.5), images / f"{at.stem}_overlay{at.suffix}")
 
     def predictions(self) -> None:
+        if self.restarts:
+            return
         folder = self.base / self.rng.choice(PREDICTIONS)
         for _, _, ids in self.folders.values():
             for image_id, at in ids.items():
@@ -269,6 +287,8 @@ class _Folder:
 
     def annotators(self) -> None:
         """Second masks for all images, whose folder says nothing of which is right."""
+        if self.restarts:
+            return
         folder = self.base / self.rng.choice(["annotator2", "masks2", "labels_anna", "gtCoarse"])
         self.made.question = True
         for _, _, ids in self.folders.values():
@@ -282,6 +302,28 @@ class _Folder:
             folder = self.base / self.images / "test"
         for n in range(4):
             self.save(draw(self.np, self.size)[0], folder / f"unlabelled{n}.jpg")
+
+    def test_predictions(self) -> None:
+        """Images of a test set with what a model found in them."""
+        for n in range(4):
+            image, mask = draw(self.np, self.size)
+            self.save(image, self.base / "test" / "images" / f"t{n}.jpg")
+            self.save(mask, self.base / "test" / "predictions" / f"t{n}.png")
+
+    def trimaps(self) -> None:
+        if self.restarts:
+            return
+        folder = self.base / self.rng.choice(["trimaps", "depth", "edges", "skeletons"])
+        if folder.name == "skeletons":
+            self.made.question = True
+        for _, _, ids in self.folders.values():
+            for image_id, at in ids.items():
+                mask = np.roll(self.drawn[image_id][1], 1, 1)
+                self.save(mask, folder / self.mask_file(at).name)
+
+    def stray_mask(self) -> None:
+        _, masks, _ = next(iter(self.folders.values()))
+        self.save(draw(self.np, self.size)[1], masks / "test_drawing.png")
 
     def unlabelled(self) -> None:
         _, images, _, _ = self.one()
@@ -360,7 +402,7 @@ def judge(made: Made) -> tuple[str, str]:
     }
     if found == right:
         return "right", "\n".join(plan.notes)
-    text = "\n".join([*plan.notes, *getattr(plan, "account", ())])
+    text = "\n".join([*plan.notes, *map(str, getattr(plan, "account", ()))])
     missing = set().union(*right.values()) - set().union(*found.values())
     false = set().union(*found.values()) - set().union(*right.values())
     sizes = {split: len(pairs) for split, pairs in found.items()}

@@ -14,6 +14,7 @@ from voc_seg_tfrecord.own_data.folder_names import (
     EXTRA,
     common_folder,
     is_split,
+    role,
     split_word,
     words,
 )
@@ -31,12 +32,12 @@ def arrange(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] |
         groups.setdefault(_tops(reading), []).append(reading)
     if len(groups) == 1:
         ((one, other, image_name, mask_name),) = groups
+        if one == other:
+            one = other = common_folder([r.images.folder for r in chosen])
         below = [r.images.folder[len(one) :].strip("/") for r in chosen]
         splits = {split_word(path)[1] for path in below if is_split(path)}
         if "" in below and splits and "train" not in splits:
             return _parts(listing, chosen)
-        if one == other:
-            one = other = common_folder([r.images.folder for r in chosen])
         root = common_folder([one, other])
         inner = (relative(one, root), relative(other, root))
         if one == other and is_split(posixpath.basename(root)) and root:
@@ -166,9 +167,28 @@ def without(readings: Sequence[Reading], choice: Choice) -> tuple[str, ...]:
         s.affix
         for r in readings
         for s in (r.images, r.masks)
-        if s.folder in folders and (s.folder, s.affix) not in chosen
+        if s.folder in folders and (s.folder, s.affix) not in chosen and role("".join(s.affix))
     }
     return tuple(sorted(f"{a}{{id}}{b}" for a, b in others if (a, b) != ("", "")))
+
+
+def several_ways(listing: Listing, choice: Choice) -> LayoutError:
+    """Returns the question which of several masks, or images, are meant: a line for each.
+
+    What is the same in all splits is one line, with all that is in no question.
+    """
+    ways: dict[tuple[str, ...], list[Reading]] = {}
+    for reading in choice.rivals:
+        key = tuple(_of_any_split(name) for name in _tops(reading))
+        ways.setdefault(key, []).append(reading)
+    asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
+    others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
+    return _question(listing, [[*way, *others] for way in ways.values()])
+
+
+def _of_any_split(path: str) -> str:
+    word = split_word(path)[0]
+    return path.replace(word, SPLIT) if word else path
 
 
 def several_sets(listing: Listing, choice: Choice) -> LayoutError:
@@ -177,41 +197,45 @@ def several_sets(listing: Listing, choice: Choice) -> LayoutError:
     if not choice.beside:
         sets = [[reading] for reading in choice.chosen]
     together = [r for of_set in sets for r in of_set]
-    return question(listing, [*sets, together] if len(sets) > 1 else sets)
+    return _question(listing, [*sets, together] if len(sets) > 1 else sets)
 
 
-def question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
-    """Returns the error that lists several ways to read a folder, and the options of each."""
-    lines = [
-        f"{sum(len(r.pairs) for r in way)} images with masks: {options(way)}"
-        for way in ways[:_SHOWN]
-    ]
-    more = [f"and {len(ways) - _SHOWN} more"] if len(ways) > _SHOWN else []
+def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
+    lines = dict.fromkeys(
+        f"{sum(len(r.pairs) for r in way)} images with masks: {_options(listing, way)}"
+        for way in ways
+    )
+    shown = [*lines][:_SHOWN]
+    shown += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return LayoutError(
         listing.root,
-        found=f"{len(ways)} ways to read images and masks:"
-        + "".join(f"\n    {line}" for line in [*lines, *more]),
-        expected="folders of which one set alone can be meant",
-        remedy="choose one by the options in its line",
+        found=f"{wording.counted(len(lines), 'way')} to read images and masks:"
+        + "".join(f"\n    {line}" for line in shown),
+        expected="folders of which one set alone can be meant, and are called so",
+        remedy="choose by the options in a line",
         kind="several ways to read a folder",
     )
 
 
-def options(way: Sequence[Reading]) -> str:
+def _options(listing: Listing, way: Sequence[Reading]) -> str:
     """Returns the options that choose readings, for a shell."""
-    first = way[0]
-    if len(way) == 1:
-        said = {"images": first.images.folder or ".", "masks": first.masks.folder or "."}
-        said |= {"image_name": first.image_name, "mask_name": first.mask_name}
-        if first.images.folder == first.masks.folder:
-            said["mask_name"] = first.mask_name or "{id}"
-    else:
-        inner: Tops = {
-            (str(n), "", "", ""): (r.images.folder, r.masks.folder) for n, r in enumerate(way)
-        }
-        names = _names_of_splits(inner) or {top: f"part{n}" for n, top in enumerate(inner, 1)}
-        said = {
-            option: ",".join(f"{names[top]}={folders[n] or '.'}" for top, folders in inner.items())
-            for n, option in enumerate(("images", "masks"))
-        }
-    return wording.command(**{name: text for name, text in said.items() if text})
+    root, layout = arrange(listing, way) or ("", Layout(".", "."))
+    parts = layout.parts
+    if layout == Layout(".", "."):
+        parts = tuple(
+            Part(f"part{n}", r.images.folder, r.masks.folder, r.image_name, r.mask_name)
+            for n, r in enumerate(way, 1)
+        )
+    said = {}
+    for option in ("images", "masks"):
+        folders = [(part.name, getattr(part, option)) for part in parts or layout.folders()]
+        texts = [
+            f"{name}{'=' if name else ''}{posixpath.normpath(posixpath.join(root, folder))}"
+            for name, folder in folders
+        ]
+        said[option] = ",".join(texts)
+    for option in ("image_name", "mask_name"):
+        names = {getattr(part, option) for part in layout.folders()}
+        if len(names) == 1 and (name := names.pop()):
+            said[option] = name
+    return wording.command(**said)

@@ -176,8 +176,9 @@ class Chooser:
     def _of_same_split(self, readings: list[Reading]) -> list[Reading]:
         """Leaves out readings across splits or other parts of which each has its own masks."""
         good = [r for r in readings if min(self.as_images(r), self.as_masks(r)) > 0]
-        good = [r for r in good if r.images.folder != r.masks.folder]
         same = {id(r.masks) for r in good if r.of_same_split}
+        flat = {id(f) for r in good if _is_flat(r) for f in (r.images, r.masks)}
+        good = [r for r in good if not _is_flat(r)]
         closest, nearest = dict[int, int](), dict[int, int]()
         for reading in good:
             key = id(reading.masks)
@@ -188,6 +189,7 @@ class Chooser:
             r
             for r in readings
             if (r.of_same_split or id(r.masks) not in same)
+            and (_is_flat(r) or not flat >= {id(r.images), id(r.masks)})
             and not (
                 r.distance > nearest.get(id(r.images), 99)
                 and r.shared_words < closest.get(id(r.masks), 0)
@@ -230,6 +232,9 @@ class Chooser:
 
     def _images_of(self, readings: list[Reading], choice: Choice) -> list[Reading]:
         if len(readings) < 2:
+            (reading,) = readings
+            if self.as_images(reading) < 2 and _may_be_masks(reading.images):
+                choice.rivals += readings if self._drawn(reading.images) else []
             return readings
         left = self._of_masks_size(_best(readings, self.as_images, at_least=1))
         left = _largest(left)
@@ -290,7 +295,7 @@ class Chooser:
     # The masks of the same images.
 
     def _masks_of(self, readings: list[Reading], choice: Choice) -> list[Reading]:
-        left = [r for r in readings if self.as_masks(r) != 1 or self._drawn(r.masks)]
+        left = [r for r in readings if self.as_masks(r) not in (0, 1) or self._drawn(r.masks)]
         left = _best(left, self.as_masks, at_least=1)
         if len(left) < 2:
             return left
@@ -390,6 +395,8 @@ class Chooser:
         for reading in self.readings:
             if {id(reading.images), id(reading.masks)} & used or self.as_masks(reading) < 1:
                 continue
+            if not reading.of_same_split or self._has_used_masks(reading, choice):
+                continue
             if self._role(reading.images, False) not in ("images", ""):
                 both = common_folder([reading.images.folder, reading.masks.folder])
                 if role(both[len(self.common) :]) != "drawn":
@@ -405,6 +412,17 @@ class Chooser:
             left.append(reading)
         return left
 
+    def _has_used_masks(self, reading: Reading, choice: Choice) -> bool:
+        """Says whether the masks of a reading are copies of chosen ones."""
+        return any(
+            set(reading.pairs.values()) <= other.masks.names.keys()
+            and all(
+                pixels.are_same(self.path(reading.masks, m), self.path(other.masks, m))
+                for m in reading.pairs.values()
+            )
+            for other in choice.chosen
+        )
+
     def _is_shown(self, reading: Reading, choice: Choice) -> bool:
         """Says whether chosen images show what those of a reading do, such as smaller copies."""
         for other in choice.chosen:
@@ -414,6 +432,14 @@ class Chooser:
             ):
                 return True
         return False
+
+
+def _is_flat(reading: Reading) -> bool:
+    return reading.images.folder == reading.masks.folder
+
+
+def _may_be_masks(files: FileSet) -> bool:
+    return all(name.lower().endswith(MASK_SUFFIXES) for name in files.names.values())
 
 
 def _place(files: FileSet) -> tuple[str, tuple[str, str]]:

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import polygon_sets
 from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
-from voc_seg_tfrecord.own_data.arrange import arrange, question, relative, several_sets, without
+from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.folder_names import common_folder
 from voc_seg_tfrecord.own_data.readings import (
@@ -24,6 +24,7 @@ from voc_seg_tfrecord.own_data.readings import (
     all_readings,
     file_sets,
     sets_of_pattern,
+    with_glued,
 )
 from voc_seg_tfrecord.trees.layout import (
     LISTS,
@@ -85,7 +86,7 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
         if images and masks:  # then the rest only stands in the account
             choice.beside = []
         if choice.rivals:
-            raise question(listing, [[reading] for reading in choice.rivals])
+            raise several_ways(listing, choice)
         if not choice.chosen:
             return _with_lists(_without_pairs(listing, said, images, masks, readings), said)
         arranged = arrange(listing, choice.chosen)
@@ -189,9 +190,12 @@ def _readings(
         sets[option] = [s for s in sets[option] if s.names]
         if tops[option]:
             sets[option] = [s for s in sets[option] if _top(s.folder, tops[option]) is not None]
+    every = list(all_readings(*sets.values()))
+    if not {"image_name", "mask_name"} & said.keys():
+        every = with_glued(listing, every, sets)
     found = [
         r
-        for r in all_readings(*sets.values())
+        for r in every
         if not (r.images.pattern and r.image_affix != ("", ""))
         and not (r.masks.pattern and r.mask_affix != ("", ""))
     ]

@@ -25,6 +25,7 @@ _TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
 # The last word of a name with what is around it, and the first one.
 _LAST = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+[)\]]?|(?<=\d)[^\W\d_]+)")
 _FIRST = re.compile(r"([^\W\d_]+[ _.\-]+)(.+)")
+_GLUED = re.compile(r"([^\W\d_]+)(\d.*)")
 
 Affix = tuple[str, str]
 """What stands before and behind the id."""
@@ -155,12 +156,20 @@ def _pattern(affix: Affix, ending: str) -> str:
     return "" if affix == ("", "") and not ending else f"{affix[0]}{ID}{affix[1]}{ending}"
 
 
-def file_sets(listing: Listing, folders: Iterable[str]) -> tuple[list[FileSet], list[FileSet]]:
-    """Returns the sets of files in folders that may be images, and those that may be masks."""
+def file_sets(
+    listing: Listing, folders: Iterable[str], *, glued: bool = False
+) -> tuple[list[FileSet], list[FileSet]]:
+    """Returns the sets of files in folders that may be images, and those that may be masks.
+
+    Args:
+      listing: what lies where.
+      folders: folders of the listing.
+      glued: whether words tell kinds of files apart that stand right before numbers: `im1`, `lb1`.
+    """
     images, masks = [], []
     for folder in folders:
         files = [n for n in listing.folders[folder] if _ending(n) in _ENDINGS]
-        for affix, names in _streams(files).items():
+        for affix, names in (_glued(files) if glued else _streams(files)).items():
             photos = _by_stem(n for n in names if _ending(n) not in MASK_SUFFIXES)
             others = _by_stem(n for n in names if _ending(n) in MASK_SUFFIXES)
             both = photos.keys() & others.keys()
@@ -209,6 +218,12 @@ def _streams(files: Sequence[str]) -> dict[Affix, list[str]]:
     last = {s: (m[1], m[2]) for s in stems if (m := _LAST.fullmatch(s))}
     first = {s: (m[2], m[1]) for s in stems if (m := _FIRST.fullmatch(s))}
     after, before = (_kinds(found, stems) for found in (last, first))
+    if any(ROLES.intersection(words(affix)) for affix in (*after, *before)):
+        # Where words say what files hold, other words that several names have are those of ids.
+        after, before = (
+            {affix for affix in kinds if ROLES.intersection(words(affix))}
+            for kinds in (after, before)
+        )
     streams: dict[Affix, list[str]] = {}
     for name in files:
         stem = posixpath.splitext(name)[0]
@@ -220,6 +235,19 @@ def _streams(files: Sequence[str]) -> dict[Affix, list[str]]:
             affix = ["", affix[1]]
         streams.setdefault((affix[0], affix[1]), []).append(name)
     return streams
+
+
+def _glued(files: Sequence[str]) -> dict[Affix, list[str]]:
+    """Sorts files by the word before their number, if each number has all words."""
+    streams: dict[Affix, list[str]] = {}
+    numbers: dict[str, set[str]] = {}
+    for name in files:
+        if not (match := _GLUED.fullmatch(posixpath.splitext(name)[0])):
+            return {}
+        streams.setdefault((match[1], ""), []).append(name)
+        numbers.setdefault(match[1], set()).add(match[2])
+    sets = list(numbers.values())
+    return streams if len(sets) > 1 and all(found == sets[0] for found in sets) else {}
 
 
 def _kinds(found: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
@@ -241,6 +269,29 @@ def _kinds(found: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
             kinds.add(affix)
     # What all names have tells nothing apart.
     return kinds if len(heads) > 1 or len(found) < len(stems) else set()
+
+
+def with_glued(
+    listing: Listing, readings: list[Reading], sets: Mapping[str, Sequence[FileSet]]
+) -> list[Reading]:
+    """Adds readings of folders in which words right before numbers tell images and masks apart.
+
+    They are looked for where no other reading has all files of a folder: `im1` and `lb1` beside a
+    folder of other masks called `lb1`.
+    """
+    whole = {
+        files.folder
+        for r in readings
+        for files, paired in ((r.images, r.pairs), (r.masks, set(r.pairs.values())))
+        if len(paired) > _SHARE * len(files.names)
+    }
+    folders = {s.folder for of_role in sets.values() for s in of_role}
+    if not file_sets(listing, sorted(folders - whole), glued=True)[0]:
+        return readings
+    images, masks = file_sets(listing, sorted(folders), glued=True)
+    split = {s.folder for s in images}
+    left = {role: [s for s in of if s.folder not in split] for role, of in sets.items()}
+    return list(all_readings(left["images"] + images, left["masks"] + masks))
 
 
 def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Reading]:
