@@ -180,7 +180,9 @@ def test_what_is_no_file_is_named_and_stops_no_check(cvat, capsys):
 
 def test_an_error_is_a_finding_that_stops_a_build():
     finding = finding_of(MaskError("m.png", found="value 3", kind="unknown mask value"))
-    assert finding == Finding("unknown mask value", "m.png", "m.png: value 3", "stops")
+    assert finding == Finding(
+        "unknown mask value", "m.png", "m.png: value 3", "stops", detail="value 3"
+    )
 
 
 def test_a_report_is_ok_if_nothing_stops_a_build():

@@ -24,7 +24,7 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.own_data import pixels
-from voc_seg_tfrecord.own_data.folder_names import common_folder, role, split_word, words
+from voc_seg_tfrecord.own_data.folder_names import common_folder, role, words
 from voc_seg_tfrecord.own_data.readings import FileSet, Reading
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
 
@@ -76,20 +76,7 @@ class Chooser:
         left = self._without_copies(self._without_drawn(left, choice), choice)
         choice.chosen = self._without_strays(left, choice)
         choice.beside = self._beside(choice)
-        choice.notes += self._name_notes(choice.chosen)
         return choice
-
-    def _name_notes(self, readings: Sequence[Reading]) -> list[str]:
-        """Returns a note about folders that were taken although their names say nothing."""
-        found = [r for r in readings if r.images.folder != r.masks.folder]
-        found = [r for r in found if min(self.as_images(r), self.as_masks(r)) < 2]
-        found = [r for r in found if r.images.folder and not split_word(r.images.folder)[1]]
-        found = [r for r in found if self.as_masks(r) != -1]
-        return [
-            f"Images are read from {r.images.folder} and masks from {r.masks.folder or '.'}, "
-            "because their files have the same names; the names of the folders do not say so."
-            for r in found[:1]
-        ]
 
     @staticmethod
     def _each(
@@ -285,10 +272,11 @@ class Chooser:
         first, *others = sorted(readings, key=lambda r: (r.images.folder, sorted(r.images.names)))
         of_mask = {mask: stem for stem, mask in first.pairs.items()}
         are_same = all(
-            pixels.are_same(self.path(first.images, of_mask[mask]), self.path(other.images, stem))
+            self._same(
+                (first.images, other.images),
+                ((of_mask[m], s) for s, m in other.pairs.items() if m in of_mask),
+            )
             for other in others
-            for stem, mask in other.pairs.items()
-            if mask in of_mask
         )
         return [first] if are_same else readings
 
@@ -310,11 +298,9 @@ class Chooser:
         for reading in order:
             copied = any(
                 reading.pairs.keys() <= other.pairs.keys()
-                and all(
-                    pixels.are_same(
-                        self.path(reading.masks, mask), self.path(other.masks, other.pairs[s])
-                    )
-                    for s, mask in reading.pairs.items()
+                and self._same(
+                    (reading.masks, other.masks),
+                    ((mask, other.pairs[s]) for s, mask in reading.pairs.items()),
                 )
                 for other in left
             )
@@ -338,23 +324,25 @@ class Chooser:
             of = next((o for o in left if self._is_copy(reading, o)), None)
             if of is None:
                 left.append(reading)
-            elif not all(
-                pixels.are_same(self.path(reading.masks, mask), self.path(of.masks, of.pairs[s]))
-                for s, mask in reading.pairs.items()
+            elif not self._same(
+                (reading.masks, of.masks), ((m, of.pairs[s]) for s, m in reading.pairs.items())
             ):
                 choice.rivals += [r for r in (of, reading) if r not in choice.rivals]
         return [r for r in readings if r in left]
 
     def _is_copy(self, reading: Reading, other: Reading) -> bool:
         """Says whether all labelled images of a reading are among those of another."""
-        if reading.images.folder == other.images.folder or not (
-            reading.pairs.keys() <= other.pairs.keys()
-        ):
+        if reading.images.folder == other.images.folder:
             return False
-        stems = [*reading.pairs]
+        return reading.pairs.keys() <= other.pairs.keys() and self._same(
+            (reading.images, other.images), ((s, s) for s in reading.pairs)
+        )
+
+    def _same(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
+        """Says whether all of these files of two sets have the same bytes."""
         return all(
-            pixels.are_same(self.path(reading.images, s), self.path(other.images, s))
-            for s in itertools.chain(pixels.few(stems), stems)
+            pixels.are_same(self.path(sets[0], one), self.path(sets[1], other))
+            for one, other in stems
         )
 
     def _without_strays(self, readings: list[Reading], choice: Choice) -> list[Reading]:
@@ -414,12 +402,10 @@ class Chooser:
 
     def _has_used_masks(self, reading: Reading, choice: Choice) -> bool:
         """Says whether the masks of a reading are copies of chosen ones."""
+        masks = set(reading.pairs.values())
         return any(
-            set(reading.pairs.values()) <= other.masks.names.keys()
-            and all(
-                pixels.are_same(self.path(reading.masks, m), self.path(other.masks, m))
-                for m in reading.pairs.values()
-            )
+            masks <= other.masks.names.keys()
+            and self._same((reading.masks, other.masks), ((m, m) for m in masks))
             for other in choice.chosen
         )
 

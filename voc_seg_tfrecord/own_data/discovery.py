@@ -17,7 +17,7 @@ from voc_seg_tfrecord.own_data import polygon_sets
 from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
-from voc_seg_tfrecord.own_data.folder_names import common_folder
+from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.own_data.readings import (
     FileSet,
     Reading,
@@ -94,9 +94,22 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
             raise several_sets(listing, choice)
         root, layout = arranged
         layout = dataclasses.replace(layout, without=without(readings, choice))
-        notes = choice.notes if not (images and masks) else ()
+        notes = () if images and masks else (*choice.notes, *_name_notes(chooser, choice.chosen))
     tree = VocTree(folder / root if root else folder, layout, listing, notes)
     return _with_lists(tree, said)
+
+
+def _name_notes(chooser: Chooser, readings: Sequence[Reading]) -> list[str]:
+    """Returns a note about folders that were taken although their names say nothing."""
+    return [
+        f"Images are read from {r.images.folder} and masks from {r.masks.folder or '.'}, "
+        "because their files have the same names; the names of the folders do not say so."
+        for r in readings
+        if r.images.folder not in ("", r.masks.folder)
+        and not split_word(r.images.folder)[1]
+        and min(chooser.as_images(r), chooser.as_masks(r)) < 2
+        and chooser.as_masks(r) >= 0
+    ][:1]
 
 
 # What the user said.

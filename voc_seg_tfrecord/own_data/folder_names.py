@@ -37,7 +37,8 @@ DRAWN = _set(
     visualisations blend blended thumb thumbs thumbnail thumbnails preview previews backup
     backups bak old tmp temp trash deprecated archive archived color colors colour colours
     colored coloured colormap instance instances object objects panoptic boundary boundaries
-    contour contours edge edges debug heatmap heatmaps painted drawn drawing drawings depth trimap trimaps
+    contour contours edge edges debug heatmap heatmaps painted drawn drawing drawings depth
+    trimap trimaps
     """
 )
 # A set of these names is no second part of the set, and whether it counts nobody can tell.
