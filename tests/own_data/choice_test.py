@@ -336,17 +336,11 @@ def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("{}.json", '{"version": "5", "shapes": [], "imagePath": "a.jpg"}', "labelme2voc.py"),
-        ("annotations/all.json", '{"images": [], "annotations": []}', "COCO.annToMask"),
-        ("annotations.xml", '<annotations><image id="0" name="a.jpg">', "'CVAT 1.1'"),
-        ("labels/{}.txt", "0 0.1 0.2 0.3 0.4 0.5 0.66\n", "Ultralytics YOLO Segmentation"),
         ("labels/{}.txt", "0 0.5 0.5 0.1 0.1\n", "masks cannot be made of boxes"),
         ("Annotations/{}.xml", "<annotation><object><bndbox>", "boxes only"),
     ],
 )
-def test_annotations_that_are_no_masks_are_named_with_what_makes_masks_of_them(
-    tmp_path, name, text, words
-):
+def test_boxes_are_named_and_are_no_masks(tmp_path, name, text, words):
     for image_id in "abc":
         exports.put_image(tmp_path, f"images/{image_id}.jpg")
         exports.put(tmp_path, name.format(image_id), text)
