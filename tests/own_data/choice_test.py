@@ -336,6 +336,13 @@ def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
+        ("via.json", '{"_via_img_metadata": {}}', "VIA's JSON"),
+        ("ann/{}.jpg.json", '{"objects": [{"classTitle": "car"}]}', "from Supervisely to COCO"),
+        ("export.json", '[{"annotations": [{"original_width": 9}]}]', "Label Studio's JSON"),
+        ("{}-asset.json", '{"asset": {}, \n"regions": []}', "VoTT's JSON"),
+        ("annotations/all.json", '{"images": [], "annotations": []}', "no 'categories'"),
+        ("annotations.xml", '<annotations><image id="0" name="a.jpg">', "not readable as XML"),
+        ("labels/{}.txt", "0 0.1 0.2 0.3 0.4 0.5 0.66\n", "0 files that name their classes"),
         ("labels/{}.txt", "0 0.5 0.5 0.1 0.1\n", "masks cannot be made of boxes"),
         ("Annotations/{}.xml", "<annotation><object><bndbox>", "boxes only"),
     ],
@@ -344,7 +351,7 @@ def test_boxes_are_named_and_are_no_masks(tmp_path, name, text, words):
     for image_id in "abc":
         exports.put_image(tmp_path, f"images/{image_id}.jpg")
         exports.put(tmp_path, name.format(image_id), text)
-    with pytest.raises(LayoutError) as caught:
+    with pytest.raises(VocSegError) as caught:
         plan_of(tmp_path)
     assert words in str(caught.value)
 

@@ -13,6 +13,7 @@ from support.building import build, examples
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.own_data import splits
 
 pytest.importorskip("pycocotools")
 
@@ -319,3 +320,21 @@ def test_a_class_name_with_a_control_character_is_an_error(street):
     path.write_text(path.read_text().replace('"tree"', '"tr\\u0007ee"'))
     with pytest.raises(LayoutError, match="names without control characters"):
         find_config(root, name="street")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_splits_by_class_read_the_drawn_masks(street, tool):
+    root = street(tool)
+    options = {"splits": {"train": 0.5, "validation": 0.5}, "split_by": "stratified"}
+    _, plan = find_config(root, name="street", **options)
+    assert [len(ids) for ids in plan.splits.values()] == [2, 2]
+    for image_id in plan.tree.masks:
+        classes = splits._classes(plan.tree, plan.rule, (), image_id)
+        assert list(classes) == [0, 1, 2, 3]
+
+
+def test_the_page_of_a_check_is_written(street, tmp_path):
+    root = street("labelme")
+    change(root / "street_1.json", shapes=[])
+    assert cli.main(["check", str(root), "--html", str(tmp_path / "a.html")]) == 0
+    assert (tmp_path / "a.html").stat().st_size > 10_000

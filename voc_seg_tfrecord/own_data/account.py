@@ -119,38 +119,34 @@ one of these layouts:
     {IMAGES} and SegmentationClassPNG, SegmentationClassAug or SegmentationClassRaw
     images and masks (or img, label, gt, annotations ...), with files of the same names
     the same in train, val and test, or train, val and test in each of both
-    NAME.jpg and NAME.png, or NAME_mask.png, in one folder"""
+    NAME.jpg and NAME.png, or NAME_mask.png, in one folder
+    images and the polygons of labelme, COCO, YOLO or CVAT"""
 
-_BY_CVAT = (
-    "import the annotations into CVAT, in a task with the images, and export it as "
-    "'Segmentation mask 1.1', which writes mask PNGs"
-)
 # What the text of an annotation holds, and what is to be done with it.
 _FORMATS = (
     (
         ".json",
-        r'"shapes"\s*:|"imagePath"\s*:',
-        "labelme's JSON files of polygons",
-        "run labelme2voc.py, which labelme has under examples/semantic_segmentation. It writes "
-        "mask PNGs, and the folder that it writes can be built",
+        r'"_via_|"shape_attributes"\s*:',
+        "VIA's JSON",
+        "open it in VIA 2 and export it as COCO, which is read with the images",
     ),
     (
         ".json",
-        r'"annotations"\s*:|"categories"\s*:',
-        "COCO's JSON of polygons",
-        f"{_BY_CVAT} (import as 'COCO 1.0'), or draw them with COCO.annToMask of pycocotools",
+        r'"classTitle"\s*:',
+        "Supervisely's JSON",
+        "export the project from Supervisely to COCO or to Pascal VOC, which are both read",
     ),
     (
-        ".xml",
-        r"<image\b[^>]*\bname=",
-        "CVAT's XML of polygons",
-        f"{_BY_CVAT} (import as 'CVAT 1.1')",
+        ".json",
+        r'"original_width"\s*:',
+        "Label Studio's JSON",
+        "export it as COCO, which holds polygons; masks of brushes have to be exported as PNG",
     ),
     (
-        ".txt",
-        r"(?m)\A\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){6,}\s*$",
-        "YOLO's text files of polygons",
-        f"{_BY_CVAT} (import as 'Ultralytics YOLO Segmentation 1.0')",
+        ".json",
+        r'"asset"\s*:.*"regions"\s*:',
+        "VoTT's JSON",
+        "import it into Roboflow, and export it from there as COCO segmentation",
     ),
     (
         ".txt",
@@ -234,6 +230,6 @@ def _annotations(root: epath.Path, names: Sequence[str]) -> tuple[str, str] | No
         for name in files[:_NAMES]:
             with open_file(root / name) as file:
                 text = file.read(_READ).decode("utf-8", "replace")
-            if re.search(pattern, text):
+            if re.search(pattern, text, re.DOTALL):
                 return f"{what} and no masks: {len(files)} files, such as {name}", remedy
     return None

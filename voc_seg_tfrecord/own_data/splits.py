@@ -331,9 +331,8 @@ def _classes(
     """Returns the classes in a mask; none if it is wrong, which stops the build later."""
     if image_id not in tree.masks:
         return without
-    path = tree.root / tree.layout.masks / tree.masks[image_id]
     try:
-        file = File.read(path, MaskError)
+        file = tree.mask_file(image_id)
         return read_mask(file, rule, counted=tree.counted(image_id)).present()
     except VocSegError:
         return ()

@@ -32,7 +32,6 @@ from voc_seg_tfrecord.report.thumbnails import (
     mask_url,
     shares,
 )
-from voc_seg_tfrecord.trees.pair import Pair
 
 MOST = 500
 """Cards of a page, at most. What is beyond them is counted."""
@@ -151,7 +150,7 @@ class Cards:
         tree = self.report.tree
         image, mask = self._paths(image_id)
         pixels, size = _pixels(image)
-        by_class = self._mask(Pair(image_id, image_id, image, mask)) if image and mask else None
+        by_class = self._mask(image_id) if image and mask else None
         values, colors = _stored(mask, self.colors) if by_class is None else (by_class, self.colors)
         shown = Shown(
             image_id,
@@ -190,7 +189,7 @@ class Cards:
             pixels, _ = _pixels(image)
             url = "" if pixels is None else image_url(pixels, self.side)
         elif image and other:
-            found = self._mask(Pair(fix.image, fix.image, image, other))
+            found = self._mask(fix.image)
             url = "" if found is None or found.shape != mask.shape else self._layer(found)
         return {"fix": fix, "other": url} if url else {}
 
@@ -206,15 +205,16 @@ class Cards:
         image, mask = (tree.root / f / n[image_id] if image_id in n else None for f, n in places)
         return image, mask
 
-    def _mask(self, pair: Pair) -> np.ndarray | None:
+    def _mask(self, image_id: str) -> np.ndarray | None:
         """Returns the classes of a mask, uint8 `[H, W]`; None if a build could not read it."""
-        if self.report.plan is None or self.config is None:
+        tree = self.report.tree
+        if self.report.plan is None or self.config is None or tree is None:
             return None
         spec = self.config.example_spec(self.report.plan.rule)
         spec = dataclasses.replace(spec, decoding="none", instances=False, objects=False)
         try:
-            example = make_example(pair.read(), spec)
-            return pillow.decode(File(example[MASK], pair.id), MaskError).values()
+            example = make_example(tree.pair(image_id).read(), spec)
+            return pillow.decode(File(example[MASK], image_id), MaskError).values()
         except Exception:  # as in a check: whatever a file does to a decoder
             return None
 

@@ -172,6 +172,10 @@ class PolygonTree(VocTree):
             **vars(pair), shapes=shapes, values=self.polygons.values, exif=self.exif, drawn=drawn
         )
 
+    def mask_file(self, image_id: str) -> File:
+        """Returns the mask of an id that has one, drawn."""
+        return cast(File, self.pair(image_id).read().mask)
+
     def survey(self, ids: Collection[str], **options: Any) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours

@@ -13,7 +13,7 @@ from typing import Self, overload
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError, did_you_mean
+from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, did_you_mean
 from voc_seg_tfrecord.base.names import Color
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
@@ -346,6 +346,10 @@ class VocTree:
         """Returns what a survey has found in an id's mask, for `masks.read_mask`."""
         look = self._looks.get(image_id)
         return look.counted if look else None
+
+    def mask_file(self, image_id: str) -> File:
+        """Returns the mask of an id that has one, read."""
+        return File.read(self.root / self.layout.masks / self.masks[image_id], MaskError)
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie."""
