@@ -32,6 +32,7 @@ WAYS = ("mirrored", "flipped upside down", "rotated by 180 degrees", "shifted")
 _SHORTEST = 24  # side that is compared
 _BORDER = 40  # pixels that a border must have
 _CLOSE = 3  # pixels by which void closes, from each side
+_EDGE = 2  # pixels along an edge of the image in which a line along it does not count
 _NEAR = 3  # pixels; a smaller shift is how people draw
 _FAR = 0.25  # of a side, the largest shift
 _INSIDE = 0.7  # of the border must stay in the image
@@ -125,8 +126,11 @@ def border_of(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     values = _closed(reduced(mask, height, width))
     known = values != VOID
     border = np.zeros(values.shape, bool)
-    for one, other in _NEIGHBOURS[::2]:
+    for axis, (one, other) in enumerate(_NEIGHBOURS[::2]):
         differ = (values[one] != values[other]) & known[one] & known[other]
+        # Tools leave a line of background along the edges of an image, which is no border.
+        across = np.moveaxis(differ, axis, 0)
+        across[:_EDGE] = across[-_EDGE:] = False
         border[one] |= differ
         border[other] |= differ
     return border
