@@ -257,6 +257,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         source = self.source or open_source(self.builder_config, TfdsFetcher(dl_manager))
         if source.archives:  # no key at all otherwise: what was not verified is not recorded
             self.info.metadata["archives"] = list(source.archives)
+        if source.rows:
+            self.info.metadata["classes"] = [list(row) for row in source.rows]
         for index, color in source.colors.items():
             self.info.metadata["palette"][index] = list(color)
         return source
@@ -314,12 +316,10 @@ def _stored_config(config: configs.VocSegConfig) -> dict[str, Any]:
 
 
 def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:
-    """Returns what became of the source's classes, where they were mapped."""
-    if config.class_map is None:
-        return {}
-    return {
-        "class_map": {"to": config.class_map.names(), "background": config.class_map.background}
-    }
+    """Returns what became of the source's classes, where they did not just stay."""
+    became = config.table.became() if config.task == "segmentation" else {}
+    said = {"to": became, "background": config.built_background}
+    return {"class_map": said} if became else {}
 
 
 class PaddedWithBackground(UserWarning):

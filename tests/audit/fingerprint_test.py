@@ -131,7 +131,7 @@ def test_masks_of_mapped_classes_are_said_not_to_be_compared_and_ids_are(complet
     found = compare(claim, "train", digests_of("voc2012_train"))
     assert found.faults == ()
     assert found.checked.endswith(
-        "the pinned masks do not apply, because the classes were mapped at build (map_classes)"
+        "the pinned masks do not apply, because the classes were mapped at build (classes)"
     )
     assert found.checked.startswith("ids agree" if complete else "holds the ids of VOC2012 train;")
     digests = digests_of("voc2012_train")

@@ -101,7 +101,7 @@ def test_a_word_that_is_near_to_nothing_adds_nothing():
         (lambda _: VocSegConfig(name="a", release="2012_ag"), "2012_aug"),
         (lambda _: VocSegConfig(name="a", background="backgruond"), "background"),
         (lambda _: VocSegConfig(name="a", missing_mask="skpi"), "skip"),
-        (lambda _: VocSegConfig(name="a", map_classes="hrose=void; *=*"), "horse"),
+        (lambda _: VocSegConfig(name="a", classes={"hrose": "void"}), "horse"),
         (lambda sample: check_splits(sample, ["val"]), "validation"),
     ],
 )

@@ -16,8 +16,8 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 
-PERSON = "person=person; *=background"
-PART = {"name": "person", "release": "2012", "strict": False, "map_classes": PERSON}
+PERSON = [["person", "person"], ["*", "background"]]
+PART = {"name": "person", "release": "2012", "strict": False, "classes": PERSON}
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
 
@@ -51,20 +51,20 @@ def test_what_was_mapped_is_in_the_metadata(person):
     assert metadata["class_map"]["background"] == "background"
     assert metadata["class_map"]["to"]["person"] == "person"
     assert set(metadata["class_map"]["to"]) == set(VOC_CLASSES)
-    assert metadata["config"]["map_classes"] == PERSON
+    assert metadata["config"]["classes"] == PERSON
 
 
 @pytest.mark.parametrize("name", ["2012", "2012_aug", "sample"])
 def test_a_release_keeps_its_name_for_its_own_classes(name):
     with pytest.raises(ConfigError, match="a name of your own"):
-        VocSegConfig(name=name, map_classes=PERSON)
+        VocSegConfig(name=name, classes=PERSON)
 
 
 def test_a_dataset_is_not_reused_for_other_classes_under_its_name(person):
     folder = person.data_dir.partition("/voc_seg_tfrecord/")[0]
     build(folder, VocSegConfig(**PART), DUMMY_DATA)  # the same: nothing to do
-    for changed in ({"map_classes": "car=car; *=background"}, {"map_classes": ""}):
-        with pytest.raises(ConfigError, match="built with map_classes person=person"):
+    for changed in ({"classes": {"car": "car", "*": "background"}}, {"classes": ()}):
+        with pytest.raises(ConfigError, match=r"built with classes .*person"):
             build(folder, VocSegConfig(**PART | changed), DUMMY_DATA)
 
 
@@ -84,11 +84,13 @@ def test_verify_says_how_the_classes_were_mapped(person, capsys):
 
 
 def test_the_command_maps_colours_and_prints_a_config_that_builds_the_same(cvat, tmp_path, capsys):
-    words = ["--map_classes", "apple,tree=plant; *=background", "--missing_mask", "background"]
+    words = ["--classes", "apple=plant,tree=plant,*=background", "--missing_mask", "background"]
     data = tmp_path / "data"
     assert cli.main(["build", str(cvat), "--name", "m", "--data_dir", str(data), *words]) == 0
     printed = capsys.readouterr().out
-    assert "mapped to:        0 background; 1 plant from apple, tree\n" in printed
+    assert (
+        "from:             0 background from background, *; 1 plant from apple, tree\n" in printed
+    )
     builder = open_built("voc_seg_tfrecord/m", data)
     found = examples(builder, "train")
     for name in ("photo.v1.2.jpeg", "000032.JPG"):
@@ -107,7 +109,7 @@ def test_the_command_maps_colours_and_prints_a_config_that_builds_the_same(cvat,
 
 
 def test_the_check_counts_the_new_classes(cvat, capsys):
-    words = ["--json", "--map_classes", "apple=void; *=*"]
+    words = ["--json", "--classes", "apple=void"]
     assert cli.main(["check", str(cvat), *words]) == 0
     classes = json.loads(capsys.readouterr().out)["classes"]
     assert [row["name"] for row in classes] == ["background", "tree", "void"]
@@ -115,7 +117,7 @@ def test_the_check_counts_the_new_classes(cvat, capsys):
 
 
 def test_an_unknown_class_is_a_wrong_call(cvat, capsys):
-    assert cli.main(["check", str(cvat), "--map_classes", "pear=void; *=*"]) == 2
+    assert cli.main(["check", str(cvat), "--classes", "pear=void"]) == 2
     assert "'pear', which is no class" in capsys.readouterr().err
 
 
@@ -126,7 +128,7 @@ def test_a_background_of_another_name_stays_background(tmp_path):
         root,
         class_names=["floor", "apple", "tree"],
         background="floor",
-        map_classes="tree=tree; *=floor",
+        classes={"tree": "tree", "*": "floor"},
     )
     (example,) = examples(builder, "train").values()
     assert builder.info.features["labels"].feature.names == ["floor", "tree"]

@@ -1,4 +1,4 @@
-"""Options that speak of classes, void, background, values and colours: each pair, by pixel."""
+"""What is said of classes by --class_names, --classes, --background and class files, by pixel."""
 
 import argparse
 import dataclasses
@@ -18,7 +18,8 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands import cli, tree_arguments
+from voc_seg_tfrecord.configs.field_types import GONE
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -79,9 +80,7 @@ def _made(folder):
 U = "--class_names unlabelled,background,a,b"
 V = "--class_names void,background,a,b"
 N = "--class_names background,a,b,c"
-VALUES = "--values 0=0,1=1,2=2,3=3"
-MOVED = "--values 0=3,1=2,2=1,3=0"
-TAKEN_OUT = "void background a b"
+B, TAKEN_OUT = "background a b c", "void background a b"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,111 +91,58 @@ class Refused:
 
 
 TYPED = [
-    # --class_names with --void
     (U, "unlabelled background a b"),
-    (f"{U} --void 0", TAKEN_OUT),
-    (f"{U} --void unlabelled", TAKEN_OUT),
-    (f"{U} --void '0 Unlabelled'", TAKEN_OUT),
-    (f"{U} --void '255 unlabelled'", TAKEN_OUT),
-    (f"{U} --void unlabeled", Refused("no such class.*did you mean 'unlabelled'|'unlabeled'")),
-    (f"{N} --void 3", "background a b void"),
-    (f"{N} --void 'c a'", "background void b void"),
-    (f"{N} --void 7", "background a b c"),
+    (f"{U} --classes 0=void", TAKEN_OUT),
+    (f"{U} --classes unlabelled=Void", TAKEN_OUT),
+    (f"{U} --classes unlabeled=void", Refused("no class.*did you mean 'unlabelled'")),
+    (f"{N} --classes c=void,a=void", "background void b void"),
+    (f"{N} --classes 7=a", B),
     (V, TAKEN_OUT),
     *((V.replace("void", word), TAKEN_OUT) for word in ("__ignore__", "ignore", "Void", "IGNORED")),
-    (f"{V} --void 255", "void background a b"),  # then void is the name of a class
+    (f"{V} --classes void=edge", "edge background a b"),
     ("--class_names void,ignore", Refused("a class that is not void")),
-    (f"{V} --void '0 1 2 3'", Refused("a class that is not void")),
-    # with --values
-    (f"{N} {MOVED}", "c b a background"),
-    (f"{V} {VALUES}", TAKEN_OUT),
-    (f"{V} {MOVED}", "b a background void"),
-    (f"{U} {VALUES} --void 0", Refused("which the option values gives to 'unlabelled'")),
-    (f"{U} {VALUES} --void unlabelled", TAKEN_OUT),
-    (f"{U} --values 0=255,1=1,2=2,3=3 --void 0", TAKEN_OUT),
-    (f"{N} {MOVED} --void c", "void b a background"),
-    (f"{N} --values 0=0,1=1,2=2,3=255", "background a b void"),
-    (f"{N} --values 0=0,1=1,2=2 --void 3", "background a b void"),
-    # with --background
-    (f"{N} --background b", "background a b c"),
-    (f"{U} --void unlabelled --background unlabelled", Refused("name does not mean void")),
+    (f"{N} --classes 0=c,1=b,2=a,3=background", "c b a background"),
+    (f"{N} --classes 3=void,2=d", "background a d void"),
+    (f"{N} --classes a=x,b=x,*=background", "background x x background"),
+    (f"{V} --classes a=x,*=background", "void background x background"),
+    (f"{N} --classes a=b,b=a", "background b a c"),
+    (f"{N} --classes *=void", Refused("leave no class")),
+    ("--classes 0=x,1=y,*=rest", "x y rest rest"),
+    ("--classes 0=x,1=y,2=void", Refused("value 3|hold only colours")),
+    (f"{N} --background b", B),
     (f"{V} --background void", Refused("name does not mean void")),
-    (f"{N} --void 0 --background background", Refused("name does not mean void")),
-    # with --background_first
-    (f"{U} --background_first", "unlabelled background a b"),
-    (f"{U} --void 0 --background_first", TAKEN_OUT),
-    ("--class_names a,junk,background,b --void 1 --background_first", "a void background b"),
-    ("--class_names junk,a,b,background --void junk --background_first", "void a b background"),
-    ("--class_names a,void,b,background --background_first", "a void b background"),
-    (f"{N} --background c --background_first", "background a b c"),
-    (f"{N} --void 0 --background_first", Refused("no class that is known to be background")),
-    (f"{N} {MOVED} --background c --background_first", "c b a background"),
-    # with --map_classes
-    (f"{N} --map_classes 'a,b=x; *=background'", "background x x background"),
-    (f"{V} --map_classes 'a=x; *=background'", "void background x background"),
-    (f"{V} --map_classes 'a=x; void=void; *=*'", "void background x b"),
-    (f"{V} --map_classes 'void=background; *=*'", Refused("for 'void', which means void")),
-    (f"{U} --void 0 --map_classes 'a=x; *=background'", "void background x background"),
-    (
-        f"{U} --void 0 --map_classes 'unlabelled=background; *=*'",
-        Refused("'unlabelled', which means void"),
-    ),
-    (f"{N} --void dontcare --map_classes 'a=dontcare; *=*'", "background void b c"),
-    (f"{N} {MOVED} --map_classes 'a=x; *=*'", "c b x background"),
-    (f"{N} --background c --map_classes 'a=x; *=*'", "background x b c"),
-    (f"{V} {MOVED} --map_classes 'a=x; *=*'", "b x background void"),
-    (f"{N} --background_first --background b --map_classes 'a=x; *=*'", "background x b c"),
-    # with --masks_by
-    (f"{N} --masks_by index", "background a b c"),
-    (f"{V} --masks_by index", TAKEN_OUT),
-    (f"{U} --void 0 --masks_by index", TAKEN_OUT),
-    (f"{N} {VALUES} --masks_by color", Refused("index, or nothing, beside the option values")),
-    (f"{N} {MOVED} --masks_by index", "c b a background"),
-    # with --missing_mask background
-    (f"{N} --missing_mask background", "background a b c"),
-    (f"{N} --missing_mask background --background b", "background a b c"),
-    (f"{N} --missing_mask background --void 0", Refused("none of the")),
+    (f"{N} --classes 0=void --background background", "void a b c"),
+    (f"{N} --classes b=floor --background b", "background a floor c"),
+    (f"{N} --missing_mask background", B),
+    (f"{N} --missing_mask background --background b", B),
+    (f"{N} --missing_mask background --classes background=void", "void a b c"),
     (f"{V} --missing_mask background", TAKEN_OUT),
-    (f"{U} --missing_mask background --void background", Refused("none of the")),
-    (f"{V} --missing_mask background --map_classes 'a=x; *=*'", "void background x b"),
-    (f"{V} --missing_mask background {VALUES}", TAKEN_OUT),
-]
-
-
-B = "background a b c"
-FROM_FILE = [
-    ("", B),
-    ("--void background", "void a b c"),
-    ("--void 'background C'", "void a b void"),
-    ("--void d", Refused("'d'")),
-    ("--class_names b,c,background,a", B),
-    ("--class_names background,a,b,void --void 'void c'", "background a b void"),
-    ("--class_names void,background,a,b,c", B),
-    ("--class_names background,void,a,b,c", B),
-    ("--class_names background,a,void", Refused("option class_names|value 3 on 2 pixels")),
-    ("--class_names b,c,background,a --void 0", "void a b c"),
-    ("--class_names b,c,background,a --void c", "background a b void"),
-    ("--background c", B),
-    ("--background d", Refused("'d'")),
-    ("--background background --void 0", Refused("'background'")),
-    ("--background_first", B),
-    ("--background_first --background b", B),
-    ("--background_first --void 0", Refused("no class that is known to be background")),
-    ("--map_classes 'a,b=x; *=background'", "background x x background"),
-    ("--map_classes 'a=x; *=*' --void b", "background x void c"),
-    ("--map_classes 'a=x; b=void; *=*' --void b", Refused("'b', which is no class")),
-    ("--missing_mask background", B),
-    ("--missing_mask background --background b", B),
-    ("--missing_mask background --void 0", Refused("none of the")),
+    (f"{V} --missing_mask background --classes a=x", "void background x b"),
 ]
 
 
 @pytest.mark.parametrize(("words", "expected"), TYPED)
 @pytest.mark.parametrize("kind", ["grey", "palette", "rgb", "equal"])
 def test_what_is_said_of_typed_names_wins_or_is_refused(write, kind, words, expected):
-    by_number = ("--values", "--masks_by index", "--background_first")
-    may_refuse = kind == "rgb" and any(option in words for option in by_number)
-    check(write(kind), words, expected, may_refuse=may_refuse)
+    # Rows with values say nothing of RGB masks.
+    of_values = any(f"{digit}=" in words for digit in "01237") or "*=rest" in words
+    check(write(kind), words, expected, may_refuse=kind == "rgb" and of_values)
+
+
+FROM_FILE = [
+    ("", B),
+    ("--classes background=void", "void a b c"),
+    ("--classes d=void", Refused("'d', which is no class")),
+    ("--class_names b,c,background,a", B),
+    ("--class_names b,c,background,a --classes c=void", "background a b void"),
+    ("--class_names void,background,a,b,c", B),
+    ("--class_names background,a,x", Refused("option class_names|value 3|no class for")),
+    ("--background c", B),
+    ("--background d", Refused("'d'")),
+    ("--classes a=x,b=x,*=background", "background x x background"),
+    ("--classes c=c", B),
+    ("--missing_mask background --background b", B),
+]
 
 
 @pytest.mark.parametrize(
@@ -210,9 +156,23 @@ def test_what_is_said_of_typed_names_wins_or_is_refused(write, kind, words, expe
 )
 @pytest.mark.parametrize(("words", "expected"), FROM_FILE)
 def test_what_is_said_of_names_from_a_file_wins_or_is_refused(write, name, text, words, expected):
-    if text == GREYS and "--void 0" in words:  # the second line of the file, or the value
-        expected = Refused("option background|void")
     check(write("grey", **{name: text}), words, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("labelmap.txt", LABELMAP), ("class_names.txt", NAMES), ("_classes.csv", CSV)],
+)
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("0=void,3=void", "void a b void"),
+        ("1=b,9=c", "background b b c"),
+        ("2=x", "background a x c"),
+    ],
+)
+def test_rows_with_values_replace_those_of_a_class_file(write, name, text, words, expected):
+    check(write("grey", **{name: text}), f"--classes {words}", expected)
 
 
 def check(root, words, expected, *, may_refuse=False):
@@ -229,7 +189,7 @@ def check(root, words, expected, *, may_refuse=False):
             raise
         return
     assert found == expected
-    if "--missing_mask background" in words:
+    if "--missing_mask background" in words and "=void" not in words:
         fill = config.example_spec(plan.rule).fill
         assert config.built_class_names[fill] == (
             "b" if "--background b" in words else "background"
@@ -239,134 +199,82 @@ def check(root, words, expected, *, may_refuse=False):
     assert classes(again, make_plan(open_tree(epath.Path(root), again), again)) == expected
 
 
-@pytest.mark.parametrize("word", ["255", "c", "3"])
-@pytest.mark.parametrize("name", ["labelmap.txt", "class_names.txt"])
-def test_255_and_its_colour_are_void_whatever_is_said_of_void(write, name, word):
+def test_the_order_is_that_of_rows_with_names_then_of_the_names_and_background_is_0(write):
+    root = write(
+        "grey", **{"labelmap.txt": "c:0,0,0::\na:1,1,1::\nbackground:2,2,2::\nb:3,3,3::\n"}
+    )
+    for words, names in {
+        "": "c a background b",
+        "--classes background=background": "background c a b",
+        "--classes b=b,c=x": "background b x a",
+        "--classes 7=d": "c a background b d",
+        "--classes 1=e": "c e background b",
+        "--class_names b,a,c,background": "b a c background",
+    }.items():
+        assert " ".join(plan_of(root, words)[0].built_class_names) == names
+
+
+def test_a_table_of_classes_in_the_folder_is_used_and_one_with_question_marks_is_named(write):
+    root = write("grey", **{"classes.csv": "value,class\n0,floor\n1,a\n2,a\n3,void\n"})
+    check(root, "", "floor a a void")
+    check(root, "--classes 3=wall", "floor a a wall")
+    check(root, f"--classes {root}/classes.csv", "floor a a void")
+    exports.put(root, "classes.csv", "value,class\n0,floor\n1,?\n")
+    check(root, N, B)
+    assert any("rows without a class" in note for note in plan_of(root, N)[1].notes)
+    with pytest.raises(ConfigError, match="no class for 1"):
+        plan_of(root, f"--classes {root}/classes.csv")
+
+
+def test_rows_with_colours_read_rgb_and_palette_masks(write):
+    rows = "'#000000=floor,#800000=a,#008000=a,#808000=void'"
+    for kind in ("rgb", "palette"):
+        check(write(kind), f"--classes {rows}", "floor a a void")
+    check(write("grey"), f"--classes {rows}", Refused("the masks hold only values"))
+    root = write("rgb", **{"labelmap.txt": "bg:0,0,0::\na:128,0,0::\nb:0,128,0::\n"})
+    check(root, "--classes '#808000=c'", "bg a b c")
+    check(root, "--classes 3=c", Refused("the masks hold only colours"))
+
+
+def test_255_and_vocs_colour_of_void_are_void_unless_a_row_names_them(write):
     border = np.where(PIXELS == 0, 255, PIXELS).astype(np.uint8)
-    voc = "".join(f"{n}:{','.join(map(str, voc_palette()[i]))}::\n" for i, n in enumerate("xabc"))
-    root = write("grey", **{name: voc if name == "labelmap.txt" else "x\na\nb\nc\n"})
-    (root / "SegmentationClass/a.png").write_bytes(write_png(border, palette=voc_palette()))
-    check(root, f"--void {word}", "void a b " + ("c" if word == "255" else "void"))
-
-
-def test_255_is_a_class_if_the_class_file_or_values_say_so(write):
-    root = write("binary", **{"_classes.csv": "Pixel Value, Class\n0, bg\n255, a\n7, junk\n"})
-    check(root, "--void junk", "bg a a a")
-    check(root, "--void junk --class_names bg,a,junk --values 0=0,255=1", "bg a a a")
-
-
-def test_a_class_of_vocs_colour_of_void_is_a_class_if_void_is_said(write):
-    labelmap = "background:0,0,0::\na:224,224,192::\nb:20,0,0::\njunk:30,0,0::\n"
-    root = write("rgb", **{"labelmap.txt": labelmap})
-    colors = np.array([[0, 0, 0], [224, 224, 192], [20, 0, 0], [30, 0, 0]], np.uint8)
-    Image.fromarray(colors[PIXELS]).save(root / "SegmentationClass/a.png")
-    check(root, "--void junk", "background a b void")
-
-
-def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
-    config, plan = plan_of(write("grey"), f"{U} --void 0")
-    assert "unlabelled means void" in describe(plan, config)
-    builder = build_source(own_source(plan, config), config, data_dir=tmp_path / "data")
-    info = builder.info
-    assert info.features["segmentation_mask"].names == ["background", "a", "b"]
-    assert info.metadata["class_names"] == ["background", "a", "b"]
-    assert info.metadata["class_map"]["to"]["unlabelled"] == "void"
-    assert verify.verify(builder, tmp_path).faults == []
-    (example,) = builder.as_dataset("train")
-    assert (example["segmentation_mask"].numpy()[..., 0] == np.array([255, 0, 1, 2])[PIXELS]).all()
-    assert example["labels"].numpy().tolist() == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("labelmap.txt", LABELMAP, "void a b void"),
-        ("class_names.txt", NAMES, "void a b void"),
-        ("_classes.csv", CSV, "void a b void"),
-        ("labelmap.txt", GREYS, Refused("value [03], which you said is void")),
-    ],
-)
-def test_a_value_that_is_void_is_that_of_the_class_file(write, name, text, expected):
-    check(write("grey", **{name: text}), "--void '0 3'", expected)
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("--class_names background,a,b,void", "background a b void"),
-        ("--class_names x,void,y,z", "x void y z"),
-        ("--class_names x,y,z,w --void 0", "void y z w"),
-        ("--class_names x,y,z,w --void background", "void y z w"),
-        ("--class_names x,y,z --void background", "void x y z"),
-        ("--class_names background,x,b,c --void 1", Refused("option class_names")),
-        ("--class_names x,void,y,z,w", Refused("option class_names")),
-    ],
-)
-def test_other_names_take_the_places_of_a_class_file(write, words, expected):
-    check(write("grey", **{"labelmap.txt": LABELMAP}), words, expected)
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("--values 0=3,1=2,2=1,3=0", "c b a background"),
-        ("--values 0=0,1=1,2=2,3=3 --void 0", Refused("gives to 'background'")),
-        ("--values 7=0,0=1,1=2,2=3,3=0 --void 9", "a b c background"),
-        ("--values 0=255,1=2,2=1,3=0 --void c", "void b a background"),
-        ("--values 0=0,1=1,2=2,3=3 --masks_by color", Refused("masks_by")),
-        ("--values 0=3,1=2,2=1,3=0 --map_classes 'a=x; *=*'", "c b x background"),
-        ("--values 0=3,1=2,2=1,3=0 --background_first --background c", Refused("--values")),
-    ],
-)
-def test_values_count_the_names_of_a_class_file(write, words, expected):
-    check(write("grey", **{"labelmap.txt": LABELMAP}), words, expected)
-
-
-def test_values_may_not_count_names_among_which_void_is_before_others(write):
-    root = write("grey", **{"class_names.txt": "void\nbackground\na\nb\n"})
-    check(root, "", TAKEN_OUT)
-    check(root, "--values 0=0", Refused("give the names with --class_names"))
-    check(root, "--class_names background,a,b --values 0=255,1=0,2=1,3=2", TAKEN_OUT)
+    root = write("grey")
+    for data in (write_png(border, color=0), write_png(border, palette=voc_palette())):
+        (root / "SegmentationClass/a.png").write_bytes(data)
+        check(root, "--class_names x,a,b,c", "void a b c")
+        check(root, "--class_names x,a,b,c --classes 255=edge", "edge a b c")
+    check(root, "--class_names x,a,b,c --classes '#e0e0c0=edge'", "edge a b c")
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         ("--class_names background,crack", "background crack crack crack"),
-        ("--class_names background,crack --masks_by index", "background crack crack crack"),
-        ("--class_names background,crack --void 255", "background void void void"),
-        ("--class_names background,crack --void crack", Refused("only the values 0 and 255")),
-        ("--class_names crack,background --background_first", "crack" + 3 * " background"),
-        ("--class_names background,crack --map_classes 'crack=x; *=*'", "background x x x"),
-        ("--class_names background,crack --values 0=0,255=1", "background crack crack crack"),
-        ("--class_names background,crack --values 0=1,255=0", "crack" + 3 * " background"),
-        (
-            "--class_names background,crack --missing_mask background",
-            "background crack crack crack",
-        ),
-        ("--class_names background,crack,wall", Refused("only the values 0 and 255")),
-        ("--class_names background,crack,void", Refused("only the values 0 and 255")),
-        ("--class_names background,crack,wall --void 255", "background void void void"),
+        ("--class_names crack,background", "crack" + 3 * " background"),
+        ("--class_names background,crack --classes 255=void", "background void void void"),
+        ("--class_names background,crack --classes crack=x", "background x x x"),
+        ("--classes 0=background,255=crack", "background crack crack crack"),
+        ("--class_names background,crack,wall", Refused("nothing but 255 and 0")),
+        ("--class_names background,crack,void", Refused("nothing but 255 and 0")),
+        ("--class_names background,crack,wall --classes 255=wall", "background wall wall wall"),
     ],
 )
-def test_masks_of_0_and_255_with_two_classes(write, words, expected):
+def test_masks_of_0_and_255(write, words, expected):
     check(write("binary"), words, expected)
 
 
-def test_a_colour_that_is_said_to_be_void_is_void(write):
-    root = write("rgb")
-    check(root, f"{N} --void 128,0,0", Refused("128,0,0, which is the class 'a'"))
-    check(root, f"{N} --void '128,0,0 a'", "background void b c")
-    check(root, "--class_names background,x,a,b --void '128,0,0 x'", "background void a b")
-    check(root, "--class_names background,a --void '0,128,0 128,128,0'", "background a void void")
-    file = "labelmap.txt"
-    exports.put(root, file, "bg:0,0,0::\na:128,0,0::\nb:0,128,0::\nc:128,128,0::\n")
-    check(root, "--void 128,0,0", "bg void b c")
-    check(root, "--void 128,0,0 --map_classes 'b=x; *=*'", "bg void x c")
-    (root / file).unlink()
-    exports.put(root, "class_names.txt", NAMES)
-    check(root, "--void 128,0,0", Refused("128,0,0, which is the class 'a'"))
-    check(root, "--void 1", "background void b c")
+def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
+    config, plan = plan_of(write("grey"), V)
+    assert "void means void" in describe(plan, config)
+    builder = build_source(own_source(plan, config), config, data_dir=tmp_path / "data")
+    info = builder.info
+    assert info.features["segmentation_mask"].names == ["background", "a", "b"]
+    assert info.metadata["class_names"] == ["background", "a", "b"]
+    assert info.metadata["class_map"]["to"]["void"] == "void"
+    assert verify.verify(builder, tmp_path).faults == []
+    (example,) = builder.as_dataset("train")
+    assert (example["segmentation_mask"].numpy()[..., 0] == np.array([255, 0, 1, 2])[PIXELS]).all()
+    assert example["labels"].numpy().tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("kind", ["grey", "equal"])
@@ -376,22 +284,15 @@ def test_greys_of_a_labelmap_are_the_values_of_the_masks(write, kind):
 
 def test_a_palette_whose_values_are_the_greys_of_a_labelmap_is_asked_about(write):
     root = write("palette", **{"labelmap.txt": GREYS})
-    check(root, "", Refused("values that are the greys of labelmap.txt"))
-    check(root, "--masks_by index", "a c b background")
-
-
-@pytest.mark.parametrize("kind", ["grey", "palette", "equal"])
-def test_a_colour_that_is_said_to_be_void_is_refused_where_values_decide(write, kind):
-    check(write(kind), f"{N} --void '255 9,9,9'", Refused("colour 9,9,9, although the masks are"))
-    check(write(kind), f"{N} --void '255 224,224,192'", B)
+    check(root, "", Refused("by the greys from labelmap.txt"))
+    check(root, "--classes 0=a,1=c,2=b,3=background", "a c b background")
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"void": [0]},
-        {"masks_by": "color"},
-        {"values": {0: 1}},
+        {"classes": {0: "void"}},
+        {"classes": {"#000000": "void"}},
         {"missing_mask": "background"},
         {"class_names": VOC_CLASSES[::-1]},
         {"class_names": ["background", "a"]},
@@ -402,19 +303,10 @@ def test_a_release_says_itself_what_its_masks_mean(fields):
         VocSegConfig(name="mine", release="2012", strict=False, **fields)
 
 
-def test_a_config_says_the_name_of_a_class_that_is_void(write):
-    config = VocSegConfig(name="mine", class_names=["unlabelled", "background", "a", "b"], void=[0])
-    with pytest.raises(ConfigError, match="0, which is the class 'unlabelled'"):
-        make_plan(open_tree(epath.Path(write("grey")), config), config)
-
-
-def test_colours_are_not_asked_of_greyscale_masks(write):
-    check(write("grey"), f"{N} --masks_by color", Refused("only greyscale masks"))
-    root = write("grey", **{"labelmap.txt": GREYS})
-    check(root, "--masks_by color", B)
-
-
-def test_a_value_of_rgb_masks_is_not_taken_for_a_line_of_the_class_file(write):
-    root = write("equal", **{"labelmap.txt": GREYS})
-    check(root, "--void '1 255'", Refused("say --void a"))
-    check(root, "--void a", "background void b c")
+@pytest.mark.parametrize("option", GONE)
+def test_an_option_that_is_gone_is_refused_with_what_says_the_same(capsys, option):
+    with pytest.raises(ConfigError, match=f"option {option}: .*gone(?s:.*)--classes"):
+        VocSegConfig(name="mine", **{option: "x"})
+    for words in ([], ["x=1,y=2"]):
+        assert cli.main(["check", "folder", f"--{option}", *words]) == 2
+        assert "--classes" in capsys.readouterr().err

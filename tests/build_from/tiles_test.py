@@ -10,7 +10,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
 
-WAY = ["--class_names", "background,crack,hole", "--masks_by", "index"]
+WAY = ["--class_names", "background,crack,hole"]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,9 @@ def test_the_printed_config_gives_the_same_bytes_under_tfds_build(tree, tmp_path
 
 
 def test_tiles_have_the_classes_that_were_mapped(tree, tmp_path):
-    options = tree_options(tile=16, map_classes="crack,hole=defect; *=background")
+    options = tree_options(
+        tile=16, classes={"crack": "defect", "hole": "defect", "*": "background"}
+    )
     builder = builder_from_tree(tree, name="mapped", data_dir=tmp_path, **options)
     names = builder.info.features["labels"].feature.names
     defect = names.index("defect")
@@ -88,7 +90,7 @@ def test_tiles_have_the_classes_that_were_mapped(tree, tmp_path):
 
 
 def test_a_dataset_is_not_reused_for_other_tiles_under_its_name(tree, tmp_path):
-    config = {"name": "tiled", "class_names": NAMES, "masks_by": "index"}
+    config = {"name": "tiled", "class_names": NAMES}
     build(tmp_path, VocSegConfig(**config, tile=16), tree)
     with pytest.raises(ConfigError, match="built with tile 16"):
         build(tmp_path, VocSegConfig(**config, tile=24), tree)

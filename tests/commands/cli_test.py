@@ -117,8 +117,8 @@ def test_the_help_of_a_command_with_many_options_shows_the_usual_ones_first(name
     assert len(usual.splitlines()) < 40
     for option in module(name).USUAL:
         assert re.search(rf"^  (--)?{option}\b", usual, re.M | re.I)
-    assert "--map_classes" not in usual
-    assert "--map_classes" in everything
+    assert "--classes" not in usual
+    assert "--classes" in everything
     assert everything == printed(capsys, name, "--help_all")
 
 

@@ -88,9 +88,7 @@ def test_background_that_is_not_the_first_class_is_black_in_vocs_colours(tmp_pat
 
 def test_real_images_are_drawn_with_every_class_in_its_colour(real_data, tmp_path, capsys):
     root = real_data / "voc2012" / "VOCdevkit" / "VOC2012"
-    real = builder_from_tree(
-        root, name="real", class_names=VOC_CLASSES, masks_by="index", data_dir=tmp_path / "data"
-    )
+    real = builder_from_tree(root, name="real", class_names=VOC_CLASSES, data_dir=tmp_path / "data")
     assert preview(real, tmp_path / "a.png", "--by_class") == 0
     assert "examples of 20 classes of train in" in capsys.readouterr().out
     with Image.open(tmp_path / "a.png") as image:

@@ -3,6 +3,7 @@ import argparse
 import pytest
 from support import exports
 
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import arguments, cli, tree_arguments
 
@@ -16,18 +17,17 @@ WRONG_CALLS = [
     ("--splits train=nowhere/", "train=nowhere/, but there is no such folder"),
     ("--splits all=0.5,rest=0.5", "the split name 'all'"),
     ("--splits train", "NAME=VALUE"),
-    ("--values 1=x", "--values: 'x'"),
-    ("--values x=1", "--values: 'x'"),
-    ("--values 0=0,0=1", "each name once"),
-    ("--values 0=0,1=7", "option values: 7"),
-    ("--values 0", "NAME=VALUE"),
-    ("--masks_by bogus", "invalid choice: 'bogus' (choose from"),
+    ("--classes 1=2", "the class 2 for '1'"),
+    ("--classes 0=a,0=b", "the key 0 in two places"),
+    ("--classes 0", "no pair"),
+    ("--classes x.csv", "no such file"),
+    ("--void 255", "option void: an option that is gone"),
     ("--missing_mask bogus", "invalid choice: 'bogus' (choose from"),
     ("--exif bogus", "invalid choice: 'bogus' (choose from"),
     ("--seed x", "invalid int value: 'x'"),
     ("--class_names a,a,b", "option class_names: ('a', 'a', 'b')"),
     ("--class_names a,b,,", "option class_names"),
-    ("--class_names a,b", "option class_names: 2 names: a, b"),
+    ("--class_names background,apple", "option class_names: 2 names: background, apple"),
     ("--images nowhere", "option images: no folder 'nowhere'"),
     ("--masks nowhere", "option masks: no folder 'nowhere'"),
 ]
@@ -111,14 +111,19 @@ def test_a_name_that_is_given_twice_is_refused():
         arguments.pairs("--keys", "a=1,a=2", arguments.word)
 
 
-def test_void_takes_values_names_and_colours():
+def test_classes_takes_pairs_or_a_file(tmp_path):
     parser = argparse.ArgumentParser()
     tree_arguments.add(parser)
-    args = parser.parse_args(["ROOT", "--void", "255 ignore 224,224,192 -1"])
-    assert tree_arguments.fields(args)["void"] == [255, "ignore", (224, 224, 192), -1]
+    (tmp_path / "t.csv").write_text("value,class\n0,a\n")
+    for text, rows in {
+        "255=a,#0A0B0C=b,c=void": ((255, "a"), ("#0a0b0c", "b"), ("c", "void")),
+        f"{tmp_path}/t.csv": ((0, "a"),),
+    }.items():
+        args = parser.parse_args(["ROOT", "--classes", text])
+        assert tree_arguments.fields(args)["classes"] == rows
 
 
-@pytest.mark.parametrize("option", ["class_names", "void", "values", "splits", "map_classes"])
+@pytest.mark.parametrize("option", ["class_names", "classes", "splits"])
 def test_an_option_without_a_value_is_refused_and_not_ignored(option):
     parser = argparse.ArgumentParser()
     tree_arguments.add(parser)
@@ -129,13 +134,14 @@ def test_an_option_without_a_value_is_refused_and_not_ignored(option):
 def test_an_error_about_an_option_is_no_longer_than_a_few_lines(tmp_path, capsys):
     exports.cvat(tmp_path / "export")
     words = ["build", str(tmp_path / "export"), "--name", "x", "--class_names", "a,b", "--dry_run"]
-    assert cli.main([*words, f"--void={'9' * 5000}"]) == 2
+    assert cli.main([*words, f"--classes={'9' * 5000}"]) == 2
     assert len(capsys.readouterr().err) < 1000
 
 
 @pytest.mark.parametrize("word", ["9" * 5000, "²", "1,²,3", "--5", "-"])
-def test_what_only_looks_like_a_number_is_a_name_for_void(word):
+def test_what_only_looks_like_a_value_is_a_key_that_is_refused(word):
     parser = argparse.ArgumentParser()
     tree_arguments.add(parser)
-    args = parser.parse_args(["root", "--class_names", "voc", f"--void={word}"])
-    assert tree_arguments.fields(args)["void"] == [word]
+    args = parser.parse_args(["root", "--class_names", "voc", f"--classes={word}=void"])
+    with pytest.raises(ConfigError, match="option classes"):
+        VocSegConfig(name="a", classes=tree_arguments.fields(args)["classes"])

@@ -5,10 +5,7 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.names import VOID_COLOR
 from voc_seg_tfrecord.formats import class_files, class_parsers
-
-DEFAULT_VOID = (255, *class_files.VOID_NAMES, VOID_COLOR)
 
 
 def _meta(names, colors="[]"):
@@ -24,14 +21,14 @@ def read(tmp_path, name, text):
 
 def test_labelmap_keeps_its_order_and_colours(tmp_path):
     found = read(tmp_path, "labelmap.txt", "# c\napple:250,50,83::\nbackground:0,0,0::\n")
-    assert found.class_names(DEFAULT_VOID) == ("apple", "background")
+    assert found.class_names == ("apple", "background")
     assert found.entries[0].color == (250, 50, 83)
 
 
 def test_empty_colours_of_a_labelmap_are_vocs_of_that_line(tmp_path):
     found = read(tmp_path, "labelmap.txt", "background:::\nperson:::\nignored:224,224,192::\n")
     assert [entry.color for entry in found.entries] == [(0, 0, 0), (128, 0, 0), (224, 224, 192)]
-    assert found.class_names(DEFAULT_VOID) == ("background", "person")
+    assert found.class_names == ("background", "person")
 
 
 def test_dataset_meta(tmp_path):
@@ -49,13 +46,13 @@ def test_dataset_meta(tmp_path):
 def test_class_names_without_final_newline_and_with_slashes(tmp_path):
     found = read(tmp_path, "class_names.txt", "_background_\npotted plant\ntv/monitor")
     assert [e.value for e in found.entries] == [0, 1, 2]
-    assert found.class_names(DEFAULT_VOID) == ("_background_", "potted plant", "tv/monitor")
+    assert found.class_names == ("_background_", "potted plant", "tv/monitor")
     assert not found.colored
 
 
 def test_names_of_colors_txt_may_have_blanks(tmp_path):
     found = read(tmp_path, "colors.txt", "neutral 224 224 192\nkiwi fruit 255 0 0\n")
-    assert found.class_names(DEFAULT_VOID) == ("kiwi fruit",)
+    assert found.class_names == ("kiwi fruit",)
     assert [e.value for e in found.entries] == [0, 1]
 
 
@@ -72,10 +69,10 @@ def test_a_link_to_a_class_file_that_is_not_there_is_refused(tmp_path):
 
 def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
     found = read(tmp_path, "dataset_meta.json", _meta([" a\n", "b\xa0"]))
-    assert found.class_names(DEFAULT_VOID) == ("a", "b")
+    assert found.class_names == ("a", "b")
     (tmp_path / "dataset_meta.json").unlink()
     found = read(tmp_path, "_classes.csv", "\nPixel Value, Class\n\n0, a\n")
-    assert found.class_names(DEFAULT_VOID) == ("a",)
+    assert found.class_names == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +115,7 @@ def test_two_labels_with_one_colour_are_refused(tmp_path):
 @pytest.mark.parametrize("name", ["Void", "VOID", "ignore", "Ignored", "__IGNORE__"])
 def test_a_class_that_means_void_does_so_in_any_spelling(tmp_path, name):
     found = read(tmp_path, "labelmap.txt", f"background:0,0,0::\n{name}:9,9,9::\ncat:1,2,3::\n")
-    assert found.class_names(DEFAULT_VOID) == ("background", "cat")
+    assert found.class_names == ("background", "cat")
 
 
 @pytest.mark.parametrize("label", ["1", 1, "ground"])
@@ -133,7 +130,7 @@ def test_a_file_of_256_classes_is_refused_because_255_is_void(tmp_path):
     with pytest.raises(LayoutError, match="255 is void"):
         read(tmp_path, "class_names.txt", "\n".join(names))
     found = read(tmp_path, "class_names.txt", "\n".join([*names[:255], "Void"]))
-    assert len(found.class_names(DEFAULT_VOID)) == 255
+    assert len(found.class_names) == 255
 
 
 def test_voids_label_may_share_no_colour(tmp_path):

@@ -116,8 +116,8 @@ TEXTS += (
 )
 TEXTS += ("2012", "2007", "jpeg", "png", "segmentation", "images", "1.0.0", "\u202e", "a,b=c; *=*")
 NUMBERS = (0, 1, -1, 2, 20, 255, 256, 0.5, 1.5, 1e400, 10**30, float("nan"), True, None)
-NAMES = ("class_names", "splits", "values", "void", "layout", "tile", "seed", "map_classes")
-NAMES += ("background", "missing_mask", "release", "task", "masks_by", "group_by", "split_by")
+NAMES = ("class_names", "splits", "classes", "layout", "tile", "seed")
+NAMES += ("background", "missing_mask", "release", "task", "group_by", "split_by")
 NAMES += ("homepage", "version", "description", "tags", "tile_overlap", "tile_format", "objects")
 NAMES += ("tile_quality", "exif", "overlap", "strict", "instance_mask", "release_notes", "nothing")
 CLASSES = ("background", "crack", "void")
@@ -169,20 +169,19 @@ def _likely(rng: random.Random, name: str) -> object:
     return {
         "class_names": [*classes, *rng.sample(TEXTS, rng.randrange(3))],
         "splits": rng.choice(({"train": 0.8, "validation": 0.2}, {"train": "a"}, {"a b": 1.0})),
-        "values": {str(rng.randrange(256)): rng.randrange(4) for _ in range(3)},
-        "void": rng.choice(([255], [0, "crack"], [[1, 2, 3]], ["void", 300], [])),
+        "classes": [
+            [rng.choice((rng.randrange(300), "crack", "#ff0000", "*", "")), rng.choice(TEXTS)]
+            for _ in range(3)
+        ],
         "layout": {rng.choice(("masks", "mask_name", "lists")): rng.choice(TEXTS)},
-        "map_classes": rng.choice(("crack=background", "*=void", 'crack="a b"; *=*', "a", ";")),
         "tile": rng.choice((1, 32, 0, -4, 10**9)),
         "seed": rng.choice((0, -1, 10**30)),
     }.get(name, rng.choice((*TEXTS, *NUMBERS)))
 
 
 USUAL = {
-    "--void": "255",
-    "--values": "0=0,1=1",
+    "--classes": "0=background,255=void",
     "--class_names": "voc",
-    "--map_classes": "*=*",
     "--splits": "train=0.8,validation=0.2",
     "--background": "background",
     "--masks": "SegmentationClass",
@@ -197,7 +196,6 @@ USUAL = {
     "--num_shards": "1",
     "--homepage": "https://x.org",
     "--split_by": "stratified",
-    "--masks_by": "color",
     "--missing_mask": "skip",
     "--exif": "ignore",
     "--workers": "1",

@@ -13,9 +13,9 @@ from voc_seg_tfrecord import VocSegConfig, VocSegError
 
 ONE = {"train": 1.0}
 REFUSED = {
-    "m16_rgb_antialiased.png": "an RGB mask with colours whose class nobody said",
+    "m16_rgb_antialiased.png": "no class for .* values or colours",
     "m17_jpeg_named_png.png": "a JPEG",
-    "m19_l8_binary_0_255_fg.png": "only the values 0 and 255",
+    "m19_l8_binary_0_255_fg.png": "nothing but 255 and 0",
     "m27_i16_instance_ids.png": "value 1000 on",
     "m29_p8_out_of_range_21_37.png": "value 21 on .* pixels, value 37 on",
     "m32_truncated.png": "truncated",

@@ -155,7 +155,7 @@ def test_values_become_the_classes_of_the_rule():
 
 
 def test_an_unknown_value_is_refused_with_its_count_and_what_is_known():
-    known = r"(?s)value 3 on 2 pixels.*expected: 0, 7, or 255 for void.*with --values"
+    known = r"(?s)value 3 on 2 pixels.*expected: 0, 7, or 255 for void.*with --classes"
     with pytest.raises(MaskError, match=known):
         masks_read.class_indices(Samples("grey", np.array([[0, 3, 3]])), RULE, "m.png")
 
@@ -168,7 +168,7 @@ def test_colours_become_the_classes_of_the_rule():
 
 def test_the_most_frequent_unknown_colours_come_first():
     colors = np.array([[(1, 1, 1), (2, 2, 2), (2, 2, 2), (0, 0, 0)]], np.uint8)
-    with pytest.raises(MaskError, match="2,2,2 on 2 pixels, 1,1,1 on 1 pixels"):
+    with pytest.raises(MaskError, match="#020202 on 2 pixels, #010101 on 1 pixels"):
         masks_read.class_indices(Samples("rgb", colors), RULE, "m.png")
 
 
@@ -184,25 +184,30 @@ def rgb(*colors):
     return Samples("rgb", np.array([colors], np.uint8))
 
 
-def test_rgb_masks_with_equal_channels_are_values_if_the_user_said_so():
-    said = MaskRule({0: 1, 7: 0, 255: VOID}, rgb_values=True)
+def test_rgb_masks_with_equal_channels_are_values_where_values_count():
+    rule = MaskRule({0: 1, 7: 0, 255: VOID})
     assert masks_read.class_indices(
-        rgb((0, 0, 0), (7, 7, 7), (255, 255, 255)), said, "m.png"
+        rgb((0, 0, 0), (7, 7, 7), (255, 255, 255)), rule, "m.png"
     ).tolist() == [[1, 0, 255]]
     with pytest.raises(MaskError, match=r"m.png: an RGB mask with 1 pixels in which red, green"):
-        masks_read.class_indices(rgb((0, 0, 0), (7, 7, 8)), said, "m.png")
+        masks_read.class_indices(rgb((0, 0, 0), (7, 7, 8)), rule, "m.png")
     with pytest.raises(MaskError, match="value 3 on 1 pixels"):
-        masks_read.class_indices(rgb((0, 0, 0), (3, 3, 3)), said, "m.png")
+        masks_read.class_indices(rgb((0, 0, 0), (3, 3, 3)), rule, "m.png")
 
 
-def test_rgb_masks_among_masks_of_values_are_refused():
-    with pytest.raises(MaskError, match=r"(?s)equal on each pixel, although.*--masks_by index"):
-        masks_read.class_indices(rgb((0, 0, 0), (7, 7, 7)), MaskRule(RULE.values), "m.png")
+def test_the_rows_of_the_user_win_in_a_mask_of_any_kind():
+    said = MaskRule(RULE.values, RULE.colors, said_values={7: 5}, said_colors={(1, 2, 3): 6})
+    assert masks_read.class_indices(rgb((1, 2, 3), (9, 9, 9)), said, "m").tolist() == [[6, 1]]
+    assert masks_read.class_indices(rgb((7, 7, 7), (9, 9, 9)), said, "m").tolist() == [[5, 1]]
+    palette = np.array([(9, 9, 9), (1, 2, 3), *[(0, 0, 0)] * 6], np.uint8)
+    samples = Samples("palette", np.array([[0, 1, 2, 7]]), palette)
+    assert masks_read.class_indices(samples, said, "m").tolist() == [[1, 6, 0, 5]]
+    both = MaskRule({}, said_values={1: 0}, said_colors={(1, 2, 3): 1})
+    with pytest.raises(MaskError, match="value 1 with the colour #010203 on 1 pixels"):
+        masks_read.class_indices(Samples("palette", np.array([[1]]), palette), both, "m")
 
 
-def test_advice_about_an_unknown_colour_names_the_class_file_only_if_there_is_one():
-    with pytest.raises(MaskError, match="Write a labelmap"):
-        masks_read.class_indices(rgb((1, 1, 1)), RULE, "m.png")
-    named = MaskRule(RULE.values, RULE.colors, source="colors.txt")
-    with pytest.raises(MaskError, match=r"Add the colours to colors\.txt"):
-        masks_read.class_indices(rgb((1, 1, 1)), named, "m.png")
+def test_values_up_to_65535_are_read():
+    data = write_png(np.array([[1, 65535, 40000]]), depth=16, color=0)
+    rule = MaskRule({1: 0, 65535: 1, 40000: VOID})
+    assert decoded(read_mask(File(data, "m.png"), rule).png).tolist() == [[0, 1, 255]]

@@ -7,7 +7,7 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.masks import stored as surveying
 from voc_seg_tfrecord.masks import survey as masks_survey
-from voc_seg_tfrecord.masks.survey import Seen, Shared, Survey, survey
+from voc_seg_tfrecord.masks.survey import Seen, Survey, survey
 
 
 @pytest.fixture
@@ -26,35 +26,24 @@ VOC = write_png(np.array([[0, 1, 255]]), palette=voc_palette())
 
 def test_palette_entries_in_use_are_noted_with_a_mask_that_uses_them(put):
     palette = np.array([(0, 0, 0), (9, 9, 9), (8, 8, 8)])
-    paths = put(write_png(np.array([[0, 2]]), palette=palette))
-    assert survey(paths).pairs == {
-        (0, (0, 0, 0)): Seen(1, str(paths[0]), 1),
-        (2, (8, 8, 8)): Seen(1, str(paths[0]), 1),
+    paths = put(write_png(np.array([[0, 2, 3]]), palette=palette))
+    assert survey(paths).pixels == {
+        ("palette", 0, (0, 0, 0)): Seen(1, str(paths[0]), 1),
+        ("palette", 2, (8, 8, 8)): Seen(1, str(paths[0]), 1),
+        ("palette", 3, None): Seen(1, str(paths[0]), 1),
     }
 
 
-def test_a_value_beyond_the_palettes_end_has_no_colour(put):
-    paths = put(write_png(np.array([[0, 3]]), palette=np.array([(0, 0, 0), (9, 9, 9)])))
-    assert (3, None) in survey(paths).pairs
-
-
-def test_colours_of_rgb_masks_are_noted_with_their_pixels(put):
-    paths = put(rgb_mask((0, 0, 0), (128, 0, 0)), rgb_mask((0, 0, 0), (4, 5, 6), (4, 5, 6)))
+def test_colours_of_rgb_masks_are_noted_with_their_pixels_and_greys_with_both(put):
+    paths = put(rgb_mask((0, 0, 0), (4, 5, 6), (4, 5, 6)), rgb_mask((0, 0, 0), (7, 7, 7)))
     found = survey(paths)
-    assert found.colors[4, 5, 6] == Seen(1, str(paths[1]), 2)
-    assert found.colors[0, 0, 0] == Seen(2, str(paths[0]), 2)
-    assert (found.rgb.masks, found.strange) == (2, Seen(1, str(paths[1])))
-
-
-def test_a_used_colour_that_stands_at_a_lower_index_is_noted(put):
-    black, white = (0, 0, 0), (255, 255, 255)
-    paths = put(
-        write_png(np.array([[0, 3]]), palette=np.array([black, white, white, white])),
-        write_png(np.array([[2, 3]]), palette=np.array([black, black, white, white])),
-    )
-    assert survey(paths).shared == {
-        Shared(1, 3, white, both_used=False): Seen(1, str(paths[0])),
-        Shared(2, 3, white, both_used=True): Seen(1, str(paths[1])),
+    assert found.pixels["rgb", None, (4, 5, 6)] == Seen(1, str(paths[0]), 2)
+    assert found.pixels["equal", 7, (7, 7, 7)] == Seen(1, str(paths[1]), 1)
+    assert found.values == {0: 1, 7: 1}
+    assert found.colors == {(0, 0, 0): 2, (4, 5, 6): 2, (7, 7, 7): 1}
+    assert {frozenset(p.kind for p in pixels) for pixels in found.alike} == {
+        frozenset(["rgb"]),
+        frozenset(["equal"]),
     }
 
 
@@ -66,26 +55,26 @@ def test_a_mask_with_vocs_palette_is_not_decoded_unless_asked(put, monkeypatch):
         masks_survey, "read_samples", lambda *args: decoded.append(args) or read_samples(*args)
     )
     found = survey(paths)
-    assert (found.voc, found.examined, decoded) == (2, 2, [])
-    assert {index for index, _ in survey(paths, all_colors=True).pairs} == {0, 1, 255}
+    assert (found.voc.masks, found.examined, decoded) == (2, 2, [])
+    assert survey(paths, all_colors=True).values == {0: 2, 1: 2, 255: 2}
     assert len(decoded) == 2
 
 
 @pytest.mark.parametrize(
-    ("mask", "greys", "palettes", "void"),
+    ("mask", "binary", "void"),
     [
-        (write_png(np.array([[0, 255]]), color=0), 1, 0, 0),
-        (write_png(np.array([[255, 255]]), color=0), 1, 0, 0),
-        (write_png(np.array([[0, 0]]), color=0), 0, 0, 0),
-        (write_png(np.array([[0, 1, 255]]), color=0), 0, 0, 1),
-        (write_png(np.array([[0, 255]]), palette=np.array([(1, 1, 1)] * 256)), 0, 1, 0),
-        (write_png(np.array([[0, 255]]), palette=voc_palette()), 0, 0, 1),
+        (write_png(np.array([[0, 255]]), color=0), 1, 0),
+        (write_png(np.array([[255, 255]]), color=0), 1, 0),
+        (write_png(np.array([[0, 0]]), color=0), 0, 0),
+        (write_png(np.array([[0, 1, 255]]), color=0), 0, 1),
+        (write_png(np.array([[0, 255]]), palette=np.array([(1, 1, 1)] * 256)), 1, 0),
+        (write_png(np.array([[0, 255]]), palette=voc_palette()), 0, 1),
+        (rgb_mask((0, 0, 0), (255, 255, 255)), 1, 0),
     ],
 )
-def test_masks_of_0_and_255_and_masks_that_show_void_are_counted(put, mask, greys, palettes, void):
+def test_masks_of_0_and_255_and_masks_that_show_void_are_counted(put, mask, binary, void):
     found = survey(put(mask), all_colors=True)
-    counts = (found.binary_greys.masks, found.binary_palettes.masks, found.void.masks)
-    assert counts == (greys, palettes, void)
+    assert (found.binary.masks, found.void.masks) == (binary, void)
 
 
 def test_a_damaged_mask_counts_and_uses_nothing(put):

@@ -128,7 +128,7 @@ def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(cvat, capsys)
     status, report = check(cvat, capsys)
     assert status == 1
     assert kinds(report) == {
-        "mask": 1,
+        "meaning of masks": 1,
         "damaged file": 2,
         "size of mask and image differ": 1,
         "no mask": 1,

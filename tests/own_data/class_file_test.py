@@ -7,7 +7,7 @@ from support.building import examples
 from support.own_tree import read_as
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
@@ -163,7 +163,7 @@ def test_colors_txt_has_background_at_0_if_grey_masks_use_all_its_names_besides(
 
 def test_colors_txt_with_grey_masks_of_fewer_values_is_asked_about(tree):
     exports.put(tree, "colors.txt", COLORS_TXT.format("a", "b", "c") + "d 40 0 4\n")
-    with pytest.raises(LayoutError, match="4 names and no background, while the masks have"):
+    with pytest.raises(MaskError, match=r"is background by value .* and a by value"):
         find_config(tree, name="mine")
 
 
@@ -197,9 +197,9 @@ def test_roboflows_splits_are_read_by_their_own_numbers(tmp_path):
         assert (pixels["validation"] == np.array(["background", "b", "c"])[TRUTH]).all()
 
 
-def test_numbers_per_split_go_through_map_classes(tmp_path):
+def test_numbers_per_split_are_kept_by_rows_with_names(tmp_path):
     roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
-    pixels = by_split(tmp_path, map_classes="b=background; *=*")
+    pixels = by_split(tmp_path, classes={"b": "background"})
     assert (pixels["train"] == np.array(["background", "a", "background"])[TRUTH]).all()
     assert (pixels["validation"] == np.array(["background", "background", "a"])[TRUTH]).all()
 
@@ -219,10 +219,8 @@ def test_numbers_per_split_are_refused_where_one_split_has_none(tmp_path):
 
 def test_numbers_per_split_and_values_for_all_are_refused(tmp_path):
     roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
-    with pytest.raises(
-        ConfigError, match=r"option values: values for all masks, but _classes\.csv"
-    ):
-        find_config(tmp_path, name="mine", values={0: 0, 1: 1, 2: 2})
+    with pytest.raises(ConfigError, match=r"other numbers|values that are not 0, 1, 2"):
+        find_config(tmp_path, name="mine", classes={0: "a"})
 
 
 @pytest.mark.parametrize("name", ["classes.txt", "labels.txt", "class_names.txt"])
@@ -238,7 +236,7 @@ def test_a_list_without_background_is_asked_about_with_vocs_palette_too(tree):
     mask = exports.write_png(TRUTH, palette=voc_palette())
     exports.put(tree, "SegmentationClass/a.png", mask)
     exports.put(tree, "labels.txt", "\n".join(VOC_CLASSES[1:]))
-    with pytest.raises(LayoutError, match="value 0 may be aeroplane, or a background"):
+    with pytest.raises(MaskError, match=r"is aeroplane by value .* and background by value"):
         find_config(tree, name="mine")
 
 
@@ -250,7 +248,7 @@ def test_a_list_without_background_of_which_all_names_are_used_is_read_from_0(tr
 
 def test_a_list_without_background_of_which_not_all_names_are_used_is_asked_about(tree):
     exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
-    with pytest.raises(LayoutError, match="value 0 may be sky, or a background that is not"):
+    with pytest.raises(MaskError, match=r"is sky by value .* and background by value"):
         find_config(tree, name="mine")
     expect(tree, "sky", "crack", "road", class_names=["sky", "crack", "road", "tree"])
     names = ["background", "sky", "crack", "road", "tree"]
@@ -294,7 +292,7 @@ def test_colors_txt_without_black_has_background_at_0_if_values_need_it(tree):
 def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tree):
     exports.put(tree, "colors.txt", COLORS)
     put_masks(tree, 0, 1, 2)
-    with pytest.raises(LayoutError, match="value 0 may be sand, or a background that is not"):
+    with pytest.raises(MaskError, match=r"is background by value .* and sand by value"):
         find_config(tree, name="mine")
     exports.put(tree, "colors.txt", COLORS.replace("sand", "bg"))
     assert find_config(tree, name="mine")[0].class_names[0] == "bg"
@@ -351,7 +349,7 @@ def test_ignore_in_the_first_line_is_asked_about_unless_labelme_wrote_it(tree, n
     mask = put_masks(tree, 1, 2)
     if name in ("class_names.txt", "labels.txt"):
         return expect_values(tree, mask, {1: "weed", 2: "soil"})
-    with pytest.raises(LayoutError, match="value 0 may be void, or bg, if __ignore__ does not"):
+    with pytest.raises(MaskError, match=r"value 1 is weed by value .* and bg by value"):
         find_config(tree, name="mine")
     expect_values(tree, mask, {1: "weed", 2: "soil"}, class_names=["bg", "weed", "soil"])
     by_line = ["__ignore__", "bg", "weed", "soil"]
@@ -367,12 +365,6 @@ def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
     exports.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
     mask = put_masks(tree, 0, 1)
     expect_values(tree, mask, {0: "_background_", 1: "weed"})
-
-
-def test_a_void_value_does_not_move_the_users_names(tree):
-    exports.put(tree, "classes.txt", "cell\nperson\n")
-    _, plan = find_config(tree, name="mine", class_names=["cell", "person"], void=[0])
-    assert (plan.rule.values[0], plan.rule.values.get(2)) == (255, None)
 
 
 def test_a_background_that_the_user_names_is_not_looked_for_a_second_time(tree):

@@ -39,9 +39,12 @@ def test_beside_a_list_train_default_keeps_its_name(cvat, capsys):
 
 def test_background_that_is_not_class_0_gets_a_hint(cvat, capsys):
     _, printed = dry_run(cvat, capsys)
-    assert "Class 1 is background, and class 0 is apple. With --background_first" in printed.out
-    _, printed = dry_run(cvat, capsys, "--background_first")
-    assert "With --background_first" not in printed.out
+    assert (
+        "Class 1 is background, and class 0 is apple. With --classes background=background"
+        in printed.out
+    )
+    _, printed = dry_run(cvat, capsys, "--classes", "background=background")
+    assert "With --classes background=background" not in printed.out
 
 
 def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
@@ -49,35 +52,8 @@ def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
     status, printed = dry_run(cvat, capsys)
     assert status == 1
     assert "no class names" in printed.err
-    assert printed.err.count("?:") == 3
-    assert "?:0,0,0:: # 432 pixels in 3 masks" in printed.err
-
-
-def test_the_labelmap_that_an_error_shows_builds_once_its_names_are_filled_in(cvat, capsys):
-    (cvat / "labelmap.txt").unlink()
-    for words in [(), ("--class_names", "background,apple,tree")]:
-        _, printed = dry_run(cvat, capsys, *words)
-        lines = [line.strip() for line in printed.err.splitlines() if line.strip()[:2] == "?:"]
-        (cvat / "labelmap.txt").write_text("\n".join(lines))
-        _, printed = dry_run(cvat, capsys)
-        assert "the class name ?, which is to be replaced" in printed.err
-        names = {"?:" + ",".join(map(str, rgb)): name for name, rgb in exports.COLORS.items()}
-        filled = [names[line[: line.index("::")]] + line[1:] for line in lines]
-        (cvat / "labelmap.txt").write_text("\n".join(filled))
-        status, printed = dry_run(cvat, capsys, *words)
-        assert status == 0
-        (cvat / "labelmap.txt").unlink()
-
-
-def test_colours_far_down_vocs_palette_are_asked_about_with_a_labelmap(cvat, capsys):
-    (cvat / "labelmap.txt").unlink()
-    colors = {"background": (0, 0, 0), "fox": (160, 96, 64), "tree": (224, 224, 192)}
-    for path in (cvat / "SegmentationClass").rglob("*.png"):
-        exports.rgb(np.array([[0, 1], [2, 1]]), colors).save(path)
-    _, printed = dry_run(cvat, capsys)
-    assert "VOC's colours of 0, 241, 255" in printed.err
-    assert "?:160,96,64:: # 6 pixels in 3 masks" in printed.err
-    assert "void:224,224,192::" in printed.err
+    assert "colour #000000 in 3 masks, 432 pixels" in printed.err
+    assert f"check {cvat} --write_classes classes.csv" in printed.err
 
 
 def test_smoothed_grey_masks_are_told_before_the_names_of_classes_are_asked_for(cvat, capsys):

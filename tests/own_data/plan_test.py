@@ -7,7 +7,7 @@ from support import exports
 from support.building import examples, from_tree
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.formats import png_pixels
@@ -39,16 +39,20 @@ BINARY = np.repeat([[0, 255]], 12, 0).repeat(8, 1)
 GREY = np.minimum(BINARY, 1)
 
 
-def test_an_unlisted_mask_of_0_and_1_does_not_make_255_void(tmp_path):
-    flat(tmp_path, {"a": BINARY, "b": BINARY, "x": GREY})
-    config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
-    assert config.values == {0: 0, 255: 1}
+def test_masks_of_0_and_255_have_two_classes_unless_a_mask_of_the_folder_has_1(tmp_path):
+    names = ["background", "crack"]
+    flat(tmp_path, {"a": BINARY, "b": BINARY})
+    _, plan = find_config(tmp_path, name="mine", class_names=names)
+    assert plan.rule.all_values == {-1: 255, 0: 0, 255: 1}
     assert any("255 is crack" in note for note in plan.notes)
+    flat(tmp_path, {"a": BINARY, "b": BINARY, "x": GREY})  # which no list names
+    with pytest.raises(MaskError, match="2 of 3 masks hold nothing but 255 and 0"):
+        find_config(tmp_path, name="mine", class_names=names)
 
 
 def test_a_listed_mask_of_0_and_1_does_not_make_255_void(tmp_path):
     flat(tmp_path, {"a": BINARY, "b": BINARY, "c": GREY})
-    with pytest.raises(MaskError, match="only the values 0 and 255 in 2 of 3 masks"):
+    with pytest.raises(MaskError, match="2 of 3 masks hold nothing but 255 and 0"):
         find_config(tmp_path, name="mine", class_names=["background", "crack"])
 
 
@@ -58,26 +62,22 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
     (masks / "cafe\u0301.png").rename(masks / "caf\u00e9.png")
     for listed in ("caf\u00e9", "cafe\u0301"):
         exports.put(tmp_path, "ImageSets/Segmentation/train.txt", f"a\n{listed}\n")
-        with pytest.raises(MaskError, match="only the values 0 and 255 in 1 of 2 masks"):
+        with pytest.raises(MaskError, match="1 of 2 masks hold nothing but 255 and 0"):
             find_config(tmp_path, name="mine", class_names=["background", "crack"])
 
 
 def test_one_rgb_mask_among_others_is_named_by_the_build(tmp_path):
     flat(tmp_path, {"a": GREY, "b": GREY, "c": np.stack([GREY, GREY, BINARY], 2)})
     said = {"name": "mine", "class_names": ["background", "crack"]}
-    assert find_config(tmp_path, **said)[1].decision.by == "index"
+    assert find_config(tmp_path, **said)[1].decision.by == "value"
     with pytest.raises(VocSegError, match=r"(?s)1 of 3 .*c\.png: an RGB mask with"):
         builder_from_tree(tmp_path, data_dir=tmp_path / "data", **said)
 
 
-@pytest.mark.parametrize("said", [{"masks_by": "index"}, {"values": {0: 0, 7: 1}}])
-def test_rgb_masks_with_equal_channels_build_by_index_if_said(tmp_path, said):
-    seven = 6 * ("values" in said) + 1
-    flat(tmp_path, {"a": np.stack([GREY * seven] * 3, 2)})
-    names = ["background", "crack"]
-    if "values" in said:
-        with pytest.raises(MaskError, match="an RGB mask in which red, green and blue are equal"):
-            find_config(tmp_path, name="mine", class_names=names)
+@pytest.mark.parametrize("said", [{}, {"classes": {0: "background", 7: "crack"}}])
+def test_rgb_masks_with_equal_channels_are_read_by_value(tmp_path, said):
+    flat(tmp_path, {"a": np.stack([GREY * (7 if said else 1)] * 3, 2)})
+    names = None if said else ["background", "crack"]
     builder = from_tree(tmp_path, class_names=names, **said)
     (example,) = examples(builder, "train").values()
     assert (example["segmentation_mask"][..., 0] == GREY).all()
@@ -86,26 +86,27 @@ def test_rgb_masks_with_equal_channels_build_by_index_if_said(tmp_path, said):
 def test_a_class_with_the_colour_of_void_is_asked_about(tmp_path):
     flat(tmp_path, {"a": GREY})
     exports.put(tmp_path, "labelmap.txt", "background:0,0,0::\nborder:224,224,192::\n")
-    with pytest.raises(LayoutError, match="void colour 224,224,192 for the class 'border'"):
+    with pytest.raises(ConfigError, match="void colour #e0e0c0 for the class 'border'"):
         find_config(tmp_path, name="mine")
-    as_class, _ = find_config(tmp_path, name="mine", void=("void",))
-    assert list(as_class.class_names) == ["background", "border"]
-    as_void, _ = find_config(tmp_path, name="mine", void=(255, "border"))
-    assert list(as_void.class_names) == ["background"]
+    as_class, _ = find_config(tmp_path, name="mine", classes={"border": "border"})
+    assert list(as_class.built_class_names) == ["background", "border"]
+    as_void, _ = find_config(tmp_path, name="mine", classes={"border": "void"})
+    assert list(as_void.built_class_names) == ["background"]
 
 
-@pytest.mark.parametrize("names", [{}, {"class_names": ["background", "edge", "dry road"]}])
-def test_a_class_with_the_value_of_void_is_asked_about(tmp_path, names):
+def test_a_class_with_the_value_of_void_is_asked_about(tmp_path):
     flat(tmp_path, {"a": np.maximum(GREY * 128, BINARY // 2), "b": BINARY})
     exports.put(tmp_path, "labelmap.csv", "id,name\n0,background\n128,edge\n255,dry road\n")
-    asked = "value 255, which is void, for the class 'dry road'"
-    with pytest.raises(LayoutError, match=asked) as caught:
-        find_config(tmp_path, name="mine", **names)
-    assert "--void void if it is a class, or --void '255 \"dry road\"' if" in str(caught.value)
-    as_class, _ = find_config(tmp_path, name="mine", void=("void",), **names)
-    assert list(as_class.class_names) == ["background", "edge", "dry road"]
-    as_void, _ = find_config(tmp_path, name="mine", void=(255, "dry road"))
-    assert list(as_void.class_names) == ["background", "edge"]
+    with pytest.raises(
+        ConfigError, match="value 255, which is void, for the class 'dry road'"
+    ) as e:
+        find_config(tmp_path, name="mine")
+    assert "--classes 'dry road=dry road' if it is a class, or --classes 'dry road=void'" in str(e)
+    for new, names in {"dry road": ["edge", "dry road"], "void": ["edge"]}.items():
+        config, plan = find_config(tmp_path, name="mine", classes={"dry road": new})
+        assert [*config.built_class_names][-len(names) :] in (names, names[::-1])
+        index = plan.rule.all_values[255]
+        assert index == (255 if new == "void" else config.built_class_names.index("dry road"))
 
 
 @pytest.mark.parametrize("void", ["255,void", "255,Unlabeled", "-1,dry road", "-1,a\n-1,b"])

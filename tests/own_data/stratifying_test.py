@@ -50,7 +50,7 @@ def test_each_split_has_its_number_of_images_and_a_rare_class(tree):
 
 
 def test_classes_are_those_that_the_dataset_will_have(tree):
-    found = plan(tree, split_by="stratified", map_classes="tree=void; *=*")
+    found = plan(tree, split_by="stratified", classes={"tree": "void"})
     assert {with_tree(ids) for ids in found.splits.values()} != {1}
 
 
@@ -77,7 +77,7 @@ def test_images_without_a_mask_are_left_out_before_the_numbers_are_made(tree):
 def test_a_wrong_mask_is_told_by_the_build_and_not_before(tree, tmp_path, capsys):
     (tree / "SegmentationClass" / "v3_3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     words = [str(tree), "--class_names=background,apple,tree", "--split_by=stratified"]
-    words += ["--splits=train=0.5,val=0.5", "--masks_by=index"]
+    words += ["--splits=train=0.5,val=0.5"]
     assert cli.main(["check", *words]) == 1
     assert "v3_3.png" in capsys.readouterr().out
     assert cli.main(["build", *words, "--name=x", f"--data_dir={tmp_path / 'd'}"]) == 1

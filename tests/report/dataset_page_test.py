@@ -314,7 +314,7 @@ def test_an_image_in_two_splits_and_one_that_only_looks_alike_are_found(tmp_path
     (lists / "train.txt").write_text("0\n1\n2\n")
     (lists / "val.txt").write_text("3\n4\n")
     dataset = voc_seg_tfrecord.builder_from_tree(
-        tree, name="twice", class_names=["a", "b", "c"], data_dir=tmp_path, masks_by="index"
+        tree, name="twice", class_names=["a", "b", "c"], data_dir=tmp_path
     )
     text = written(dataset, tmp_path / "a.html").read_text()
     assert "Training data meets evaluation data" in text

@@ -31,7 +31,7 @@ def test_own_data_has_nothing_of_voc_2012_in_its_info(tmp_path):
 def test_own_data_says_which_index_is_background(tmp_path):
     found = info(tmp_path, class_names=["crack", "wall"], background="wall")
     assert "index 1 is background" in found.description
-    found = info(tmp_path, class_names=["crack", "wall"], map_classes="wall=background; *=*")
+    found = info(tmp_path, class_names=["crack", "wall"], classes={"wall": "background"})
     assert "index 0 is background" in found.description
 
 
@@ -49,7 +49,7 @@ def test_a_release_has_its_own_citation_unless_another_is_given(tmp_path):
 
 
 def test_a_mapped_release_says_how_it_was_mapped(tmp_path):
-    found = info(tmp_path, release="2012", map_classes="person=person; *=void")
+    found = info(tmp_path, release="2012", classes={"person": "person", "*": "void"})
     assert "VOC2012" in found.description
     assert "1 class, no class is known to be background" in found.description
     assert "0 person; void from background" in found.description
@@ -86,14 +86,14 @@ def test_the_colours_of_a_class_file_are_the_palette(tmp_path):
 
 def test_a_merged_class_has_the_colour_of_its_name_or_of_the_first_of_its_classes(tmp_path):
     exports.cvat(tmp_path / "export")
-    for number, (text, colors) in enumerate(
-        {
-            "apple=tree; *=*": ["background", "tree"],
-            "apple,tree=plant; *=*": ["background", "apple"],
-        }.items()
+    for number, (rows, colors) in enumerate(
+        [
+            ({"apple": "tree"}, ["background", "tree"]),
+            ({"apple": "plant", "tree": "plant"}, ["background", "apple"]),
+        ]
     ):
         builder = builder_from_tree(
-            tmp_path / "export", name=f"m{number}", data_dir=tmp_path / "data", map_classes=text
+            tmp_path / "export", name=f"m{number}", data_dir=tmp_path / "data", classes=rows
         )
         found = palette(builder)
         assert [tuple(color) for color in found[:2]] == [exports.COLORS[name] for name in colors]

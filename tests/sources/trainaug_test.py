@@ -205,8 +205,8 @@ def test_the_tree_can_stand_for_its_base(root, parts):
 
 
 def test_classes_are_mapped_whoever_drew_the_mask(of_sbd, tmp_path):
-    text = "person=person; *=background"
-    config = VocSegConfig(name="person", release="2012_aug", strict=False, map_classes=text)
+    rows = {"person": "person", "*": "background"}
+    config = VocSegConfig(name="person", release="2012_aug", strict=False, classes=rows)
     plain, found = (examples(build(tmp_path / c.name, c, of_sbd), "train") for c in (PART, config))
     assert {example["mask_source"] for example in plain.values()} == {0, 1}
     for name, example in plain.items():

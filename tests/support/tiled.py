@@ -34,4 +34,4 @@ def write_tree(root: pathlib.Path, count: int = len(SIZES)) -> pathlib.Path:
 
 def tree_options(**more) -> dict:
     """Returns what `builder_from_tree` has to be told about such a tree."""
-    return {"class_names": NAMES, "masks_by": "index", **more}
+    return {"class_names": NAMES, **more}

@@ -115,7 +115,7 @@ def _joined(digests: Iterable[bytes]) -> str:
 
 
 _MANY = 10
-_MAPPED = "the pinned masks do not apply, because the classes were mapped at build (map_classes)"
+_MAPPED = "the pinned masks do not apply, because the classes were mapped at build (classes)"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,13 +19,14 @@ from voc_seg_tfrecord.base.names import FILENAME
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import THREADS, ordered_map
 from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import config_of
+from voc_seg_tfrecord.built.dataset import class_names, config_of
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.configs import VocSegConfig, field_types
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.masks.readings import rule_of_rows
 from voc_seg_tfrecord.sources.devkit import Verified
 
 
@@ -201,7 +202,9 @@ def open_folder(
     # Imported here, because most datasets are verified without their source.
     from voc_seg_tfrecord.sources.open import open_source
 
-    return open_source(config or _config(builder), _OnlyFolder(folder))
+    rows = (builder.info.metadata or {}).get("classes")
+    rule = rule_of_rows(rows, class_names(builder)) if rows and config is None else None
+    return open_source(config or _config(builder), _OnlyFolder(folder), rule)
 
 
 def read_folder(
@@ -253,5 +256,12 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
             found="no config in its metadata",
             expected="a dataset that this version of voc_seg_tfrecord built",
             remedy="give the config that it was built with, as --config JSON",
+        )
+    if old := [field for field in said if field in field_types.GONE]:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"a config with {old[0]}, which is gone",
+            expected="a dataset that this version of voc_seg_tfrecord built",
+            remedy="build it again from its source, or verify it without --source",
         )
     return VocSegConfig(**said)

@@ -16,7 +16,6 @@ from voc_seg_tfrecord.examples.make import RawExample, Source
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MISSING = object()
@@ -105,7 +104,7 @@ def from_arrays(
     )
     items = _items(images, masks, labels, filenames)
     found = {"train": items} if splits is None else share_out(items, splits, seed)
-    spec = config.example_spec(index_rule(len(config.class_names)))
+    spec = config.example_spec(config.index_rule())
     return build_source(Source(found, spec), config, data_dir=data_dir, **options)
 
 

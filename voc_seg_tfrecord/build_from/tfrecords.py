@@ -18,7 +18,7 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out,
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.imports.scan import Scan, make_items, scan_records
-from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 
@@ -100,16 +100,16 @@ def _rule(
             + "."
         )
         if two:
-            return MaskRule({-1: VOID, 0: 0, VOID: 1})
+            return config.index_rule({0: 0, VOID: 1})
     where = ", ".join(sorted({posixpath.basename(record.file) for record in scan.records}))
-    plain = index_rule(len(config.class_names))
+    plain = config.index_rule()
     if not looks_like_luminances(scan.values) or scan.values <= set(plain.values):
         return plain
     if not repair:
         raise _ruined(scan.values, where)
     repaired = repair_luminances(scan.values, where)
     # A class beyond the names is refused, with its luminance.
-    return MaskRule({value: i for value, i in repaired.items() if i in plain.values})
+    return config.index_rule({value: i for value, i in repaired.items() if i in plain.values})
 
 
 def _check_palettes(config: VocSegConfig, scan: Scan) -> None:

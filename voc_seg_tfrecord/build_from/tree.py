@@ -1,27 +1,29 @@
 """From a folder that some labelling tool exported to a built dataset, in one call."""
 
 from collections.abc import Mapping, Sequence
-import dataclasses
 from typing import Any
 
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, background_index
+from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.advice import labelmap
+from voc_seg_tfrecord.masks.rows import check_rows, color_key
+from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.own_data import account
-from voc_seg_tfrecord.own_data.class_file import find_class_file
+from voc_seg_tfrecord.own_data.class_file import find_class_file, rows_of_tree
 from voc_seg_tfrecord.own_data.classes import (
-    background_to_front,
+    names_at_values,
     names_from_file,
-    seen_values,
-    with_void_named,
+    numbered_file,
+    remedy,
+    seen_in,
+    smoothed,
 )
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.own_data.splits import official_note
@@ -91,13 +93,7 @@ def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegCon
     """
     check_name(name)
     tree, config = find_config_of(root, name=name, **options)
-    plan = make_plan(tree, config)
-    if plan.decision.high_is_1:
-        values = {value: plan.rule.values[value] for value in (0, VOID)}
-        config = dataclasses.replace(config, values=values, masks_by=None)
-    elif config.values is None:
-        config = dataclasses.replace(config, masks_by=plan.decision.by)
-    return config, plan
+    return config, make_plan(tree, config)
 
 
 def find_config_of(
@@ -105,7 +101,6 @@ def find_config_of(
     *,
     name: str,
     class_names: Sequence[str] | None = None,
-    background_first: bool = False,
     images: str | None = None,
     masks: str | None = None,
     lists: str | None = None,
@@ -120,9 +115,8 @@ def find_config_of(
     Args:
       root: the folder that a tool exported, or one above it.
       name: the config's name.
-      class_names: names in mask order, before `map_classes`; `['voc']` means VOC's 21. By
-        default they are read from the tree's class file.
-      background_first: whether background becomes class 0; the masks' classes move with it.
+      class_names: the classes of the values 0, 1, 2; `['voc']` means VOC's 21. By default they
+        are read from the tree's class file.
       images: the folder of images, if its name is not a known one.
       masks: the folder of masks, likewise.
       lists: the folder of id lists, if it is neither VOC's nor the root.
@@ -144,21 +138,38 @@ def find_config_of(
     fields["layout"] = {k: v for k, v in folders.items() if v is not None} or None
     if class_names:
         fields["class_names"] = spelled_out(class_names)
-    early = fields if class_names else {**fields, "map_classes": ""}
-    config = VocSegConfig(name=name, **early)
-    tree = open_tree(epath.Path(root).expanduser(), config)
+    early = {key: value for key, value in fields.items() if class_names or key != "classes"}
+    tree = open_tree(epath.Path(root).expanduser(), VocSegConfig(name=name, **early))
+    fields |= {"missing_mask": missing_mask, "background": background}
+    said = check_rows(fields.get("classes") or ())
+    keys = {key for key, _ in said}
+    fields["classes"] = (*said, *(row for row in rows_of_tree(tree) if row[0] not in keys))
     if not class_names:
-        class_file = _class_file(tree, config, background)
-        fields["class_names"] = names_from_file(class_file, config)
-        background = background or _said_in(class_file, fields["class_names"])
-    elif "void" in fields:
-        words = [word for word in config.void if isinstance(word, str)]
-        class_file, _ = find_class_file(tree, dataclasses.replace(config, void=words))
-        fields["void"] = with_void_named(config, class_file).void
-    config = VocSegConfig(name=name, missing_mask=missing_mask, background=background, **fields)
-    if background_first:
-        config = background_to_front(tree, config, own_names=bool(class_names))
-    return tree, config
+        fields |= _found_names(tree, {"name": name, **fields})
+    return tree, VocSegConfig(name=name, **fields)
+
+
+def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a config that the class file of a tree fills in.
+
+    Raises:
+      LayoutError: if there is none, and no rows say what values and colours mean.
+      MaskError: if masks fit two ways in which it may be numbered, and the two differ.
+    """
+    rows, background = fields["classes"], fields["background"]
+    config = VocSegConfig(name=fields["name"], layout=fields["layout"])
+    files, _ = find_class_file(tree, config, named=False, background=background)
+    if not files:
+        if rows and not ClassTable.names_needed(rows):
+            return {}
+        raise _no_names(tree, config)
+    file = numbered_file(tree, files, config, rows, background)
+    if file is None:
+        return {}
+    names = names_from_file(file)
+    if any(isinstance(key, int) and key < len(file.entries) for key, _ in rows):
+        names = names_at_values(file)
+    return {"class_names": names, "background": background or _said_in(file, names)}
 
 
 def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
@@ -168,42 +179,35 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
     return "" if needless else said
 
 
-def _class_file(tree: VocTree, config: VocSegConfig, background: str) -> ClassFile:
-    class_file, _ = find_class_file(tree, config, named=False, background=background)
-    if class_file is None:
-        (seen, colors, smoothed), official = seen_values(tree), official_note(tree)
-        others = colors.keys() - VOC_NUMBERS.keys()
-        numbers = sorted(VOC_NUMBERS[color] for color in colors.keys() - others)
-        # Colours far down VOC's palette are some tool's own: no list of names is so long.
-        last = max((number for number in numbers if number != VOID), default=0)
-        far = last > max(len(VOC_CLASSES), 2 * len(numbers))
-        seen_in_masks = f"\n    {seen}" if seen else ""
-        seen_in_masks += f"\n    VOC's colours of {', '.join(map(str, numbers))}" if numbers else ""
-        seen_in_masks += f"\n    {len(others)} colours that are not VOC's" if others else ""
-        given = "give them with --class_names background,crack, or VOC's 21 names with "
-        given += "--class_names voc" + (f". {official}" if official else "")
-        raise LayoutError(
-            tree.root,
-            found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
-            + (f". The masks hold{seen_in_masks}" if seen_in_masks else ""),
-            expected="the names of the classes, in the order of the masks' values",
-            remedy=labelmap(colors) if (others or far) and not seen else smoothed or given,
-            kind=NO_CLASS_NAMES,
-        )
-    return class_file
+def _no_names(tree: VocTree, config: VocSegConfig) -> LayoutError:
+    of_images = [image_id for image_id in tree.masks if image_id in tree.images]
+    found, official = tree.survey(of_images or tree.masks, all_colors=True), official_note(tree)
+    seen = seen_in(found)
+    given = (
+        "give them with --class_names background,crack, or VOC's 21 with --class_names voc"
+        f"{f' ({official})' if official else ''}; or {remedy(tree, config, named=False)}"
+    )
+    return LayoutError(
+        tree.root,
+        found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
+        + (f". The masks hold\n    {seen}" if seen else ""),
+        expected="the names of the classes, in the order of the masks' values",
+        remedy=smoothed(found) or given,
+        kind=NO_CLASS_NAMES,
+    )
 
 
 def describe(plan: Plan, config: VocSegConfig) -> str:
     """Returns what was found and decided, one fact per line."""
     tree, layout = plan.tree, plan.tree.layout
     source = f"from {plan.class_file.source}" if plan.class_file else "as given"
-    names = config.named_classes
+    names = tuple(config.built_class_names)
     lines = {
         "tree": str(tree.root),
         "images": f"{len(tree.images)} in {layout.describe('images')}",
         "masks": f"{len(tree.masks)} {tree.origin}, by {_by(plan)}",
         "classes": f"{len(names)} {source}: {_numbered(names)}",
-        **({"mapped to": config.class_map.describe()} if config.map_classes else {}),
+        **({"from": config.table.describe()} if config.classes else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",
     }
     if config.instance_mask or config.objects:
@@ -223,8 +227,10 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
 
 
 def _by(plan: Plan) -> str:
-    word = {"index": "index", "color": "colour"}[plan.decision.by]
-    return f"{word}, {plan.decision.reason}"
+    if plan.decision is None:
+        return "value"
+    word = {"value": "value", "color": "colour"}[plan.decision.by]
+    return f"{word}, {plan.decision.reading.reason}"
 
 
 def _numbered(names: tuple[str, ...]) -> str:
@@ -233,9 +239,10 @@ def _numbered(names: tuple[str, ...]) -> str:
 
 
 def _voids(plan: Plan) -> list[int | str]:
-    mapping: Mapping = plan.rule.values if plan.rule.colors is None else plan.rule.colors
+    rule = plan.rule
+    mapping: Mapping = rule.all_values if rule.colors is None else rule.all_colors
     return [
-        key if isinstance(key, int) else "colour {},{},{}".format(*key)
+        key if isinstance(key, int) else f"colour {color_key(key)}"
         for key, index in mapping.items()
         if index == VOID and key != -1  # -1 is void in .npy masks alone
     ]

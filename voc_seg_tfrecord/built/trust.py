@@ -321,6 +321,17 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value.values()))
 
 
+def _are_rows(value: Any) -> bool:
+    """Says whether it is a table of classes: pairs of a value, colour or name, and a class."""
+    return isinstance(value, list) and all(
+        isinstance(row, list)
+        and len(row) == 2
+        and (_is_text(row[0]) or _is_number(row[0], 0, 65535))
+        and _is_text(row[1])
+        for row in value
+    )
+
+
 def _is_palette(value: Any) -> bool:
     return (
         isinstance(value, list)
@@ -334,6 +345,7 @@ _METADATA: Mapping[str, Callable[[Any], bool]] = {
     "ignore_label": lambda value: value == VOID and _is_number(value),
     "class_names": _are_texts,
     "palette": _is_palette,
+    "classes": _are_rows,
     "archives": lambda value: (
         isinstance(value, list)
         and all(_is_table(row) and {"filename", "sha256"} <= set(row) for row in value)

@@ -9,16 +9,16 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.base import staging, wording
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean, share_advice
-from voc_seg_tfrecord.base.wording import counted, several
+from voc_seg_tfrecord.base.wording import command, counted, several
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
-from voc_seg_tfrecord.own_data import check
+from voc_seg_tfrecord.own_data import check, class_table
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
@@ -48,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
     )
     arguments.add(parser, "decisions", "no_fit")
+    parser.add_argument(
+        "--write_classes",
+        metavar="FILE",
+        help="write the table of classes: a row for each value and colour of the masks, ? where "
+        "its class is not known; nothing else is checked then",
+    )
     group = parser.add_argument_group("back into your tool")
     group.add_argument(
         "--ids",
@@ -76,7 +82,30 @@ def run(args: argparse.Namespace) -> int:
         return _copy(args, root) if args.ids else _run(args, root)
 
 
+def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
+    """Writes the table of classes, and says how to build with it."""
+    out = staging.check_file(args.write_classes, "--write_classes")
+    if out.exists():
+        raise ConfigError(
+            f"--write_classes {out}",
+            found="a file that exists",
+            expected="the name of a new file",
+            remedy="choose another name, or delete the file",
+        )
+    tree, config, fault = open_tree(root, **tree_arguments.fields(args))
+    text, unknown = class_table.write(tree, config, named=fault is None)
+    staging.write_file(out, text, "--write_classes")
+    rows = counted(text.count("\n") - 1, "row")
+    fill = f", {unknown} of them without a class: fill in the column class" if unknown else ""
+    print(f"wrote {out}: {rows}{fill}")
+    words = command("voc-seg-tfrecord", "build", args.root, name="NAME", classes=out)
+    print(f"build with it: {words}")
+    return 0
+
+
 def _run(args: argparse.Namespace, root: epath.Path) -> int:
+    if args.write_classes:
+        return _write_classes(args, root)
     html = staging.check_file(args.html, "--html") if args.html else None
     fixes = staging.check_file(args.csv, "--csv") if args.csv else None
     decisions = arguments.read_decisions(args)
@@ -198,7 +227,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
                 place.write_bytes(data)
     counts = {what: len(found) for what, found in files.items() if found}
     masks = (tree.root / layout.masks).relative_to(root)
-    back = wording.command("cp", "-r", f"{folder / masks}/.", f"{epath.Path(args.root) / masks}/")
+    back = command("cp", "-r", f"{folder / masks}/.", f"{epath.Path(args.root) / masks}/")
     if args.json:
         write_json({"folder": str(folder), "ids": ids, "files": counts})
         return 0

@@ -1,15 +1,17 @@
 """The arguments of `build` and `check` that tell about a tree."""
 
 import argparse
-import re
-import shlex
 from typing import Any, get_args
 
+from etils import epath
+
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
+from voc_seg_tfrecord.configs.field_types import GONE, gone
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.rule import By
+from voc_seg_tfrecord.masks.rows import Rows, parse_file, parse_pairs
 
 
 def add(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -37,32 +39,16 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "or bg, in any spelling",
     )
     classes.add_argument(
-        "--background_first",
-        action="store_true",
-        help="make background class 0; the classes of the masks move with their names",
+        "--classes",
+        metavar="PAIRS",
+        help="what a value, a colour, a class by its name, or * (all others) is: "
+        "'0=background,255=crack', '#ff0000=weed,*=background', 'car=vehicle,bus=vehicle', "
+        "'sky=void'; or a .csv file of such rows; default: what is found",
     )
-    classes.add_argument(
-        "--map_classes",
-        metavar="RULES",
-        help="merge, drop and reorder classes, such as 'car,bus=vehicle; tree=void; *=background'; "
-        "* is every class that no rule names, and *=* keeps them; default: each class stays",
-    )
-    classes.add_argument(
-        "--masks_by",
-        choices=get_args(By),
-        help="read classes from values (index) or colours; default: detected",
-    )
-    classes.add_argument(
-        "--values",
-        help="class index by mask value, such as 0=0,255=1; implies --masks_by index",
-    )
-    classes.add_argument(
-        "--void",
-        help="values, names (in any spelling) or colours that mean void, separated by blanks, "
-        "such as '255 unlabelled 224,224,192'; a name that holds a blank stands in double quotes; "
-        "default: void, ignore, ignored, __ignore__; also 255 and 224,224,192, which are always "
-        "void unless a class has them",
-    )
+    for option in GONE:
+        classes.add_argument(
+            f"--{option}", action=_Gone, nargs=argparse.REMAINDER, help=argparse.SUPPRESS
+        )
     classes.add_argument(
         "--missing_mask",
         choices=get_args(MissingMask),
@@ -81,6 +67,13 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
         "demands (auto), always (apply), or never (ignore); default: auto",
     )
+
+
+class _Gone(argparse.Action):
+    """Refuses an option that there was, with what says the same now."""
+
+    def __call__(self, *_: object) -> None:
+        raise gone(self.dest)
 
 
 def _add_folders(folders: argparse._ArgumentGroup) -> None:
@@ -130,7 +123,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
 
 
 _TEXTS = (
-    *("class_names", "background", "map_classes", "values", "void", "splits", "group_by"),
+    *("class_names", "background", "classes", "splits", "group_by"),
     *("images", "masks", "lists", "image_name", "mask_name"),
 )
 
@@ -150,11 +143,9 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
                 remedy="give it a value, or leave the option out",
             )
     said: dict[str, Any] = {
-        "background_first": args.background_first,
         "instance_mask": args.instance_masks or None,
         "objects": args.objects or None,
         "overlap": args.allow_overlap,
-        "map_classes": args.map_classes or "",
         "group_by": args.group_by or "",
         "seed": args.seed,
         "images": args.images,
@@ -163,16 +154,13 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "image_name": args.image_name,
         "mask_name": args.mask_name,
     }
-    said |= given(args, "masks_by", "missing_mask", "missing_image", "exif", "split_by")
+    said |= given(args, "missing_mask", "missing_image", "exif", "split_by")
     if args.background:
         said["background"] = args.background
     if args.class_names:
         said["class_names"] = [name.strip() for name in args.class_names.split(",")]
-    if args.values:
-        values = arguments.pairs("--values", args.values, _integer)
-        said["values"] = {_integer("--values", value): index for value, index in values.items()}
-    if args.void:
-        said["void"] = [_void(word) for word in _words(args.void)]
+    if args.classes:
+        said["classes"] = _rows(args.classes)
     if args.splits:
         said["splits"] = arguments.pairs("--splits", args.splits, _source)
     return said
@@ -183,11 +171,14 @@ def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(args, name)) is not None}
 
 
-def _integer(option: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConfigError(option, found=repr(text), expected="a whole number") from None
+def _rows(text: str) -> Rows:
+    """Reads the rows of `--classes`: pairs, or the name of a file."""
+    if not text.lower().endswith(".csv"):
+        return parse_pairs(text)
+    path = epath.Path(text).expanduser()
+    if not path.is_file():
+        raise ConfigError(f"--classes {text}", found="no such file", expected="a table of classes")
+    return parse_file(storage.read_small(path).decode("utf-8-sig", "replace"), path)
 
 
 def _source(_: str, text: str) -> str | float:
@@ -195,22 +186,3 @@ def _source(_: str, text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise ConfigError(
-            "--void", found=repr(text), expected=f"words, and no {str(error).lower()}"
-        ) from None
-
-
-def _void(word: str) -> int | str | tuple[int, ...]:
-    parts = word.split(",")
-    if len(parts) == 3 and all(_NUMBER.fullmatch(part) for part in parts):
-        return tuple(int(part) for part in parts)
-    return int(word) if _NUMBER.fullmatch(word) else word
-
-
-_NUMBER = re.compile("-?[0-9]{1,9}")  # a longer one is no value of a mask

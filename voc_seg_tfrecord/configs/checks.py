@@ -6,12 +6,11 @@ import re
 from typing import Any, Literal, get_args
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean
-from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
+from voc_seg_tfrecord.base.names import VOID, unprintable
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.facts.releases import RELEASES
-from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID
+from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.rule import By
 from voc_seg_tfrecord.splitting.ratios import check_ratios
 from voc_seg_tfrecord.trees.layout import Layout, Naming
 
@@ -28,7 +27,6 @@ MissingImage = Literal["error", "skip"]
 """What to do about a listed id without an image."""
 
 _CHOICES = {
-    "masks_by": (None, *get_args(By)),
     "missing_mask": get_args(MissingMask),
     "missing_image": get_args(MissingImage),
     "exif": get_args(Exif),
@@ -52,8 +50,7 @@ def check(config: Any) -> None:
     _check_release(config)
     _check_names(config)
     _check_release_classes(config)
-    _check_void(config)
-    _check_map(config)
+    _check_rows(config)
     _check_background(config)
     for field, choices in _CHOICES.items():
         if getattr(config, field) not in choices:
@@ -79,10 +76,12 @@ def _check_release_classes(config: Any) -> None:
     official = config.official
     if official is None or not official.masks:
         return
-    for field in ("masks_by", "values", "void", "missing_mask"):
-        value = getattr(config, field)
-        if value != getattr(type(config), field):
-            raise error(field, value, f"no such option, as the masks of {official.name} are known")
+    if config.missing_mask != "error":
+        expected = f"no such option, as the masks of {official.name} are known"
+        raise error("missing_mask", config.missing_mask, expected)
+    if config.table.values or config.table.colors:
+        expected = f"names and *, as the values and colours of {official.name} are known"
+        raise error("classes", dict(config.classes), expected)
     places = {name: index for index, name in enumerate(official.class_names)}
     wrong = [n for i, n in enumerate(config.class_names) if places.get(n, i) != i]
     if wrong or len(config.class_names) != len(places):
@@ -93,32 +92,23 @@ def _check_release_classes(config: Any) -> None:
             else f"{len(config.class_names)} names for {official.name}",
             expected=f"the {len(places)} classes of {official.name} in their order, or as many "
             "names of your own",
-            remedy="leave class_names out, and choose classes with map_classes",
+            remedy="leave class_names out, and choose classes with classes",
         )
 
 
-def _check_void(config: Any) -> None:
-    """Checks that void and other options do not contradict each other."""
-    if config.task == "segmentation" and not config.named_classes:
-        raise error("class_names", list(config.class_names), "a class that is not void")
-    if config.background in config.void_names:
-        raise error("background", config.background, "a class whose name does not mean void")
-    if config.values is None:
+def _check_rows(config: Any) -> None:
+    """Checks the table of classes, and that there is one where there are masks."""
+    if config.task != "segmentation":
+        if config.classes:
+            raise error("classes", dict(config.classes), "none, because there are no masks")
         return
-    if config.masks_by == "color":
-        raise error("masks_by", "color", "index, or nothing, beside the option values")
-    if tuple(config.void) == DEFAULT_VOID:
-        return  # values may make 255 a class
-    for value, index in config.values.items():
-        classes = {config.class_names.index(name) for name in config.named_classes}
-        if value in config.void and index in classes:
-            raise ConfigError(
-                "option void",
-                found=f"the value {value}, which the option values gives to "
-                f"{config.class_names[index]!r}",
-                expected=f"values that are a class, or void ({value}={VOID}), and not both",
-                remedy="leave the value out of one of the two options",
-            )
+    if not config.built_class_names:
+        raise error("class_names", list(config.class_names), "a class that is not void")
+    if config.classes and config.name in {*RELEASES, SAMPLE}:
+        found = f"{dict(config.classes)} for {config.name}"
+        raise error("classes", found, "a name of your own for a dataset like that")
+    if config.background and is_void_name(config.background):
+        raise error("background", config.background, "a class whose name does not mean void")
 
 
 def _check_names(config: Any) -> None:
@@ -126,17 +116,15 @@ def _check_names(config: Any) -> None:
     if config.task == "images":
         if names:
             raise error("class_names", names, "none: images alone have no classes")
-    elif not names or len(set(names)) != len(names) or not all(names):
+    elif not (names or config.classes) or len(set(names)) != len(names) or not all(names):
         raise error("class_names", names, "names, none empty or given twice, and not all void")
     strange = [name for name in names if unprintable(name)]
     if strange:
         raise error("class_names", strange[0], "names without control characters")
-    if len(names) > VOID:
-        expected = f"at most {VOID} names, as the value {VOID} is void"
-        raise error("class_names", len(names), expected)
-    wrong = [i for i in (config.values or {}).values() if not 0 <= i < len(names) and i != VOID]
-    if wrong:
-        raise error("values", wrong[0], f"0 to {len(names) - 1}, or {VOID}")
+    for listed in (names, config.built_class_names):
+        if len(listed) > VOID:
+            expected = f"at most {VOID} names, as the value {VOID} is void"
+            raise error("class_names", len(listed), expected)
 
 
 def _check_layout(config: Any) -> None:
@@ -147,30 +135,16 @@ def _check_layout(config: Any) -> None:
         Naming.parse(config.layout[field], field)
 
 
-def _check_map(config: Any) -> None:
-    if not config.map_classes:
-        return
-    if config.name in {*RELEASES, SAMPLE}:
-        found = f"{config.map_classes!r} for {config.name}"
-        raise error("map_classes", found, "a name of your own for a dataset like that")
-    if config.task != "segmentation":
-        raise error("map_classes", config.map_classes, "none, because there are no masks")
-    config.class_map  # noqa: B018 - it checks the rules
-
-
 def _check_background(config: Any) -> None:
     names = dict.fromkeys((*config.named_classes, *config.built_class_names))
     if config.background and config.background not in names:
         raise error("background", config.background, f"one of {_some(tuple(names))}", names)
-    fill = background_index(config.class_names, config.background)
-    if config.class_map:
-        fill = config.class_map.fill
     needed = config.missing_mask == "background" and config.task == "segmentation"
-    if needed and fill is None:
+    if needed and config.table.fill is None:
         raise ConfigError(
             "option missing_mask",
-            found=f"'background', but none of the {len(config.class_names)} classes is known "
-            f"to be background: {_some(config.class_names)}",
+            found=f"'background', but none of the {len(names)} classes is known "
+            f"to be background: {_some(tuple(names))}",
             expected="a class called background or bg, in any spelling, or the name of the "
             "class that is background",
             remedy='name the class with --background NAME (in a config: "background": '

@@ -15,12 +15,11 @@ from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, M
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.examples.tiles import QUALITY, TileFormat, Tiling
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
-from voc_seg_tfrecord.formats.class_files import DEFAULT_VOID, is_void_name
+from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks import class_map
-from voc_seg_tfrecord.masks.class_map import ClassMap
-from voc_seg_tfrecord.masks.question import Void
-from voc_seg_tfrecord.masks.rule import By, MaskRule
+from voc_seg_tfrecord.masks.rows import Rows, check_rows
+from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.splitting.ratios import Grouping, by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
 
@@ -37,14 +36,15 @@ class VocSegConfig(tfds.core.BuilderConfig):
         own data.
       strict: whether the id lists must be the release's official ones. Only a config with a
         release can be strict; `False` builds a part of it.
-      class_names: class names in mask order, background among them. Defaults to those of the
-        release, and to VOC's 21 for own data. A name that means void (`void` below) is no class
+      class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
+        the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is no class
         of the dataset: its pixels are 255, and the classes after it move up.
+      classes: pairs of a key and a class, over what `class_names` says: `[[255, "crack"],
+        ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a value, a colour, a
+        name of `class_names`, or `*`: the others. Pairs of values and colours without
+        `class_names` are the whole table. See `masks.table`.
       background: name of the class that is background, needed only if it is not called
         background or bg, in any spelling.
-      map_classes: rules that merge, drop and reorder classes: `car,bus=vehicle; tree=void;
-        *=background`; see `class_map.parse`. `class_names` and `values` are those of the masks
-        before. By default each class stays.
       splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a
         folder (`{"train": "train/"}`), or a ratio for all of them (`{"train": 0.8,
         "validation": 0.2}`). By default the lists or folders that are there; `val` becomes
@@ -55,14 +55,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
         and not for own data.
       layout: names of folders and patterns of file names that are not VOC's; see
         `layout.Layout`.
-      masks_by: read classes from values (`index`) or colours (`color`); detected by default,
-        see `masks.decide`.
-      values: class index by mask value, where it is not the value itself. It counts
-        `class_names` as they are given here.
-      void: values, names (in any spelling) and colours that mean void. Defaults to 255 and
-        what tools write. The name of each class that is void has to be among them. The value 255
-        and VOC's colour of void are void even if they are not among them, unless the class file
-        gives them to a class or `values` has 255.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
@@ -100,16 +92,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
     strict: bool | None = None
     # A JSON config brings a list, so any sequence will do.
     class_names: Sequence[str] = VOC_CLASSES
+    classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
     background: str = ""
-    map_classes: str = ""
     splits: Mapping[str, str | float] | None = None
     instance_mask: bool | None = None
     objects: bool | None = None
     layout: Mapping[str, str] | None = None
-    masks_by: By | None = None
-    # JSON has only text as keys.
-    values: Mapping[Any, int] | None = None
-    void: Void = DEFAULT_VOID
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
     exif: Exif = "auto"
@@ -144,6 +132,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             raise checks.error("packaged_tree", packaged_tree, f"{SAMPLE_TREE}, or nothing")
         self.packaged_tree = packaged_tree
         official = self.official
+        by_default = self.class_names is VOC_CLASSES and official is None
         if self.strict is None:
             self.strict = official is not None
         if self.instance_mask is None:
@@ -156,36 +145,22 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.class_names = official.class_names
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
-        self.void = cast(
-            Void, tuple(v if isinstance(v, int | str) else tuple(v) for v in self.void)
-        )
-        if self.values is not None:
-            self.values = {int(value): index for value, index in self.values.items()}
+        self.classes = check_rows(self.classes)
+        if by_default and self.classes and not ClassTable.names_needed(self.classes):
+            self.class_names = ()
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
             self.splits = by_split_name(self.splits, "option splits")
         checks.check(self)
 
     @functools.cached_property
-    def class_map(self) -> ClassMap | None:
-        """What becomes of each class; None where each stays."""
-        names, background, void = self.class_names, self.background, self.void
-        if self.map_classes:
-            return class_map.parse(self.map_classes, names, background=background, void=void)
-        if self.void_names:
-            return class_map.without_void(names, background=background, void=void)
-        return None
-
-    @property
-    def void_names(self) -> tuple[str, ...]:
-        """The names among `class_names` that mean void."""
-        if self.task != "segmentation":
-            return ()
-        return tuple(name for name in self.class_names if is_void_name(name, self.void))
+    def table(self) -> ClassTable:
+        """What each class of the masks becomes, and each value and colour that has a row."""
+        return ClassTable(tuple(self.class_names), cast(Rows, self.classes), self.background)
 
     @property
     def named_classes(self) -> tuple[str, ...]:
         """The classes of the masks: `class_names` without names that mean void."""
-        return tuple(name for name in self.class_names if name not in self.void_names)
+        return tuple(name for name in self.class_names if not is_void_name(name))
 
     @functools.cached_property
     def grouping(self) -> Grouping | None:
@@ -195,12 +170,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @property
     def built_class_names(self) -> Sequence[str]:
         """The class names of the dataset, in mask order."""
-        return self.class_map.class_names if self.class_map else self.class_names
+        return self.table.class_names if self.task == "segmentation" else self.class_names
 
     @property
     def built_background(self) -> str:
-        """The name of the dataset's background class, if it has to be said."""
-        return self.class_map.background if self.class_map else self.background
+        """The name of the dataset's background class; empty where none is known."""
+        return self.table.background_name if self.task == "segmentation" else self.background
 
     @property
     def official(self) -> Release | None:
@@ -242,11 +217,19 @@ class VocSegConfig(tfds.core.BuilderConfig):
             background=self.missing_mask == "background" and self.official is None,
         )
 
+    def index_rule(self, places: Mapping[int, int] | None = None) -> MaskRule:
+        """Returns the rule of masks that hold places of `class_names`, or what has a row.
+
+        Args:
+          places: the place, or 255, of each value; by default the value is the place.
+        """
+        return MaskRule(self.table.index_values(places))
+
     def example_spec(self, rule: MaskRule) -> ExampleSpec:
         """Returns what examples are to hold, with masks read by a rule."""
         return ExampleSpec(
             tuple(self.built_class_names),
-            rule.mapped(self.class_map) if self.class_map else rule,
+            rule,
             instances=bool(self.instance_mask),
             objects=bool(self.objects),
             official=self.official is not None,
@@ -256,7 +239,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             decoding="none" if self.trust_images else "readable",
             background=self.built_background,
             tiling=self.tiling,
-            class_map=self.class_map,
+            table=self.table if self.task == "segmentation" else None,
         )
 
     def __repr__(self) -> str:
@@ -284,6 +267,8 @@ def changed_fields(config: VocSegConfig) -> dict[str, object]:
     default = type(config)(name=config.name, release=config.release)
     names = [field.name for field in dataclasses.fields(config)]
     changed = {n: getattr(config, n) for n in names if getattr(config, n) != getattr(default, n)}
+    if config.classes and not config.class_names:  # as the rows are the whole table
+        del changed["class_names"]
     release = {"release": config.release} if config.release else {}
     return {"name": config.name, **release, **changed}
 

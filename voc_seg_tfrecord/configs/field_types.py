@@ -74,6 +74,26 @@ def check(config: Any) -> None:
             )
 
 
+GONE = {
+    "void": "'255=void', or the name of the class: 'ignored=void'",
+    "values": "the class of each value: '0=background,255=crack'",
+    "masks_by": "rows with values, or with colours: '#ff0000=crack,#000000=background'",
+    "map_classes": "the same pairs, each with one key: 'car=vehicle,bus=vehicle,*=background'",
+    "background_first": "the class that is background: 'background=background'",
+}
+"""Options that there were, and the pair of `classes` that says the same now."""
+
+
+def gone(option: str) -> ConfigError:
+    """Returns the error about an option that there was."""
+    return ConfigError(
+        f"option {option}",
+        found="an option that is gone: the table of classes says what masks mean",
+        expected=f"--classes (classes) with {GONE[option]}",
+        remedy=f"leave {option} out, and say it with classes",
+    )
+
+
 def check_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
     """Checks that a config has no fields but those that there are.
 
@@ -81,6 +101,8 @@ def check_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
       ConfigError: naming the first field that there is not.
     """
     for field in fields:
+        if field in GONE:
+            raise gone(field)
         if field not in names:
             raise ConfigError(
                 f"option {field}",
@@ -133,12 +155,9 @@ def _mapping(key: Test, item: Test) -> Test:
     return all_are
 
 
-def _number(value: object) -> bool:
-    return _whole(value) or bool(isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value, re.A))
-
-
-def _void(value: Any) -> bool:
-    return _whole(value) or _text(value) or (_several(_whole)(value) and len(value) == 3)
+def _rows(value: Any) -> bool:
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    return _several(lambda row: isinstance(row, Sequence) and len(row) == 2)(pairs)
 
 
 def _list_or_ratio(value: object) -> bool:
@@ -160,8 +179,8 @@ _FIELDS: dict[str, tuple[Test, str]] = {
     "tags": (_several(_text), "a list of texts"),
     "release": (_text, "the name of a release, such as 2012"),
     "class_names": (_several(_text), "a list of names"),
+    "classes": (_rows, 'pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]'),
     "background": (_text, "the name of a class"),
-    "map_classes": (_text, "rules such as car,bus=vehicle; *=background"),
     "citation": (_none_or(_text), "a text"),
     "homepage": (_none_or(_address), "an address that begins with https:// or http://"),
     "license": (_none_or(_text), "a text"),
@@ -170,12 +189,6 @@ _FIELDS: dict[str, tuple[Test, str]] = {
         'a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
     ),
     "layout": (_none_or(_mapping(_text, _text)), 'names of folders, such as {"masks": "labels"}'),
-    "masks_by": (_none_or(_text), "index or color"),
-    "values": (
-        _none_or(lambda value: bool(value) and _mapping(_number, _whole)(value)),
-        "a class index for each mask value",
-    ),
-    "void": (_several(_void), "a list of values, names and colours of three numbers"),
     "missing_mask": (_text, "error, skip or background"),
     "missing_image": (_text, "error or skip"),
     "exif": (_text, "auto, apply or ignore"),

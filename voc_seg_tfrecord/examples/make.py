@@ -28,9 +28,10 @@ from voc_seg_tfrecord.examples.tiles import Tiling, cut
 from voc_seg_tfrecord.formats import annotations, images, pillow
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks import read, stored
-from voc_seg_tfrecord.masks.class_map import ClassMap
+from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.stored import Counted
+from voc_seg_tfrecord.masks.table import ClassTable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,8 +98,8 @@ class ExampleSpec:
       background: name of the class that is background, if its name does not say so.
       decoding: what is tried with the bytes of images; see `images.open_image`.
       tiling: how images are cut into tiles; None if they are not.
-      class_map: what became of the source's classes, where the user mapped them. The rule and
-        the class names have the new ones; annotations name the source's.
+      table: what the source's classes became. The rule and the class names have the new ones;
+        annotations name the source's.
     """
 
     class_names: tuple[str, ...]
@@ -112,13 +113,13 @@ class ExampleSpec:
     background: str = ""
     decoding: images.Decoding = "readable"
     tiling: Tiling | None = None
-    class_map: ClassMap | None = None
+    table: ClassTable | None = None
 
     @property
     def fill(self) -> int | None:
         """The value of a mask that is not there: that of background; None if none is known."""
-        if self.class_map:
-            return self.class_map.fill
+        if self.table:
+            return self.table.fill
         return background_index(self.class_names, self.background)
 
 
@@ -237,14 +238,16 @@ def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> rea
 def _read_objects(
     raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
 ) -> list[dict[str, Any]]:
-    """Reads the boxes; those of classes that a map made void or background are left out."""
-    names = spec.class_map.source_names if spec.class_map else spec.class_names
+    """Reads the boxes; those of classes that rows made void or background are left out."""
+    table = spec.table
+    names = table.names if table and table.names else spec.class_names
     found = annotations.read_objects(cast(File, raw.annotation), names, *size)
     for one in found:
         one["bbox"] = np.array(one["bbox"])
-        if spec.class_map:
-            one["label"] = spec.class_map.object_class(one["label"])
-    return [one for one in found if one["label"] is not None]
+        if table and table.became():
+            one["label"] = table.target(one["label"])
+    dropped = {VOID_CLASS, table.background_name} if table and table.became() else set()
+    return [one for one in found if one["label"] not in dropped]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,9 +259,11 @@ class Source:
       spec: what examples are to hold and how masks are read.
       colors: the colour of each class index, and of 255, where a class file gives them.
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
+      rows: what each value and colour of its masks is, where that was found out.
     """
 
     splits: Mapping[str, Sequence[Item]]
     spec: ExampleSpec
     archives: Sequence[Mapping[str, str]] = ()
     colors: Mapping[int, tuple[int, int, int]] = dataclasses.field(default_factory=dict)
+    rows: Rows = ()

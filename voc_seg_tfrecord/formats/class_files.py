@@ -1,7 +1,7 @@
 """The files in which labelling tools say which value or colour means which class."""
 
 import collections
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 import dataclasses
 import json
 import pathlib
@@ -11,14 +11,14 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, Color, unprintable
-from voc_seg_tfrecord.formats.class_parsers import PARSERS, UNREADABLE, Entry
+from voc_seg_tfrecord.formats.class_parsers import PARSERS, TABLE, UNREADABLE, Entry, is_table
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 
 NAMES = tuple(PARSERS)
 """Names of the class files that are known, in the order in which they are tried."""
 
-COMMON = ("classes.txt", "classes.json", "labels.txt")
+COMMON = ("classes.txt", "classes.json", "labels.txt", TABLE)
 """Names of class files that other files have too, such as lists of images with their labels."""
 
 _LARGEST = 1 << 20  # bytes; 255 names are far below
@@ -29,8 +29,7 @@ IGNORED = "__ignore__"
 VOID_NAMES = (IGNORED, "void", "ignored", "ignore")
 """Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
 
-DEFAULT_VOID: tuple[int | str | Color, ...] = (VOID, *VOID_NAMES, VOID_COLOR)
-"""What means void unless the user says otherwise."""
+_UNLABELED = ("neutral", "unlabeled", "unlabelled")  # void, if they have its value or colour
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,25 +61,32 @@ class ClassFile:
         """Whether it is a list of names alone, without values and colours."""
         return all(entry.by_place and not entry.color for entry in self.entries)
 
-    def class_names(self, void: Collection[int | str | Color]) -> tuple[str, ...]:
-        """Returns the names without those that mean void, in the file's order."""
-        return tuple(e.name for e in self.entries if not is_void(e, void))
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names without those that mean void, in the file's order."""
+        return tuple(entry.name for entry in self.entries if not is_void(entry))
 
 
-def is_void(entry: Entry, void: Collection[int | str | Color]) -> bool:
-    """Says whether an entry is among the values, names and colours that mean void.
+def is_void(entry: Entry) -> bool:
+    """Says whether an entry means void: by its name, or by void's value and colour together.
 
-    So is one that no pixel can have: it has the value -1, or no value but that of void, because
+    So does one that no pixel can have: it has the value -1, or no value but that of void, because
     its tool does not count it as a class.
     """
     uncounted = entry.value < 0 or (entry.by_place and entry.value == VOID)
-    named = is_void_name(entry.name, void)
-    return named or uncounted or entry.color in void or entry.value in void
+    by_value, by_color = entry.value == VOID, entry.color == VOID_COLOR
+    unlabeled = (by_value or by_color) and entry.name.casefold() in _UNLABELED
+    return is_void_name(entry.name) or uncounted or unlabeled or (by_value and by_color)
 
 
-def is_void_name(name: str, void: Collection[object]) -> bool:
+def may_be_void(entry: Entry) -> bool:
+    """Says whether a class has void's value or VOC's colour of it, so that it may mean void."""
+    return not is_void(entry) and (entry.value == VOID or entry.color == VOID_COLOR)
+
+
+def is_void_name(name: str) -> bool:
     """Says whether a name means void; upper and lower case do not matter."""
-    return name.casefold() in {word.casefold() for word in void if isinstance(word, str)}
+    return name.casefold() in VOID_NAMES
 
 
 def read_all(
@@ -105,6 +111,8 @@ def read_all(
         # A link to a file that is not there is no reason to go on without its names.
         if not (path.exists() or pathlib.Path(path).is_symlink()):
             continue
+        if table_in(folder) and name == TABLE:
+            continue
         try:
             found.append(_read(path, image_ids))
         except LayoutError as error:
@@ -112,6 +120,15 @@ def read_all(
                 raise
             others.append(error)
     return found, others
+
+
+def table_in(folder: epath.Path) -> str:
+    """Returns the table of classes in a folder, as text; empty if there is none."""
+    path = folder / TABLE
+    if not path.exists() or path.stat().length > _LARGEST:
+        return ""
+    text = File.read(path, LayoutError).data.decode("utf-8-sig", "replace")
+    return text if is_table(text) else ""
 
 
 def _read(path: epath.Path, image_ids: Container[str]) -> ClassFile:
@@ -198,7 +215,7 @@ def _wrong(entries: list[Entry]) -> str:
             return f"the class name {name[:80]!r}, which has a control character"
         if counts[name] > 1:
             times = "twice" if counts[name] == 2 else "several times"
-            return f"the name {name[:80]!r} {times} (--map_classes makes one class of two names)"
+            return f"the name {name[:80]!r} {times}"
         if not -1 <= value <= VOID:
             return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
         if value not in (-1, VOID) and owner.setdefault(value, name) != name:

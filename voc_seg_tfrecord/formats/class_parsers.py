@@ -4,6 +4,7 @@ import collections
 from collections.abc import Callable, Collection, Iterable
 import csv
 import dataclasses
+import io
 import json
 import re
 from typing import Any
@@ -90,6 +91,25 @@ def _classes_csv(text: str) -> list[Entry]:
     if short:
         raise ValueError(f"the line {short[0][0][:80]!r} has no comma")
     return [Entry(int(row[0]), row[1].strip()) for row in rows[1:]]
+
+
+TABLE = "classes.csv"
+"""The file that may hold a table of classes; see `masks.rows`."""
+
+TABLE_KEYS = ("value", "color", "name")
+"""The columns of a table of classes that hold keys; further columns are for people."""
+
+
+def is_table(text: str) -> bool:
+    """Says whether a CSV file has the columns of a table of classes."""
+    columns = table_columns(next(csv.reader(io.StringIO(text)), []))
+    return "class" in columns and not {*TABLE_KEYS}.isdisjoint(columns)
+
+
+def table_columns(head: Collection[str]) -> list[str]:
+    """Returns the columns that a head line names."""
+    words = [cell.strip().casefold() for cell in head]
+    return ["color" if word == "colour" else word for word in words]
 
 
 def _table(text: str) -> list[Entry]:
@@ -314,6 +334,7 @@ PARSERS: dict[str, tuple[Callable[[str], list[Entry]], str]] = {
         'a list of names, or an object such as {"background": 0, "crack": 1}',
     ),
     "labels.txt": (_table, _TABLE),
+    TABLE: (_table, _TABLE),
 }
 """The function that reads each class file, and what the file should hold, for errors. Files are
 looked for in this order."""

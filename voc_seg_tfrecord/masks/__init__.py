@@ -1,7 +1,7 @@
 """What the values and colours of masks mean, and the gate that lets nothing else pass.
 
-Enter at `read.read_mask`. `stored` reads files, and counts and maps what they hold. `survey` looks
-at all masks of a set. `decide` answers a `question`: values or colours. It looks for `evidence`
-against both, and `advice` has its messages. `rule` is the decision as a table, and `read` applies
-it. `class_map` merges, drops and reorders classes. May import: up to `formats`.
+Enter at `read.read_mask`. `stored` reads files, and counts and maps what they hold. `rows` are what
+the user says of values, colours and names; `table` puts them over the names that are known.
+`survey` looks at all masks of a set, `readings` are the ways to read them, and `meaning` decides.
+`rule` is the decision, and `read` applies it. May import: up to `formats`.
 """

@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Mapping
 import dataclasses
 import hashlib
-from typing import Any
 
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, Color
+from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.formats import pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
+from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.masks.rows import color_key
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.masks.stored import (
     Counted,
@@ -89,7 +91,7 @@ def read_mask(
         if official:
             _check_official(header, file)
     kind = "palette" if header and header.color is png.ColorType.PALETTE else "grey"
-    if header and png_pixels.holds_values(header) and not rule.by_color(kind):
+    if header and png_pixels.holds_values(header) and not rule.needs_colors(kind):
         return _read_eight_bits(file, header, rule, counted)
     samples = read_samples(file)
     _check_size(samples.values.shape[:2], size, file)
@@ -140,12 +142,12 @@ def _read_eight_bits(
     _check_values(counts, rule, file.where)
     if _stay(counts, rule):
         return IndexMask(found.grey, *size, counts)
-    return _index_mask(map_values(found.pixels(), rule.values))
+    return _index_mask(map_values(found.pixels(), rule.all_values))
 
 
 def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
     """Says whether the values of a mask are the classes."""
-    return all(rule.values[value] == value for value in counts)
+    return all(rule.all_values[value] == value for value in counts)
 
 
 def _check_size(found: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:
@@ -179,61 +181,70 @@ _ENOUGH = 5  # unknown values or colours that an error lists
 _SHOWN = 12  # values that it expected
 
 
+_ENOUGH = 5  # unknown values or colours that an error lists
+_SHOWN = 12  # values that it expected
+
+
 def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
     """Returns the class of each pixel, uint8 `[H, W]`.
 
     Raises:
-      MaskError: if there are values or colours that the rule does not know.
+      MaskError: if there are values or colours that the rule does not know, or to which the user
+        gave two classes.
     """
-    values = samples.values
-    if samples.kind == "rgb":
-        if rule.colors is not None:
-            found, (unknown, pixels) = map_colors(values, *rule.packed_colors)
-            if unknown.size:
-                raise _unknown_colors(unknown, pixels, rule, where)
-            return found
-        values = _values_of_rgb(values, rule, where)
+    values, kind = samples.values, str(samples.kind)
+    if kind == "rgb":
+        equal = rule.colors is None or bool(rule.said_values)
+        if not (equal and stored.equal_channels(values)):
+            return _classes_of_colors(values, rule, where)
+        values, kind = values[..., 0], "equal"
     counts = counts_by_value(values)
-    if not rule.by_color(samples.kind):
+    if not rule.needs_colors(kind):
         _check_values(counts, rule, where)
-        return map_values(values, rule.values)
-    colors: dict[int, Any] = {value: (value, value, value) for value in counts}
+        return map_values(values, rule.all_values)
+    colors: dict[int, Color] = {value: (value, value, value) for value in counts}
     if samples.palette is not None:
         _check_palette(samples.palette, max(counts), where)
         colors = {value: tuple(samples.palette[value].tolist()) for value in counts}
-    classes: dict[int, int] = {}
-    missing: Counter[int] = Counter()
-    for value, (r, g, b) in colors.items():
-        index = rule.class_of(samples.kind, value, (r, g, b))
-        if index is None:
-            missing[r << 16 | g << 8 | b] += counts[value]
-        else:
-            classes[value] = index
+    classes = {value: rule.class_of(kind, value, colors[value]) for value in counts}
+    missing: Counter[Color] = Counter()
+    for value in (value for value, index in classes.items() if index is None):
+        if len(rule.said_of(value, colors[value])) > 1:
+            raise two_classes(value, colors[value], counts[value], where)
+        missing[colors[value]] += counts[value]
     if missing:
-        packed, pixels = (np.array(numbers) for numbers in zip(*missing.items(), strict=True))
-        raise _unknown_colors(packed, pixels, rule, where)
+        raise _unknown_colors(missing, rule, where)
     return map_values(values, classes)
 
 
-def _values_of_rgb(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndarray:
-    """Returns the values of RGB pixels in which red, green and blue are equal, uint8 `[H, W]`."""
-    colored = int((colors != colors[..., :1]).any(axis=-1).sum())
-    if rule.rgb_values and not colored:
-        return colors[..., 0]
-    equal = "red, green and blue equal on each pixel"
-    raise MaskError(
+def two_classes(value: int, color: Color, pixels: int, where: object) -> MaskError:
+    """Two rows of the user give one pixel two classes."""
+    return MaskError(
         where,
-        found=f"an RGB mask with {colored} pixels in which red, green and blue differ, although "
-        "the masks are read by index"
-        if colored
-        else f"an RGB mask with {equal}, although the other masks hold one value per pixel",
-        expected=f"a palette or greyscale mask of class indices, or {equal}"
-        if rule.rgb_values
-        else "a palette or greyscale mask of class indices",
-        remedy="Correct the mask. If all masks of the set hold colours, say --masks_by color"
-        if colored
-        else "Correct the mask, or say --masks_by index if red is the class",
+        found=f"value {value} with the colour {color_key(color)} on {pixels} pixels, and classes "
+        f"gives one class to {value} and another one to {color_key(color)}",
+        expected="rows that give each pixel one class",
+        remedy="leave one of the two rows out of classes",
     )
+
+
+def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndarray:
+    if not rule.all_colors:
+        colored = int((colors != colors[..., :1]).any(axis=-1).sum())
+        raise MaskError(
+            where,
+            found=f"an RGB mask with {colored} pixels in which red, green and blue differ, "
+            "although the masks are read by value",
+            expected="a palette or greyscale mask of values, or RGB with all three equal",
+            remedy=rule.remedy,
+            kind=UNKNOWN_COLOR,
+        )
+    found, (unknown, pixels) = map_colors(colors, *rule.packed_colors)
+    if unknown.size:
+        triples = ((int(c) >> 16, int(c) >> 8 & 255, int(c) & 255) for c in unknown)
+        counted = zip(triples, pixels.tolist(), strict=True)
+        raise _unknown_colors(Counter(dict(counted)), rule, where)
+    return found
 
 
 def _check_palette(palette: np.ndarray, highest: int, where: object) -> None:
@@ -246,47 +257,33 @@ def _check_palette(palette: np.ndarray, highest: int, where: object) -> None:
         )
 
 
-def _unknown_colors(
-    packed: np.ndarray, counts: np.ndarray, rule: MaskRule, where: object
-) -> MaskError:
-    order = np.argsort(-counts.astype(np.int64), kind="stable")[:_ENOUGH]
-    listed = ", ".join(
-        f"{packed[i] >> 16},{packed[i] >> 8 & 255},{packed[i] & 255} on {counts[i]} pixels"
-        for i in order
-    )
-    more = f" and {len(packed) - _ENOUGH} more" if len(packed) > _ENOUGH else ""
+def _unknown_colors(pixels: Counter[Color], rule: MaskRule, where: object) -> MaskError:
+    most = sorted(pixels, key=lambda color: (-pixels[color], color))
+    listed = several((f"{color_key(c)} on {pixels[c]} pixels" for c in most), _ENOUGH)
     return MaskError(
         where,
-        found=f"unknown colours: {listed}{more}",
-        expected=f"one of the {len(rule.colors or ())} colours of the classes, exactly",
-        remedy=(
-            f"Add the colours to {rule.source}, or export masks without smoothing. If the values "
-            "of the masks are the classes, say --masks_by index"
-            if rule.source
-            else "Write a labelmap.txt that gives each class its colour, or export masks without "
-            "smoothing"
-        ),
+        found=f"colours without a class: {listed}",
+        expected=f"one of the {len(rule.all_colors)} colours of the classes, exactly",
+        remedy=f"{rule.remedy}; or export the masks without smoothing",
         kind=UNKNOWN_COLOR,
     )
 
 
 def _check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -> None:
     """Accepts only values that the rule knows; `histogram` has the number of pixels of each."""
-    wrong = [(value, count) for value, count in histogram.items() if value not in rule.values]
-    if wrong:
-        listed = ", ".join(f"value {v} on {n} pixels" for v, n in wrong[:_ENOUGH])
-        more = f" and {len(wrong) - _ENOUGH} more values" if len(wrong) > _ENOUGH else ""
-        classes = sorted(value for value, index in rule.values.items() if index != VOID)
-        in_a_row = classes == list(range(classes[0], classes[-1] + 1))
-        shown = ", ".join(map(str, classes[:_SHOWN])) + (", ..." if len(classes) > _SHOWN else "")
-        voids = sorted(value for value, index in rule.values.items() if index == VOID)
-        void = f", or {' or '.join(map(str, voids))} for void" if voids else ""
-        raise MaskError(
-            where,
-            found=listed + more,
-            expected=(f"{classes[0]} to {classes[-1]}" if in_a_row else shown) + void,
-            remedy="name all classes in class_names, say what is void, or correct the mask"
-            if in_a_row
-            else "say the class of each value with --values, say what is void, or correct the mask",
-            kind=UNKNOWN_VALUE,
-        )
+    known = rule.all_values
+    wrong = [(value, count) for value, count in histogram.items() if value not in known]
+    if not wrong:
+        return
+    classes = sorted(value for value, index in known.items() if index != VOID)
+    in_a_row = classes == list(range(classes[0], classes[-1] + 1)) if classes else False
+    shown = several(map(str, classes), _SHOWN)
+    voids = sorted(value for value, index in known.items() if index == VOID)
+    void = f", or {' or '.join(map(str, voids))} for void" if voids else ""
+    raise MaskError(
+        where,
+        found=several((f"value {v} on {n} pixels" for v, n in wrong), _ENOUGH),
+        expected=(f"{classes[0]} to {classes[-1]}" if in_a_row else shown) + void,
+        remedy=rule.remedy,
+        kind=UNKNOWN_VALUE,
+    )

@@ -79,6 +79,11 @@ def read_samples(file: File) -> Samples:
     return Samples("grey", values[..., 0]) if channels == 2 else Samples("rgb", values[..., :3])
 
 
+def equal_channels(colors: np.ndarray) -> bool:
+    """Says whether red, green and blue are equal everywhere in colours uint8 `[H, W, 3]`."""
+    return all((colors[rows] == colors[rows][..., :1]).all() for rows in _pieces(colors))
+
+
 def from_array(values: np.ndarray, where: str) -> File:
     """Returns integers `[H, W]` or `[H, W, 1]` as a NumPy file, which `read_samples` reads."""
     buffer = io.BytesIO()

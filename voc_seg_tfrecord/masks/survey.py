@@ -1,21 +1,21 @@
-"""Looks at the masks of a set and notes what they use: palette entries, colours and values.
+"""Looks at the masks of a set and notes what they use: values, colours, and both of palettes.
 
-A mask with VOC's own palette is recognised by the palette's bytes and is not decoded. `decide`
+A mask with VOC's own palette is recognised by the palette's bytes and is not decoded. `meaning`
 judges what was noted. A `Look` is what is kept of one mask, so that it is not looked at again.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 import dataclasses
 import functools
 import hashlib
-from typing import Any
+from typing import Any, NamedTuple
 
 from etils import epath
 import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import MaskError, VocSegError
-from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.formats import images, png
 from voc_seg_tfrecord.formats.file import File, Kind
@@ -23,6 +23,7 @@ from voc_seg_tfrecord.masks.stored import (
     Counted,
     counts_by_color,
     counts_by_value,
+    equal_channels,
     read_samples,
 )
 
@@ -48,21 +49,12 @@ class Seen:
         self.pixels += pixels
 
 
-@dataclasses.dataclass(frozen=True)
-class Shared:
-    """A used palette entry whose colour stands at a lower index of the same palette too.
+class Pixel(NamedTuple):
+    """What pixels have; see `rule.MaskRule.class_of`."""
 
-    Attributes:
-      lower: the lower index; one that is in use, if there is one.
-      index: the index in use.
-      color: the colour of both.
-      both_used: whether the lower index is in use in the same mask.
-    """
-
-    lower: int
-    index: int
-    color: Color
-    both_used: bool
+    kind: str
+    value: int | None
+    color: Color | None
 
 
 @dataclasses.dataclass
@@ -70,50 +62,65 @@ class Survey:
     """What the masks of a set use.
 
     Attributes:
-      pairs: index and colour of each palette entry in use, with the number of pixels. The colour
-        is None where a value lies beyond the end of the palette.
-      shared: used palette entries whose colour stands at a lower index as well.
-      colors: colours in use in RGB masks, with the number of pixels.
-      greys: values in use in greyscale masks, with the number of pixels.
-      rgb: RGB masks.
-      strange: RGB masks that have colours that are neither in VOC's palette nor void.
-      binary_greys: greyscale masks that have no other values than 0 and 255, and have 255.
-      binary_palettes: palette masks of that kind, if 255 does not have VOC's colour of void.
-      void: masks in which 255 is void as far as one can see: 255 stands beside a class, or the
-        palette has VOC's colour of void there.
-      gaps: palette masks that leave out a value between 0 and their highest one below 255. A
-        program that makes a palette from the colours in use leaves out none.
-      voc: number of masks with VOC's own palette.
+      pixels: what is in use, with the number of pixels.
+      alike: masks by all that they use; those that use too much for a mask are left out.
+      binary: masks that use 255 and nothing else but 0, unless 255 has VOC's colour of void.
+      void: masks in which 255 is void as far as one can see: it stands beside a class, or has
+        VOC's colour of void.
+      voc: masks with VOC's own palette that were not decoded.
       examined: number of masks that were looked at.
       damaged: number of those that could not be read.
     """
 
-    pairs: dict[tuple[int, Color | None], Seen] = dataclasses.field(default_factory=dict)
-    shared: dict[Shared, Seen] = dataclasses.field(default_factory=dict)
-    colors: dict[Color, Seen] = dataclasses.field(default_factory=dict)
-    greys: dict[int, Seen] = dataclasses.field(default_factory=dict)
-    rgb: Seen = dataclasses.field(default_factory=Seen)
-    strange: Seen = dataclasses.field(default_factory=Seen)
-    binary_greys: Seen = dataclasses.field(default_factory=Seen)
-    binary_palettes: Seen = dataclasses.field(default_factory=Seen)
+    pixels: dict[Pixel, Seen] = dataclasses.field(default_factory=dict)
+    alike: dict[frozenset[Pixel], Seen] = dataclasses.field(default_factory=dict)
+    binary: Seen = dataclasses.field(default_factory=Seen)
     void: Seen = dataclasses.field(default_factory=Seen)
-    gaps: Seen = dataclasses.field(default_factory=Seen)
-    voc: int = 0
+    voc: Seen = dataclasses.field(default_factory=Seen)
     examined: int = 0
     damaged: int = 0
 
-    @property
-    def palette_colors(self) -> set[Color]:
-        """The colours in use in palette masks."""
-        return {color for _, color in self.pairs if color is not None}
+    @functools.cached_property
+    def values(self) -> dict[int, int]:
+        """The number of pixels of each value in use, ascending."""
+        return self._counted(1)
 
-    @property
-    def valued(self) -> int:
-        """The number of masks that have one number per pixel."""
-        return self.examined - self.damaged - self.rgb.masks
+    @functools.cached_property
+    def colors(self) -> dict[Color, int]:
+        """The number of pixels of each colour in use, in RGB and palette masks, ascending."""
+        return self._counted(2)
+
+    def _counted(self, key: int) -> dict[Any, int]:
+        counts: dict[Any, int] = {}
+        for pixel, seen in self.pixels.items():
+            if pixel[key] is not None:
+                counts[pixel[key]] = counts.get(pixel[key], 0) + seen.pixels
+        return dict(sorted(counts.items()))
+
+    def add(self, path: str, look: "Look") -> None:
+        """Notes one more mask."""
+        self.examined += 1
+        if look.kind == "damaged":
+            self.damaged += 1
+        elif look.kind == "voc":
+            self.voc.add(path)
+            self.void.add(path)
+        else:
+            self._add(path, look)
+
+    def _add(self, path: str, look: "Look") -> None:
+        pixels = dict(look.pixels())
+        for pixel, count in pixels.items():
+            self.pixels.setdefault(pixel, Seen()).add(path, count)
+        if len(pixels) <= _MOST_USED:
+            self.alike.setdefault(frozenset(pixels), Seen()).add(path)
+        if VOID in look.values:
+            of_voc = look.palette[VOID : VOID + 1] == (VOID_COLOR,)
+            shows_void = look.values.keys() - {0, VOID} or of_voc
+            (self.void if shows_void else self.binary).add(path)
 
 
-_MOST_COLORS = 1 << 16
+MOST_COLORS = 1 << 16
 """How many colours of a mask are counted, the most frequent ones; one with more is a photo."""
 
 _MOST_USED, _MOST_LOOKS = 256, 200_000
@@ -125,11 +132,11 @@ class Look:
     """What one mask uses, without its pixels.
 
     Attributes:
-      kind: `palette`, `grey`, `rgb`, `damaged`, or `voc`: VOC's own palette, and not decoded.
+      kind: that of `rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and not
+        decoded.
       values: number of pixels of each value in use, ascending; none of an RGB mask.
       palette: the colours of a palette mask.
       colors: number of pixels of each colour of an RGB mask.
-      voc: whether it has VOC's own palette.
       sha256: of the file's bytes, in hexadecimal, if the mask was decoded.
     """
 
@@ -137,13 +144,24 @@ class Look:
     values: Mapping[int, int] = dataclasses.field(default_factory=dict)
     palette: tuple[Color, ...] = ()
     colors: Mapping[Color, int] = dataclasses.field(default_factory=dict)
-    voc: bool = False
     sha256: str = ""
 
     @property
     def counted(self) -> Counted | None:
         """What the gate can use, as plain data; None of a mask without values."""
         return (self.sha256, tuple(self.values.items())) if self.values else None
+
+    def pixels(self) -> Iterator[tuple[Pixel, int]]:
+        """Yields what is in use, and on how many pixels."""
+        for of_rgb, count in self.colors.items():
+            yield Pixel("rgb", None, of_rgb), count
+        for value, count in self.values.items():
+            color: Color | None = None
+            if self.kind == "equal":
+                color = (value, value, value)
+            elif 0 <= value < len(self.palette):
+                color = self.palette[value]
+            yield Pixel(self.kind, value, color), count
 
 
 def survey(
@@ -152,7 +170,6 @@ def survey(
     looks: dict[Any, Look] | None = None,
     *,
     all_colors: bool = False,
-    void: Collection[Color] = (),
 ) -> Survey:
     """Looks at every mask of a set. Damaged masks are skipped; the build names them.
 
@@ -161,51 +178,57 @@ def survey(
       path_of: returns the path of each; by default it is the id.
       looks: what was seen of masks before, by id; what is seen now is added.
       all_colors: whether masks with VOC's palette have to be decoded like any other.
-      void: colours that are known to be void.
     """
     looks = {} if looks is None else looks
 
     def look_at(mask_id: Any) -> Look:
-        look = looks.get(mask_id)
-        if look is None or (look is _VOC and all_colors):
+        seen = looks.get(mask_id)
+        if seen is None or (seen is _VOC and all_colors):
             return _look(path_of(mask_id), all_colors)
-        return look
+        return seen
 
     found = Survey()
-    with_meaning = {*VOC_NUMBERS, *void}
-    for mask_id, look in tqdm(
+    for mask_id, seen in tqdm(
         ordered_map(look_at, ids, ahead=1),
         total=len(ids),
         desc="Looking at masks...",
         unit=" masks",
         leave=False,
     ):
-        if len(look.colors) + len(look.values) <= _MOST_USED and len(looks) < _MOST_LOOKS:
-            looks[mask_id] = look
-        found.examined += 1
-        _add(found, str(path_of(mask_id)), look, with_meaning, as_voc=look.voc and not all_colors)
+        if len(seen.colors) + len(seen.values) <= _MOST_USED and len(looks) < _MOST_LOOKS:
+            looks[mask_id] = seen
+        found.add(str(path_of(mask_id)), seen)
     return found
 
 
-_VOC = Look("voc", voc=True)
+_VOC = Look("voc")
 
 
 def _look(path: epath.PathLike, all_colors: bool) -> Look:
-    voc = False
     try:
         file = File.read(path, MaskError)
-        voc = file.kind is Kind.PNG and png.has_voc_palette(file.data)
-        if voc and not all_colors:
+        if not all_colors and file.kind is Kind.PNG and png.has_voc_palette(file.data):
             return _VOC
-        with images.large_in_turn(file):
-            samples = read_samples(file)
-        sha256 = hashlib.sha256(file.data).hexdigest()
-        if samples.kind == "rgb":
-            return Look("rgb", colors=_count_colors(samples.values), voc=voc, sha256=sha256)
-        palette = () if samples.palette is None else _colors(samples.palette.tobytes())
-        return Look(samples.kind, counts_by_value(samples.values), palette, voc=voc, sha256=sha256)
+        return look(file)
     except VocSegError:
-        return Look("damaged", voc=voc)
+        return Look("damaged")
+
+
+def look(file: File) -> Look:
+    """Returns what a mask file uses.
+
+    Raises:
+      VocSegError: if it cannot be read.
+    """
+    with images.large_in_turn(file):
+        samples = read_samples(file)
+    sha256 = hashlib.sha256(file.data).hexdigest()
+    if samples.kind == "rgb" and equal_channels(samples.values):
+        return Look("equal", counts_by_value(samples.values[..., 0]))
+    if samples.kind == "rgb":
+        return Look("rgb", colors=_count_colors(samples.values), sha256=sha256)
+    palette = () if samples.palette is None else _colors(samples.palette.tobytes())
+    return Look(samples.kind, counts_by_value(samples.values), palette, sha256=sha256)
 
 
 @functools.lru_cache(256)
@@ -216,63 +239,6 @@ def _colors(palette: bytes) -> tuple[Color, ...]:
 
 def _count_colors(pixels: np.ndarray) -> dict[Color, int]:
     colors, counts = counts_by_color(pixels)
-    most = np.sort(np.argsort(-counts.astype(np.int64))[:_MOST_COLORS])
+    most = np.sort(np.argsort(-counts.astype(np.int64))[:MOST_COLORS])
     split = [(p >> 16, p >> 8 & 255, p & 255) for p in colors[most].tolist()]
     return dict(zip(split, counts[most].tolist(), strict=True))
-
-
-def _add(found: Survey, path: str, look: Look, with_meaning: set[Color], *, as_voc: bool) -> None:
-    if as_voc:
-        found.voc += 1
-        found.void.add(path)
-    elif look.kind == "damaged":
-        found.damaged += 1
-    elif look.kind == "rgb":
-        _add_colors(found, path, look, with_meaning)
-    else:
-        if look.kind == "grey":
-            for value, pixels in look.values.items():
-                found.greys.setdefault(value, Seen()).add(path, pixels)
-        else:
-            _add_palette(found, path, look)
-        _add_void(found, path, look)
-
-
-def _add_colors(found: Survey, path: str, look: Look, with_meaning: set[Color]) -> None:
-    found.rgb.add(path)
-    for color, pixels in look.colors.items():
-        found.colors.setdefault(color, Seen()).add(path, pixels)
-    if not look.colors.keys() <= with_meaning:
-        found.strange.add(path)
-
-
-def _add_palette(found: Survey, path: str, look: Look) -> None:
-    palette = look.palette
-    classes = [value for value in look.values if value < VOID]
-    if classes and classes[-1] >= len(classes):
-        found.gaps.add(path)
-    lowest_used: dict[Color, int] = {}
-    for value, pixels in look.values.items():
-        color = palette[value] if value < len(palette) else None
-        found.pairs.setdefault((value, color), Seen()).add(path, pixels)
-        if color is None:
-            continue
-        both_used = color in lowest_used
-        lower = lowest_used.setdefault(color, palette.index(color))
-        if lower < value:
-            shared = Shared(lower, value, color, both_used)
-            found.shared.setdefault(shared, Seen()).add(path)
-        if not both_used:
-            lowest_used[color] = value
-
-
-def _add_void(found: Survey, path: str, look: Look) -> None:
-    """Notes what a mask tells of 255: void, or perhaps the foreground."""
-    if VOID not in look.values:
-        return
-    if look.values.keys() - {0, VOID} or look.palette[VOID : VOID + 1] == (VOID_COLOR,):
-        found.void.add(path)
-    elif look.kind == "grey":
-        found.binary_greys.add(path)
-    else:
-        found.binary_palettes.add(path)

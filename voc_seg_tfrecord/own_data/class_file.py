@@ -7,12 +7,13 @@ import itertools
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.base.names import VOID, Color, background_index
+from voc_seg_tfrecord.base.names import Color, background_index
+from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
-from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks.rule import index_of_names
+from voc_seg_tfrecord.formats.class_parsers import TABLE, Entry
+from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, has_unknown, parse_file
 from voc_seg_tfrecord.own_data import folder_names, numbering
 from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
@@ -21,7 +22,7 @@ from voc_seg_tfrecord.trees.tree import VocTree
 
 def find_class_file(
     tree: VocTree, config: VocSegConfig, *, named: bool = True, background: str = ""
-) -> tuple[ClassFile | None, list[str]]:
+) -> tuple[list[ClassFile], list[str]]:
     """Finds the file that says which value or colour is which class.
 
     It lies in the tree, in the folder of a split or of the masks, or one level above the tree.
@@ -30,20 +31,24 @@ def find_class_file(
 
     Args:
       tree: the tree.
-      config: says what is void, and the class names.
+      config: says the class names.
       named: whether the config's class names are those of the dataset; otherwise they are
         looked for.
       background: name of the class that is background, if the user said so; the config's counts
         only if its class names do.
 
     Returns:
-      The file, None where there is none, and notes for the user.
+      The file, in each way in which it may be numbered, and nothing where there is none; of named
+      classes one way at most. And notes for the user.
 
     Raises:
       LayoutError: if a file cannot be read, two contradict, or one has two meanings.
     """
     if isinstance(tree, PolygonTree):
-        return tree.polygons.class_file, []
+        file = tree.polygons.class_file
+        if named and {*file.class_names} != {*config.named_classes}:
+            raise _other_names(file, config)
+        return [file], []
     files, others = class_files.read_all(tree.root, tree.images)
     splits, notes = _of_splits(tree)
     files += splits
@@ -51,19 +56,39 @@ def find_class_file(
     if not files and others and not named:
         raise others[0]
     notes += [f"{epath.Path(e.where).name} is not used as a class file: {e.found}." for e in others]
+    notes += _table_notes(tree, config)
     if named:
         files, more = _fitting(files, config)
         notes += more
     files = _without_shorter(files, config)
     if not files:
-        return None, notes
-    ways = [files] if named else _agreeing(files, config, background)
-    if difference := _differences(ways[0], config):
+        return [], notes
+    ways = [files] if named else _agreeing(files, background)
+    if difference := _differences(ways[0]):
         best = _chosen(tree, ways[0], config, named, difference)
-        return best, [*notes, f"Of the class files, {best.source} has the names you gave."]
+        return [best], [*notes, f"Of the class files, {best.source} has the names you gave."]
     found = [max(way, key=lambda file: (file.colored, bool(file.background))) for way in ways]
-    best = found[0] if len(found) == 1 else numbering.by_masks(tree, found, config)
-    return best, notes + (_order_note(best, config) if named else [])
+    return found, notes + (_order_note(found[0], config) if named else [])
+
+
+def rows_of_tree(tree: VocTree) -> Rows:
+    """Returns the rows of the tree's table of classes; none if it has none, or `?` in one.
+
+    Raises:
+      ConfigError: if the table cannot be read.
+    """
+    text = class_files.table_in(tree.root)
+    return parse_file(text, tree.root / TABLE) if text and not has_unknown(text) else ()
+
+
+def _table_notes(tree: VocTree, config: VocSegConfig) -> list[str]:
+    """Returns a note about a table of classes in the tree that is not used."""
+    text = class_files.table_in(tree.root)
+    if text and has_unknown(text):
+        return [f"{TABLE} has rows without a class, so it is not used."]
+    if text and not {key for key, _ in rows_of_tree(tree)} <= {key for key, _ in config.classes}:
+        return [f"{TABLE} is not used: --classes {TABLE} reads it."]
+    return []
 
 
 def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
@@ -133,40 +158,65 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
     files, _ = class_files.read_all(folder)
     files = [dataclasses.replace(file, source=f"../{file.source}") for file in files]
     if named:
-        files = [f for f in files if set(f.class_names(config.void)) == set(config.named_classes)]
+        files = [f for f in files if {*f.class_names} == {*config.named_classes}]
     return files
 
 
 def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFile], list[str]]:
-    """Makes files fit the names that the user gave, which win over lists; says so in notes."""
+    """Returns the files that have the names that the user gave, and notes about the others.
+
+    Raises:
+      ConfigError: if a file with values or colours has only some of the names, at other values.
+    """
     kept, notes = [], []
     for file in files:
-        file = numbering.by_given_names(file, config)
-        if file.plain and not _takes(config, file):
-            notes.append(f"{file.source} has other class names than you gave; it is not used.")
+        fitting = numbering.of_given_names(numbering.readings(file, config.background), config)
+        if fitting is not None:
+            kept.append(fitting)
+        elif not file.plain and _contradicts(file, config.class_names):
+            raise _other_names(file, config)
         else:
-            kept.append(file)
+            notes.append(f"{file.source} has other class names than you gave; it is not used.")
     return kept, notes
 
 
-def _agreeing(
-    files: Sequence[ClassFile], config: VocSegConfig, background: str
-) -> list[list[ClassFile]]:
+_SHOWN = 24
+
+
+def _other_names(file: ClassFile, config: VocSegConfig) -> ConfigError:
+    names = config.named_classes
+    return ConfigError(
+        "option class_names",
+        found=f"{len(names)} names: {several(names, _SHOWN)}",
+        expected=f"the {len(file.class_names)} names in {file.source}: "
+        f"{several(file.class_names, _SHOWN)}",
+        remedy="give these names, in the order that you want, and say what they become with "
+        "--classes OLD=NEW",
+    )
+
+
+def _contradicts(file: ClassFile, names: Sequence[str]) -> bool:
+    """Says whether a name has another value in a class file than its place among given names."""
+    places = {name: place for place, name in enumerate(names)}
+    return any(places.get(entry.name, entry.value) != entry.value for entry in file.entries)
+
+
+def _agreeing(files: Sequence[ClassFile], background: str) -> list[list[ClassFile]]:
     """Returns the readings of each file in which all files agree: the usual ones if none agree."""
     ways = itertools.product(*(numbering.readings(file, background) for file in files))
     first, *others = (list(way) for way in ways)
-    agreeing = [way for way in (first, *others) if not _differences(way, config)]
+    agreeing = [way for way in (first, *others) if not _differences(way)]
     return agreeing or [first]
 
 
-def _differences(files: Sequence[ClassFile], config: VocSegConfig) -> str:
+def _differences(files: Sequence[ClassFile]) -> str:
     """Says in what the first file contradicts another; empty if it does not."""
-    return next(filter(None, (_difference(files[0], other, config) for other in files[1:])), "")
+    return next(filter(None, (_difference(files[0], other) for other in files[1:])), "")
 
 
 def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
     """Says who wins if the user gave a file's names in another order, background in front apart."""
-    names, given = list(file.class_names(config.void)), list(config.named_classes)
+    names, given = list(file.class_names), list(config.named_classes)
     if background_index(given, config.background) == 0:
         names = [given[0], *(name for name in names if name != given[0])]
     if names == given or set(names) != set(given):
@@ -177,28 +227,19 @@ def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
     ]
 
 
-def _takes(config: VocSegConfig, file: ClassFile) -> bool:
-    """Says whether given names are those of a class file, or may replace all of them."""
-    try:
-        return bool(index_of_names(config.class_names, file, config.void, any_number=False))
-    except ConfigError:
-        return False
-
-
 def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:
     """Leaves out lists that are those of another file without its background at 0."""
-    names = {file.source: file.class_names(config.void) for file in files}
+    names = {file.source: file.class_names for file in files}
     longer = [
         listed[1:] for listed in names.values() if background_index(listed, config.background) == 0
     ]
     return [file for file in files if not (file.plain and names[file.source] in longer)]
 
 
-def _difference(one: ClassFile, other: ClassFile, config: VocSegConfig) -> str:
+def _difference(one: ClassFile, other: ClassFile) -> str:
     """Says in what two class files contradict; empty if they agree, or one only says more."""
     by_name, others = (
-        {entry.name: entry for entry in file.entries if not is_void(entry, config.void)}
-        for file in (one, other)
+        {entry.name: entry for entry in file.entries if not is_void(entry)} for file in (one, other)
     )
     for name in [*by_name, *others]:
         if name not in others or name not in by_name:
@@ -230,12 +271,12 @@ def _chosen(
     difference: str,
 ) -> ClassFile:
     """Returns the one of several files that has the names that the user gave, in their order."""
-    names = {file.source: file.class_names(config.void) for file in files}
+    names = {file.source: file.class_names for file in files}
     if named:
         same = [file for file in files if names[file.source] == config.named_classes]
-        if same and not any(_difference(same[0], file, config) for file in same):
+        if same and not any(_difference(same[0], file) for file in same):
             return max(same, key=lambda file: file.colored)
-    listed = [f"{source}: {', '.join(found[:24])}" for source, found in names.items()]
+    listed = [f"{source}: {', '.join(found[:_SHOWN])}" for source, found in names.items()]
     raise LayoutError(
         tree.root,
         found=f"{len(files)} class files that contradict, because {difference}:"
@@ -257,22 +298,15 @@ def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int
     """
     if class_file is None or not class_file.colored:
         return {}
-    numbered = index_of_names(
-        config.class_names, class_file, config.void, any_number=config.values is not None
-    )
+    table = config.table
     first: dict[int, Color] = {}
     same: dict[int, Color] = {}
     for entry in class_file.entries:
         color = entry.color or (0, 0, 0)  # each has one
-        if is_void(entry, config.void):
-            first.setdefault(VOID, color)
+        name = VOID_CLASS if is_void(entry) else table.target(entry.name)
+        if name != VOID_CLASS and name not in table.class_names:
             continue
-        old = new = numbered[entry.name]
-        if config.class_map:
-            new = config.class_map.index(old)
-        if new == VOID or old >= len(config.class_names):
-            continue
-        first.setdefault(new, color)
-        if config.built_class_names[new] == config.class_names[old]:
-            same[new] = color
+        first.setdefault(table.index(name), color)
+        if name == entry.name:
+            same[table.index(name)] = color
     return first | same

@@ -1,168 +1,217 @@
-"""The order of a tree's classes, background first, and what its masks hold."""
+"""The names of a tree's classes, what its masks mean, and what to do where they do not tell."""
 
-from collections.abc import Mapping, Sequence
-import dataclasses
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import cast
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOID, Color, background_index
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void, is_void_name
-from voc_seg_tfrecord.masks.question import entries
-from voc_seg_tfrecord.masks.rule import MaskRule, make_rule
-from voc_seg_tfrecord.masks.survey import Seen
-from voc_seg_tfrecord.own_data.class_file import find_class_file
-from voc_seg_tfrecord.own_data.plan import make_plan
+from voc_seg_tfrecord.formats.class_files import (
+    IGNORED,
+    VOID_NAMES,
+    ClassFile,
+    is_void,
+    is_void_name,
+    may_be_void,
+)
+from voc_seg_tfrecord.masks import meaning
+from voc_seg_tfrecord.masks.meaning import Decision
+from voc_seg_tfrecord.masks.readings import Naming, readings
+from voc_seg_tfrecord.masks.rows import Rows, color_key, table_error
+from voc_seg_tfrecord.masks.survey import Survey
+from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.own_data import numbering
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
-def background_to_front(
-    tree: VocTree, config: VocSegConfig, *, own_names: bool = True
-) -> VocSegConfig:
-    """Makes background class 0, so that no pixel changes the name of its class.
+def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
+    """Returns what to do where masks do not tell what they mean: write the table, build with it.
 
     Args:
       tree: the tree.
-      config: the config, its names in the order in which masks are read.
-      own_names: whether the user gave the names. Names of the tree's class file find their
-        masks by name, in any order.
+      config: says the names, and the folders that the user named.
+      named: whether the user gave the names, and no file has them.
+    """
+    names = None
+    if named and config.class_names:
+        of_voc = tuple(config.class_names) == VOC_CLASSES
+        names = "voc" if of_voc else ",".join(config.class_names)
+    said = {"class_names": names, **(config.layout or {})}
+    write = command("voc-seg-tfrecord", "check", tree.given, **said, write_classes="classes.csv")
+    return (
+        f"write the table of classes ({write}), fill in its column class, and build with "
+        "--classes classes.csv"
+    )
+
+
+def decide(
+    tree: VocTree,
+    config: VocSegConfig,
+    files: Sequence[ClassFile],
+    ids: Collection[str],
+) -> Decision:
+    """Decides what the masks of ids mean.
+
+    Args:
+      tree: the tree.
+      config: says the class names and the rows.
+      files: the class file that has the names, in each way in which it may be numbered; none if
+        the names are those of the values 0, 1, 2.
+      ids: ids with masks.
+
+    Raises:
+      MaskError: if it is not known what the masks mean.
+      ConfigError: if a row has no effect.
+    """
+    of_names = namings(config, files)
+    asked = of_names[0].needs_colors or len(of_names) > 1
+    found = tree.survey(ids, all_colors=asked)
+    advice = remedy(tree, config, named=not files)
+    decision = meaning.decide(found, of_names, advice)
+    if decision.reading.high:  # a mask that no list names may show that 255 is void
+        others = tree.survey(tree.masks, all_colors=asked)
+        decision = meaning.decide(others, of_names, advice)
+    return decision
+
+
+def namings(config: VocSegConfig, files: Sequence[ClassFile]) -> list[Naming]:
+    """Returns what names the classes: a class file, in each way to number it, or the config."""
+    if len(files) > 1:
+        return _numberings(files, cast(Rows, config.classes), config.background)
+    return [Naming(config.table, files[0] if files else None)]
+
+
+def _numberings(files: Sequence[ClassFile], rows: Rows, background: str) -> list[Naming]:
+    """Returns the ways to number a class file that have all names of the user's rows."""
+    found, errors, usual = [], [], numbering.usual(files)
+    for file in files:
+        try:
+            table = ClassTable(names_from_file(file), rows, background)
+            found.append(Naming(table, file, usual=file is usual))
+        except ConfigError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return found
+
+
+def numbered_file(
+    tree: VocTree, files: Sequence[ClassFile], config: VocSegConfig, rows: Rows, background: str
+) -> ClassFile | None:
+    """Returns the one of a class file's ways to be numbered that the masks fit.
 
     Returns:
-      The config with the names in the new order, and the class of each value where the new
-      order alone would give values to other classes.
+      The file; None if the user's rows say all, so that its numbers do not matter.
 
     Raises:
-      ConfigError: if no class is known to be background, or colours give classes by their
-        place in a list of names.
-      VocSegError: if what the masks mean cannot be decided.
+      MaskError: if several fit, and differ.
     """
-    names = list(config.named_classes)
-    background = background_index(names, config.background)
-    if background is None:
-        raise ConfigError(
-            "--background_first",
-            found=f"no class that is known to be background among {', '.join(names[:8])}",
-            expected="a class called background or bg, in any spelling",
-            remedy="name the class with --background NAME",
-        )
-    if background == 0:
-        return config
-    order = iter([names.pop(background), *names])
-    # Names that mean void keep their places, because void may have their numbers too.
-    moved = dataclasses.replace(
-        config,
-        class_names=[n if n in config.void_names else next(order) for n in config.class_names],
-    )
-    if own_names:
-        return _with_meaning(tree, config, moved)
-    if config.values is not None:
-        raise ConfigError(
-            "--background_first",
-            found="--values, and names from the class file, whose order would change",
-            expected="names in the order that --values counts",
-            remedy="give the names with --class_names too",
-        )
-    return moved
+    if len(files) == 1:
+        return files[0]
+    found = tree.survey(tree.masks, all_colors=True)
+    if rows and not ClassTable.names_needed(rows):
+        alone = Naming(ClassTable((), rows, background))
+        if all(way.reads(found.pixels) for way in readings(alone, found)):
+            return None
+    ways = _numberings(files, rows, background)
+    return meaning.naming_of(found, ways, remedy(tree, config, named=False)).file
 
 
-def with_void_named(config: VocSegConfig, class_file: ClassFile | None) -> VocSegConfig:
-    """Adds to void the user's names of the classes whose values or colours are void."""
-    if config.values is not None or tuple(config.void) == VocSegConfig.void:
-        return config
-    listed, names = entries(config.class_names, class_file), config.class_names
-    words = [e.name for e in listed if is_void(e, config.void)]
-    # Other names than the file's take their places, if they are as many.
-    if len(listed) == len(names) and not {e.name for e in listed} & set(names):
-        words = [n for e, n in zip(listed, names, strict=True) if is_void(e, config.void)]
-    new = [w for w in words if w in names and not is_void_name(w, config.void)]
-    return dataclasses.replace(config, void=[*config.void, *new])
+def names_from_file(file: ClassFile) -> tuple[str, ...]:
+    """Returns the class names of a file, labelme's `__ignore__` before them if it counts."""
+    names, first = file.class_names, file.entries[0]
+    counts = first.name == IGNORED and first.by_place and not first.value
+    return names if first.name in names or not counts else (IGNORED, *names)
 
 
-def names_from_file(class_file: ClassFile, config: VocSegConfig) -> tuple[str, ...]:
-    """Returns the class names of a file, in the order that `values` counts if it is said.
+def names_at_values(file: ClassFile) -> tuple[str, ...]:
+    """Returns the names of a class file, each at its value, for rows with values to replace.
 
     Raises:
-      ConfigError: if `values` may count the file's names with those that mean void, or without.
+      ConfigError: if the values are not 0, 1, 2 and so on.
     """
-    if config.values is None:
-        names, first = class_file.class_names(config.void), class_file.entries[0]
-        # Where it counts as a line, the names say so, and the file is read alike with them.
-        counts = first.name == IGNORED and first.by_place and not first.value
-        return names if first.name in names or not counts else (IGNORED, *names)
-    void = [v for v in config.void if not isinstance(v, int)]  # values have their own meaning
-    names = class_file.class_names(void)
-    if names != tuple(entry.name for entry in class_file.entries)[: len(names)]:
-        raise ConfigError(
-            "option values",
-            found=f"class indices, and a name that means void before others in {class_file.source}",
-            expected="names of which the order is clear",
-            remedy=f"give the names with --class_names, such as {','.join(names)}",
+    spare = iter(VOID_NAMES)
+    listed = sorted((e for e in file.entries if 0 <= e.value < VOID), key=lambda e: e.value)
+    if [entry.value for entry in listed] != list(range(len(listed))) or file.folders:
+        raise table_error(
+            f"rows with values, and {file.source} with values that are not 0, 1, 2 and so on",
+            "rows with names, or a row for each value",
+            "write the table of classes with voc-seg-tfrecord check and --write_classes",
         )
-    return names
-
-
-def _with_meaning(tree: VocTree, config: VocSegConfig, moved: VocSegConfig) -> VocSegConfig:
-    """Returns the moved config with `values` where it would otherwise rename classes."""
-    plan = make_plan(tree, config)
-    rule = make_rule(
-        moved.class_names,
-        find_class_file(tree, moved)[0],
-        plan.decision,
-        values=moved.values,
-        void=moved.void,
+    return tuple(
+        (entry.name if is_void_name(entry.name) else next(spare)) if is_void(entry) else entry.name
+        for entry in listed
     )
-    if _meaning(rule, moved.class_names) == _meaning(plan.rule, config.class_names):
-        return moved
-    if plan.decision.by == "color":
-        raise ConfigError(
-            "--background_first",
-            found="masks that are read by colour, and class names that are not their names",
-            expected="names whose order can be changed without changing what a colour means",
-            remedy="leave --background_first out; background keeps its place, and labels are "
-            "right in any order",
+
+
+def check_void(file: ClassFile | None, config: VocSegConfig) -> None:
+    """Checks that no class has void's value or VOC's colour of it, unless a row names it.
+
+    Raises:
+      ConfigError: naming the class and the two rows that it may need.
+    """
+    table = config.table
+    listed = (
+        [] if file is None else [*file.entries, *(e for of in file.folders.values() for e in of)]
+    )
+    for entry in listed:
+        said = (
+            entry.name in table.named or entry.value in table.values or entry.color in table.colors
         )
-    new = {name: index for index, name in enumerate(moved.class_names)}
-    values = {
-        value: VOID if index == VOID else new[config.class_names[index]]
-        for value, index in plan.rule.values.items()
-        if value >= 0  # -1 is void in any case
-    }
-    return dataclasses.replace(moved, values=values)
+        if may_be_void(entry) and not said:
+            found = f"the value {VOID}, which is void,"
+            if entry.color and entry.value != VOID:
+                found = f"VOC's void colour {color_key(entry.color)}"
+            as_class, as_void = (
+                command(classes=f"{_quoted(entry.name)}={name}")
+                for name in (_quoted(entry.name), "void")
+            )
+            raise ConfigError(
+                file.source if file else "",
+                found=f"{found} for the class {entry.name!r}",
+                expected="a class with a value and a colour of its own, or void",
+                remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
+            )
 
 
-def _meaning(rule: MaskRule, names: Sequence[str]) -> dict[int | Color, str | None]:
-    """Returns the class name of each value and colour; None is void."""
-    index_of: dict[Any, int] = {**rule.values, **(rule.colors or {})}
-    return {key: None if index == VOID else names[index] for key, index in index_of.items()}
+def _quoted(name: str) -> str:
+    return f'"{name}"' if {*name} & set(',="') or name.isdecimal() else name
+
+
+def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
+    """Returns a note for each class that is void by its name, and not by a tool's name of void."""
+    listed = [entry.name for entry in (file.entries if file else ()) if is_void(entry)]
+    said = [name for name in listed if not is_void_name(name) and name not in config.table.named]
+    named = [name for name in config.class_names if is_void_name(name)]
+    return [
+        f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
+        "classes after it move up."
+        for name in dict.fromkeys([*named, *said])
+    ]
 
 
 _SHOWN = 12
 _MANY = 64  # values of grey masks; classes rarely are so many, and smoothed edges are
 
 
-def seen_values(tree: VocTree) -> tuple[str, dict[Color, Seen], str]:
-    """Returns what the masks of a tree's images hold: nothing if none can be read.
-
-    Returns:
-      The values, most images first, such as `0 in 5 masks, 814 pixels`; for palettes with the
-      value's colour. The colours of RGB masks. And what to do if greys are smoothed, else nothing.
-    """
-    of_images = [image_id for image_id in tree.masks if image_id in tree.images]
-    found = tree.survey(of_images or tree.masks, all_colors=True)
-    used = {f"value {value}": seen for value, seen in found.greys.items()}
-    for (value, color), seen in found.pairs.items():
-        shown = f" (colour {','.join(map(str, color))})" if color else ""
-        used[f"value {value}{shown}"] = seen
-    order = sorted(used, key=lambda key: (-used[key].masks, -used[key].pixels, key))
-    lines = [f"{key} in {used[key].masks} masks, {used[key].pixels} pixels" for key in order]
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "\n    ".join([*lines[:_SHOWN], *more]), found.colors, _smoothed(found.greys)
+def seen_in(found: Survey) -> str:
+    """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels`."""
+    order = sorted(found.pixels, key=lambda p: (-found.pixels[p].masks, -found.pixels[p].pixels, p))
+    lines = [
+        f"{meaning.what(pixel)} in {found.pixels[pixel].masks} masks, "
+        f"{found.pixels[pixel].pixels} pixels"
+        for pixel in order[:_SHOWN]
+    ]
+    more = [f"and {len(order) - _SHOWN} more"] if len(order) > _SHOWN else []
+    return "\n    ".join([*lines, *more])
 
 
-def _smoothed(greys: Mapping[int, Seen]) -> str:
+def smoothed(found: Survey) -> str:
     """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
-    ends = sum(greys[value].pixels for value in (0, VOID) if value in greys)
-    if len(greys) < _MANY or ends < 0.8 * sum(seen.pixels for seen in greys.values()):
+    greys = {p.value: seen.pixels for p, seen in found.pixels.items() if p.kind == "grey"}
+    ends = greys.get(0, 0) + greys.get(VOID, 0)
+    if len(greys) < _MANY or ends < 0.8 * sum(greys.values()):
         return ""
     return (
         f"Export the masks again: they hold {len(greys)} values, and four of five pixels are 0 or "

@@ -14,7 +14,7 @@ import numpy as np
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError
 from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
 from voc_seg_tfrecord.base.wording import command
-from voc_seg_tfrecord.formats.class_files import VOID_NAMES, ClassFile, is_void_name
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
@@ -204,7 +204,7 @@ def _numbered(names: Sequence[str], listing: Listing) -> tuple[tuple[Entry, ...]
             expected="names without control characters",
             remedy="rename the class in the tool, and export again",
         )
-    void = [name for name in names if is_void_name(name, VOID_NAMES)]
+    void = [name for name in names if is_void_name(name)]
     classes = [name for name in names if name not in void]
     place = background_index(classes)
     background = "background" if place is None else classes.pop(place)

@@ -62,7 +62,7 @@ def description_of_built(info: tfds.core.DatasetInfo) -> Description:
     )
 
 
-_CLASSES = ("class_names", "map_classes", "values", "void")
+_CLASSES = ("class_names", "classes")
 _TILES = ("tile", "tile_overlap", "tile_format", "tile_quality")
 
 
@@ -91,11 +91,11 @@ def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
 
 def _description(config: VocSegConfig, of_releases: str) -> str:
     release = config.official
-    if release is not None and config.class_map is None:
+    if release is not None and not config.classes:
         return of_releases
-    if release is not None and config.class_map is not None:
+    if release is not None:
         text = config.description or release.description
-        return f"{text} {_classes(config)} Classes mapped: {config.class_map.describe()}."
+        return f"{text} {_classes(config)} Classes mapped: {config.table.describe()}."
     if config.description:
         return config.description
     if config.task == "images":

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.facts.releases import Release
-from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data.class_file import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, absent_images, make_plan, open_tree
 from voc_seg_tfrecord.sources.devkit import Fetcher
@@ -23,8 +23,13 @@ from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.trees.tree import Pairs, VocTree
 
 
-def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
+def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = None) -> Source:
     """Finds the files of every split of a config, and checks its lists.
+
+    Args:
+      config: the config.
+      fetcher: gets the files of a release.
+      rule: what the masks of own data mean, if that is known.
 
     Returns:
       The source. No image or mask has been decoded for it, except masks of own data if what
@@ -48,7 +53,7 @@ def open_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
             expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
             remedy="give the folder with --manual_dir",
         )
-    plan = make_plan(open_tree(folder, config), config)
+    plan = make_plan(open_tree(folder, config), config, rule=rule)
     return own_source(plan, config)
 
 
@@ -60,7 +65,8 @@ def own_source(decided: Plan, config: VocSegConfig) -> Source:
     """
     splits = {split: _own_pairs(decided, config, split) for split in decided.splits}
     colors = class_colors(decided.class_file, config)
-    return Source(splits, config.example_spec(decided.rule), colors=colors)
+    rows = decided.decision.rows if decided.decision else ()
+    return Source(splits, config.example_spec(decided.rule), colors=colors, rows=rows)
 
 
 def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
@@ -83,8 +89,7 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
             official_splits.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
         folders += tree.image_folders(ids)
-    values = cast(Release, config.official).values
-    rule = MaskRule(values) if values else index_rule(len(config.class_names))
+    rule = config.index_rule(cast(Release, config.official).values or None)
     archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
     spec = config.example_spec(rule)
     if _verified(folders, fetcher):

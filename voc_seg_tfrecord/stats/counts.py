@@ -211,7 +211,7 @@ def missing_classes(
     if absent:
         sentence = f"no image has {_named(class_names, sorted(absent))}"
         if len(absent) >= len(class_names) - 1 and any(c.images[VOID] for c in by_split.values()):
-            sentence += f". {VOID} is void here; if it is a class, say --values 0=0,{VOID}=1"
+            sentence += f". {VOID} is void here; if it is a class, say --classes {VOID}=NAME"
         yield sentence
     for split, counts in by_split.items():
         lacking = [i for i in indices if not counts.images[i] and i not in absent]

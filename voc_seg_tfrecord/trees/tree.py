@@ -14,7 +14,6 @@ from typing import Self, overload
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, did_you_mean
-from voc_seg_tfrecord.base.names import Color
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
@@ -335,12 +334,10 @@ class VocTree:
         name = places["image"].names[image_id]
         return Pair(image_id, name, **paths, counted=self.counted(image_id))
 
-    def survey(
-        self, ids: Collection[str], *, all_colors: bool = False, void: Collection[Color] = ()
-    ) -> Survey:
+    def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
         """Looks at the masks of ids; see `masks.survey`. No mask is looked at twice."""
         place = Place(self.root / self.layout.masks, self.masks)
-        return survey(ids, place.path, self._looks, all_colors=all_colors, void=void)
+        return survey(ids, place.path, self._looks, all_colors=all_colors)
 
     def counted(self, image_id: str) -> Counted | None:
         """Returns what a survey has found in an id's mask, for `masks.read_mask`."""

@@ -1,0 +1,335 @@
+"""What a set of masks means, by the rule of `masks.meaning`."""
+
+from etils import epath
+import numpy as np
+import pytest
+from support.encoding import rgb_mask as rgb
+from support.png_writer import write_png
+
+from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.masks import meaning
+from voc_seg_tfrecord.masks.readings import Naming
+from voc_seg_tfrecord.masks.rows import parse_pairs
+from voc_seg_tfrecord.masks.survey import survey
+from voc_seg_tfrecord.masks.table import ClassTable
+
+RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
+WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))
+VOC_FILE = ClassFile("class_names.txt", tuple(Entry(n, name) for n, name in enumerate(VOC_CLASSES)))
+
+
+def palette(values, *colors):
+    return write_png(np.array(values), palette=np.array(colors))
+
+
+def grey(*values):
+    return write_png(np.array([values]), color=0)
+
+
+def voc(*values):
+    return write_png(np.array([values]), palette=voc_palette())
+
+
+BLACK, PERSON, CAR, BORDER = (tuple(voc_palette()[i].tolist()) for i in (0, 15, 7, 255))
+VOC, GREY, GREY_VOID, BINARY = voc(0, 1, 255), grey(0, 1, 2), grey(0, 1, 255), grey(0, 255)
+MOVED = palette([[0, 1, 2]], BLACK, PERSON, BORDER)
+PRIVATE = palette([[0, 1]], (0, 0, 0), (9, 9, 9))
+RAMP = palette([[0, 1, 2]], *((i, i, i) for i in range(256)))
+TWO, SUBSET = ("background", "crack"), ("background", "aeroplane", "bird", "cat")
+OWN = tuple(f"class {n}" for n in range(21))
+
+
+@pytest.fixture
+def decide(tmp_path):
+    def of(masks, file=None, names=VOC_CLASSES, rows="", files=()):
+        paths = []
+        for number, data in enumerate(masks):
+            paths.append(epath.Path(tmp_path / f"{number}.png"))
+            paths[-1].write_bytes(data)
+        namings = [
+            Naming(
+                ClassTable(
+                    tuple(one.class_names if one else names), parse_pairs(rows) if rows else ()
+                ),
+                one,
+            )
+            for one in (files or [file])
+        ]
+        found = survey(paths, all_colors=namings[0].needs_colors or len(namings) > 1)
+        return meaning.decide(found, namings, "ask the table")
+
+    return of
+
+
+def taken(decision):
+    return decision.by, decision.reading.reason
+
+
+@pytest.mark.parametrize(
+    ("masks", "file", "by", "reason"),
+    [
+        ([palette([[0, 1]], (255, 0, 0), BLACK)], RED_ONE, "color", "from labelmap.txt"),
+        ([rgb(BLACK, (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
+        ([palette([[0, 1]], BLACK, (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
+        ([grey(0, 1)], RED_ONE, "value", "grey values"),
+        ([BINARY], WHITE_ONE, "color", "from labelmap.txt"),
+        ([VOC, GREY], None, "value", "VOC's palette"),
+        ([RAMP], None, "value", "grey values"),
+        ([PRIVATE], None, "value", "a private palette"),
+        ([palette([[0, 0]], (9, 9, 9), BLACK)], None, "value", "a private palette"),
+        ([rgb(BLACK, (128, 0, 0))], None, "color", "with VOC's palette"),
+        ([rgb(BLACK, (1,) * 3)], None, "value", "red, green and blue equal"),
+        ([rgb(BLACK, (1,) * 3)], RED_ONE, "value", "red, green and blue equal"),
+        ([BINARY, GREY_VOID], None, "value", "grey values"),
+        ([BINARY, VOC], None, "value", "VOC's palette"),
+        ([rgb(BLACK, (1, 2, 3)), GREY, GREY], None, "value", "grey values"),
+        ([b"", VOC[:60], b"<html>", GREY], None, "value", "grey values"),
+        # palettes were made of the colours in use, so that values mean nothing
+        ([MOVED], None, "color", "with VOC's palette"),
+        (
+            [palette([[0, 1]], BLACK, PERSON), palette([[0, 1]], CAR, BLACK)],
+            None,
+            "color",
+            "with VOC's palette",
+        ),
+        # a palette at random for each mask
+        (
+            [
+                palette([[0, 2]], BLACK, (1, 2, 3), (4, 5, 6)),
+                palette([[0, 2]], BLACK, (7, 8, 9), (10, 11, 12)),
+            ],
+            None,
+            "value",
+            "a private palette",
+        ),
+    ],
+)
+def test_the_only_possible_reading_is_taken(decide, masks, file, by, reason):
+    assert taken(decide(masks, file)) == (by, reason)
+
+
+@pytest.mark.parametrize(
+    ("masks", "words"),
+    [
+        (
+            [palette([[0, 1]], BLACK, PERSON)],
+            "value 1 with colour #c08080 is aeroplane by value and person by the colours",
+        ),
+        ([palette([[0, 1]], (9, 9, 9), BLACK)], "black at palette index 1"),
+        ([palette([[0, 1, 2]], BLACK, BORDER, (9, 9, 9))], "void at palette index 1|two meanings"),
+        (
+            [palette([[0, 1, 255]], *voc_palette()[:21], *[BLACK] * 235)],
+            "black at palette index 255|two meanings",
+        ),
+        (
+            [palette([[0, 1]], BLACK, (9, 9, 9)), *2 * [palette([[0, 1]], BLACK, (8, 8, 8))]],
+            "no class for|index 1 has the colour #",
+        ),
+        (
+            [rgb(BLACK, (1, 2, 3))],
+            "0.png: no class for 1 of 2 values or colours: colour #010203 on",
+        ),
+        ([rgb(BLACK, (128,) * 3)], "no class for 1 of 2.*value 128"),
+        ([BINARY], "1 of 1 masks hold nothing but 255 and 0"),
+        ([BINARY, BINARY, GREY_VOID], "2 of 3 masks .*; 1 masks show 255 to be void"),
+        ([BINARY, GREY], "1 of 2 masks hold nothing but 255 and 0"),
+        ([grey(255)], "1 of 1 masks hold nothing but 255 and 0"),
+    ],
+)
+def test_what_may_mean_two_things_or_nothing_is_asked_about(decide, masks, words):
+    with pytest.raises(MaskError, match=words) as caught:
+        decide(masks)
+    assert caught.value.remedy == "ask the table"
+    assert caught.value.kind == meaning.UNDECIDED
+
+
+def test_two_of_vocs_colours_out_of_place_in_its_palette_are_asked_about(decide):
+    colors = voc_palette().copy()
+    colors[[1, 2]] = colors[[2, 1]]
+    with pytest.raises(
+        MaskError, match="value 1 with colour #008000 is class 1 by value and class 2"
+    ):
+        decide([palette([[0, 1, 2]], *colors)], names=OWN)
+
+
+def test_a_colour_of_no_class_leaves_the_values(decide):
+    masks = [palette([[0, 1]], BLACK, tuple(voc_palette()[200]))]
+    assert taken(decide(masks, names=("bg", "a"))) == ("value", "a private palette")
+    assert "Look at a preview" in decide(masks, names=("bg", "a")).notes[0]
+
+
+def test_a_value_beyond_the_names_leaves_the_colours(decide):
+    colors = [BLACK, BORDER, *(tuple(voc_palette()[n].tolist()) for n in (1, 2, 3))]
+    decision = decide([palette([[0, 1, 2, 3, 4]], *colors)], names=("bg", "road", "cell", "crop"))
+    assert decision.by == "color"
+    assert "value 1 with colour #e0e0c0 is void" in decision.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "by"),
+    [
+        ((0, 1, 2, 3), SUBSET, "value"),  # VOC's 2 is none of the names
+        ((0, 1, 3, 8), SUBSET, "color"),  # there is no class 8
+        ((0, 1, 255), SUBSET, "value"),  # both readings say the same
+        ((0, 1), ("background", "person"), "value"),
+        ((0, 15), ("background", "person"), "color"),
+        ((0, 2, 15), ("background", "bicycle", "person"), "color"),
+        ((0, 1), ("void", "background", "aeroplane"), "color"),  # else no aeroplane
+    ],
+)
+def test_vocs_names_at_other_numbers_are_read_by_the_reading_that_fits(decide, values, names, by):
+    assert decide([voc(*values)], names=names).by == by
+
+
+@pytest.mark.parametrize("masks", [[voc(0, 1, 3)], [voc(0, 3), voc(0, 1, 255)]])
+def test_vocs_palette_with_vocs_names_at_other_numbers_is_asked_about(decide, masks):
+    with pytest.raises(MaskError, match="value 3 with colour #808000 is cat by value and bird by"):
+        decide(masks, names=SUBSET)
+    decision = decide(masks, names=SUBSET, rows="3=cat,1=aeroplane")
+    assert decision.rule.all_values[3] == 3
+
+
+def test_a_name_list_with_more_names_than_the_masks_have_values_is_read_by_value(decide):
+    assert decide([grey(0, 1), grey(0, 2)], names=OWN).rule.all_values[2] == 2
+
+
+@pytest.mark.parametrize(
+    "masks",
+    [[BINARY], [palette([[0, 255]], *((i,) * 3 for i in range(256)))], [rgb(BLACK, (255,) * 3)]],
+)
+def test_255_is_the_second_of_two_classes_if_0_and_255_are_all(decide, masks):
+    decision = decide(masks, names=TWO)
+    assert decision.rule.all_values == {-1: 255, 0: 0, 255: 1}
+    assert "255 is crack. If 255 is void, say --classes 255=void" in decision.notes[0]
+    assert decide(masks, names=TWO, rows="255=void").rule.all_values[255] == 255
+    for names in ((*TWO, "wall"), (*TWO, "void")):
+        with pytest.raises(MaskError, match="nothing but 255 and 0"):
+            decide(masks, names=names)
+
+
+@pytest.mark.parametrize("masks", [[BINARY, grey(0, 1)], [grey(255)]])
+def test_255_is_asked_about_beside_the_value_1_and_alone(decide, masks):
+    with pytest.raises(MaskError, match="255"):
+        decide(masks, names=TWO)
+
+
+def test_fewer_masks_of_0_and_255_than_masks_with_void_give_a_note(decide):
+    (note,) = decide([GREY_VOID, BINARY, GREY_VOID]).notes
+    assert "1 of 3 masks hold nothing but 255 and 0" in note
+
+
+def test_colours_of_a_class_file_count_and_a_note_shows_what_values_would_be(decide):
+    (note,) = decide([palette([[0, 1]], (255, 0, 0), BLACK)], RED_ONE).notes
+    assert "value 0 with colour #ff0000 is bg by value and a by the colours of labelmap.txt" in note
+    assert decide([palette([[0, 1]], BLACK, (255, 0, 0))], RED_ONE).notes == ()
+    # The gate refuses the other colour, with the file and the number of pixels.
+    assert decide([palette([[0, 1, 2]], BLACK, (255, 0, 0), (9, 9, 9))], RED_ONE).by == "color"
+
+
+GREYS = ClassFile(
+    "labelmap.txt", (Entry(0, "b", (2,) * 3), Entry(1, "bg", BLACK), Entry(2, "a", (1,) * 3))
+)
+
+
+def test_greys_of_a_class_file_are_colours_of_greyscale_masks(decide):
+    decision = decide([GREY], GREYS)
+    assert decision.rule.grey_is_color
+    names = decision.reading.naming.table.class_names
+    assert [names[decision.rule.class_of("grey", v, None)] for v in (0, 1, 2)] == ["bg", "a", "b"]
+    assert decide([grey(0, 1, 2, 255)], GREYS).rule.class_of("grey", 255, None) == 255
+
+
+def test_a_palette_whose_values_are_greys_of_a_class_file_is_asked_about(decide):
+    with pytest.raises(MaskError, match=r"is bg by value and a by the greys from labelmap\.txt"):
+        decide([voc(0, 1, 2)], GREYS)
+
+
+def test_a_grey_above_the_last_class_is_named_by_the_gate(decide):
+    assert decide([grey(0, 1), grey(0, 9)], names=TWO).rule.class_of("grey", 9, None) is None
+
+
+@pytest.mark.parametrize(("values", "by"), [((0, 1, 2), "W"), ((0, 1), ""), ((1,), "")])
+def test_a_file_that_may_be_numbered_in_two_ways_is_decided_like_values_and_colours(
+    decide, values, by
+):
+    first = ClassFile("l", (Entry(0, "a"), Entry(1, "b")), numbered="F.")
+    with_background = ClassFile(
+        "l", (Entry(0, "background"), Entry(1, "a"), Entry(2, "b")), numbered="W."
+    )
+    if by:
+        assert (
+            decide([grey(*values)], files=(first, with_background)).reading.naming.file
+            is with_background
+        )
+    elif values == (0, 1):
+        assert decide([grey(*values)], files=(first, with_background)).reading.naming.file is first
+    else:
+        with pytest.raises(MaskError, match=r"value 1 is b by value \(F\) and a by value \(W\)"):
+            decide([grey(*values)], files=(first, with_background))
+
+
+def indices(decision, *pixels):
+    names = {255: "void", None: None, **dict(enumerate(decision.reading.naming.table.class_names))}
+    return [names[decision.rule.class_of(*pixel)] for pixel in pixels]
+
+
+def test_rows_replace_what_was_found_for_their_keys_alone(decide):
+    decision = decide([rgb(BLACK, (255, 0, 0), (1, 2, 3))], RED_ONE, rows="#010203=b")
+    pixels = [("rgb", None, color) for color in (BLACK, (255, 0, 0), (1, 2, 3))]
+    assert indices(decision, *pixels) == ["bg", "a", "b"]
+    decision = decide([GREY], names=("x", "y", "z"), rows="1=void,7=z")
+    assert indices(decision, *(("grey", v, None) for v in (0, 1, 2, 7))) == ["x", "void", "z", "z"]
+
+
+def test_a_star_of_values_and_colours_is_all_others_in_use_but_void_and_is_printed(decide):
+    decision = decide([grey(0, 3, 65, 255), grey(9)], names=(), rows="3=weed,*=rest")
+    assert indices(decision, *(("grey", v, None) for v in (0, 3, 9, 65, 255))) == [
+        "rest",
+        "weed",
+        "rest",
+        "rest",
+        "void",
+    ]
+    assert decision.notes[0] == "* is rest: 0 on 1 pixels, 65 on 1 pixels, 9 on 1 pixels."
+    decision = decide([rgb(BLACK, (255, 0, 0), BORDER)], names=(), rows="#ff0000=weed,*=rest")
+    pixels = [("rgb", None, color) for color in (BLACK, (255, 0, 0), BORDER)]
+    assert indices(decision, *pixels) == ["rest", "weed", "void"]
+
+
+@pytest.mark.parametrize(
+    ("masks", "rows", "words"),
+    [
+        ([rgb(BLACK, (255, 0, 0))], "0=a", "values, but the masks hold only colours"),
+        ([GREY], "#ff0000=a", "colours, but the masks hold only values"),
+    ],
+)
+def test_rows_that_could_have_no_effect_are_refused(decide, masks, rows, words):
+    with pytest.raises(ConfigError, match=words):
+        decide(masks, names=(), rows=rows)
+
+
+def test_rows_that_give_one_pixel_two_classes_are_refused_with_it(decide):
+    with pytest.raises(
+        MaskError, match=r"value 1 with the colour #090909 on 1 pixels.*one class to 1"
+    ):
+        decide([PRIVATE], names=(), rows="0=bg,1=a,#090909=b")
+    assert (
+        decide([PRIVATE], names=(), rows="0=bg,1=a,#090909=a").rule.class_of(
+            "palette", 1, (9, 9, 9)
+        )
+        == 1
+    )
+
+
+def test_rows_read_what_contradicts_itself(decide):
+    white = palette([[0, 1, 2]], BLACK, (255,) * 3, (255,) * 3)
+    assert indices(
+        decide([white], names=(), rows="0=bg,1=a,2=b"), *(("palette", v, None) for v in (0, 1, 2))
+    ) == ["bg", "a", "b"]
+    black = [palette([[0, 1]], (9, 9, 9), BLACK)]
+    assert decide(black, names=(), rows="0=a,1=bg").by == "value"
+    assert decide(black, names=(), rows="#000000=bg,#090909=a").by == "color"

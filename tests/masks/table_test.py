@@ -1,0 +1,254 @@
+"""The rows of a table of classes, and what they make of the names of the masks."""
+
+import io
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+import numpy as np
+from PIL import Image
+import pytest
+from support.encoding import decoded, encoded
+from support.png_writer import write_png
+
+from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks.read import read_mask
+from voc_seg_tfrecord.masks.rows import check_rows, has_unknown, parse_file, parse_pairs
+from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.masks.table import ClassTable
+
+NAMES = ("sky", "car", "bus", "background", "tree")
+
+
+def table(text, names=NAMES, **said):
+    return ClassTable(tuple(names), parse_pairs(text), **said)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("0=background,255=crack", ((0, "background"), (255, "crack"))),
+        (" 65535 = far , #FF0000=weed", ((65535, "far"), ("#ff0000", "weed"))),
+        (
+            "car=vehicle,bus=vehicle,*=background",
+            (("car", "vehicle"), ("bus", "vehicle"), ("*", "background")),
+        ),
+        ('"wall, brick"="a=b","12"=x', (("wall, brick", "a=b"), ("12", "x"))),
+        ("person=person,*=IGNORE", (("person", "person"), ("*", "void"))),
+        ('0="1"', ((0, "1"),)),
+    ],
+)
+def test_pairs_have_values_colours_names_and_a_star(text, rows):
+    assert parse_pairs(text) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "where a key or a class is"),
+        ("car", "no pair"),
+        ("car=", "where a key or a class is"),
+        ("=car", "where a key or a class is"),
+        ("car=v,", "where a key or a class is"),
+        ("car=v=w", "no pair"),
+        ("car,bus=v", "no pair"),
+        ('car="v', "where a key or a class is"),
+        ("0=0,255=1", "the class 0 for '0'.*double quotes"),
+        ("255=255", "the class 255"),
+        ("car=v,car=w", "'car' in two places"),
+        ("#FF0000=a,#ff0000=b", "'#ff0000' in two places"),
+        ("65536=a", "the key 65536.*0 to 65535"),
+        ("car=*", "without control characters, or void"),
+        ("car=a\tb", "without control characters"),
+        ("0=?,1=a", r"no class for 0.*in place of each \?"),
+        ('"*"=a', "which is no name"),
+    ],
+)
+def test_text_that_is_no_pairs_is_refused(text, words):
+    with pytest.raises(ConfigError, match=f"(?s)classes.*{words}"):
+        parse_pairs(text)
+
+
+def test_a_config_gives_rows_as_pairs_or_as_an_object():
+    rows = (("12", "x"), (3, "void"), ("#0a0b0c", "a"))
+    assert check_rows([["12", "x"], [3, "Void"], [(10, 11, 12), "a"]]) == rows
+    assert check_rows({"12": "x", 3: "ignored", "#0A0B0C": "a"}) == rows
+    for wrong in (["ab"], [[1]], [[1, 2]], [[True, "a"]], [[-1, "a"]], [[1.5, "a"]], [["", "a"]]):
+        with pytest.raises(ConfigError, match="classes"):
+            check_rows(wrong)
+
+
+FILE = """value,color,class,pixels
+0,,background,9
+,#FF0000,weed,3
+,"1, 2, 3",weed,4
+7,#000007,crop,1
+"""
+
+
+def test_a_file_has_rows_of_values_and_colours_and_columns_for_people():
+    expected = (
+        (0, "background"),
+        ("#ff0000", "weed"),
+        ("#010203", "weed"),
+        (7, "crop"),
+        ("#000007", "crop"),
+    )
+    assert parse_file(FILE, "classes.csv") == expected
+    assert parse_file("name,class\ncar,vehicle\n*,void\n", "c") == (
+        ("car", "vehicle"),
+        ("*", "void"),
+    )
+    assert not has_unknown(FILE)
+    assert has_unknown(FILE.replace("crop", "?"))
+    assert has_unknown(FILE.replace("crop", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("id,name\n0,a\n", "the first line 'id,name'"),
+        ("value,class\n0,?\n1,a\n", "no class for 0"),
+        ("value,class\nx,a\n", "in line 2"),
+        ("value,class\n,a\n", "no key in line 2"),
+        ("value,class\n0,a\n0,b\n", "0 for 'b', after 'a' in line 3"),
+        ("color,class\n1 2 300,a\n", "the colour '1 2 300'"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_with_its_line(text, words):
+    with pytest.raises(ConfigError, match=f"(?s)classes.csv: .*{words}"):
+        parse_file(text, "classes.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "became"),
+    [
+        ("car=vehicle,bus=vehicle,tree=void,*=background", ("background", "vehicle"), "bvvb."),
+        ("bus=bus,car=car", ("background", "bus", "car", "sky", "tree"), "scbbt"),
+        ("tree=tree,*=void", ("tree",), "....t"),
+        ("bus=car", ("background", "car", "sky", "tree"), "sccbt"),
+        ("car=bus,bus=car", ("background", "bus", "car", "sky", "tree"), "sbcbt"),
+        ("1=void", ("sky", "bus", "background", "tree"), None),
+        ("255=car", NAMES, None),
+        ("7=road", (*NAMES, "road"), None),
+        ("#ff0000=road", (*NAMES, "road"), None),
+        ("background=background", ("background", "sky", "car", "bus", "tree"), "scbbt"),
+    ],
+)
+def test_rows_stand_over_the_names_and_keep_the_places_of_others(text, names, became):
+    found = table(text)
+    assert found.class_names == names
+    if became:
+        new = [found.target(name) for name in NAMES]
+        assert "".join("." if name == "void" else name[0] for name in new) == became
+
+
+def test_without_names_the_rows_are_the_table_and_background_is_first():
+    found = table("255=crack,7=crack,0=background,9=void,1=BG", names=())
+    assert found.class_names == ("background", "crack", "BG")
+    assert found.index_values() == {-1: 255, 255: 1, 7: 1, 0: 0, 9: 255, 1: 2}
+    assert table("3=road,5=floor", names=(), background="floor").class_names == ("floor", "road")
+
+
+def test_names_that_mean_void_are_no_classes_and_a_row_may_say_otherwise():
+    names = ("void", "background", "a")
+    assert ClassTable(names).class_names == ("background", "a")
+    assert ClassTable(names).index_values() == {-1: 255, 255: 255, 0: 255, 1: 0, 2: 1}
+    assert table("void=border", names).class_names == ("background", "border", "a")
+    assert table("*=x", names).target("void") == "void"
+
+
+def test_values_win_over_places():
+    found = table("1=tree,300=sky")
+    assert found.class_names == ("sky", "tree", "bus", "background")
+    assert found.index_values() == {-1: 255, 255: 255, 0: 0, 1: 1, 2: 2, 3: 3, 4: 1, 300: 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("*=void", "leave no class"),
+        ("cat=v", "'cat', which is no class"),
+        ("Car=v", "'Car', which is no class, but 'car' is one"),
+        ("car=v,bus=V", "'v' and 'V'.*one spelling"),
+        ("car=_Background_", "one spelling"),
+    ],
+)
+def test_rows_that_name_no_class_or_leave_none_are_refused(text, words):
+    with pytest.raises(ConfigError, match=f"(?s)classes.*{words}"):
+        table(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "background", "fill"),
+    [
+        ("sky=sky", "", "background", 0),
+        ("background=stuff,sky=stuff", "", "", 0),
+        ("background=void", "", "", VOID),
+        ("sky=floor", "sky", "floor", 0),
+        ("sky=floor", "floor", "floor", 0),
+        ("sky=void", "sky", "background", VOID),
+    ],
+)
+def test_the_background_moves_with_its_name(text, said, background, fill):
+    found = table(text, background=said)
+    assert (found.background_name, found.fill) == (background, fill)
+
+
+def test_a_new_background_fills_images_without_masks_if_the_masks_know_none():
+    assert table("b=background", ("a", "b")).fill == 0
+    assert table("b=b", ("a", "b")).fill is None
+
+
+def test_the_table_in_words_shows_what_became_what():
+    assert table("car=v,bus=v,tree=void,*=background,9=v").describe() == (
+        "0 background from sky, background, *; 1 v from car, bus, 9; void from tree"
+    )
+
+
+@given(
+    hnp.arrays(
+        np.uint8,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=24),
+        elements=st.one_of(st.integers(0, 20), st.just(255)),
+    ),
+    st.lists(st.sampled_from(["void", "background", "x", "y", "z"]), min_size=21, max_size=21),
+    st.sampled_from(["palette", "grey", "grey16", "color", "npy"]),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_mapped_mask_is_the_mask_put_through_one_table(values, targets, kind):
+    names = tuple(f"class {n}" for n in range(21))
+    targets = targets if set(targets) != {"void"} else ["x"] * 21
+    found = ClassTable(names, check_rows(zip(names, targets, strict=True)))
+    palette = voc_palette()
+    rule = MaskRule(found.index_values())
+    if kind == "color":
+        rule = MaskRule(
+            {}, {tuple(palette[v].tolist()): n for v, n in rule.values.items() if v >= 0}
+        )
+    if kind == "npy":
+        np.save(buffer := io.BytesIO(), values)
+        data = buffer.getvalue()
+    elif kind == "color":
+        data = encoded(palette[values])
+    elif kind == "palette":
+        data = write_png(values, palette=palette)
+    else:
+        data = write_png(values, depth=16 if kind == "grey16" else 8, color=0)
+    expected = np.vectorize(found.index_values().get, otypes=[np.uint8])(values)
+    assert (decoded(read_mask(File(data, "m"), rule).png) == expected).all()
+
+
+def test_real_masks_are_mapped_pixel_by_pixel(real_data):
+    found = table("person=person,car=vehicle,bus=vehicle,sofa=void,*=background", VOC_CLASSES)
+    assert found.class_names == ("background", "person", "vehicle")
+    new_of = np.array([found.index_values().get(value, 99) for value in range(256)], np.uint8)
+    count = 0
+    for path in sorted(real_data.glob("voc20*/VOCdevkit/VOC20*/SegmentationClass/*.png")):
+        file = File(path.read_bytes(), path)
+        new = decoded(read_mask(file, MaskRule(found.index_values()), official=True).png)
+        assert (new == new_of[np.asarray(Image.open(path))]).all(), path
+        count += 1
+    assert count >= 106
