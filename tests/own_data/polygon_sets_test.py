@@ -1,5 +1,6 @@
 """Folders of photos and polygons, built as folders of masks are."""
 
+import base64
 import json
 import pathlib
 import shutil
@@ -338,3 +339,27 @@ def test_the_page_of_a_check_is_written(street, tmp_path):
     change(root / "street_1.json", shapes=[])
     assert cli.main(["check", str(root), "--html", str(tmp_path / "a.html")]) == 0
     assert (tmp_path / "a.html").stat().st_size > 10_000
+
+
+def test_images_that_only_labelmes_files_hold_are_built_from_them(street):
+    root = street("labelme")
+    other = street("labelme", "other")
+    for path in root.glob("*.json"):
+        photo = path.with_suffix(".jpg")
+        change(path, imageData=base64.b64encode(photo.read_bytes()).decode())
+        photo.unlink()
+    builders = [
+        builder_from_tree(
+            folder, name="street", data_dir=folder / "built", verbose=False, workers=2
+        )
+        for folder in (root, other)
+    ]
+    first, second = (examples(builder, "train") for builder in builders)
+    assert first.keys() == second.keys()
+    for name, example in first.items():
+        for feature in ("image", "segmentation_mask"):
+            np.testing.assert_array_equal(example[feature], second[name][feature])
+    data_dir = str(root / "built")
+    words = ["verify", "voc_seg_tfrecord/street", "--data_dir", data_dir, "--source", str(root)]
+    assert cli.main(words) == 0
+    assert cli.main(["check", str(root)]) == 0

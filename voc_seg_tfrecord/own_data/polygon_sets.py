@@ -146,10 +146,14 @@ def _tree(
 ) -> PolygonTree:
     place = _Images(images)
     shapes: dict[str, tuple[str, Annotation]] = {}
-    lost: list[str] = []
+    lost, embedded = list[str](), set[str]()
     for file, sheet in sheets.items():
         for annotation in sheet.annotations:
             path = place.of(tool, file, annotation)
+            if path is None and annotation.embedded:
+                ending = posixpath.splitext(annotation.image)[1] or ".jpg"
+                path = posixpath.splitext(file)[0] + ending
+                embedded.add(path)
             if path is None:
                 lost.append(annotation.image or file)
             elif path in shapes and shapes[path][1].shapes != annotation.shapes:
@@ -188,6 +192,7 @@ def _tree(
         images={ids[path]: posixpath.relpath(path, common or ".") for path in shapes},
         shapes={ids[path]: annotation.to_json() for path, (_, annotation) in shapes.items()},
         files={ids[path]: file for path, (file, _) in shapes.items()},
+        embedded={ids[path] for path in embedded},
         splits={} if "" in splits or len(sheets) == len(shapes) else splits,
     )
     ending = posixpath.splitext(next(iter(sheets)))[1]

@@ -4,6 +4,7 @@ References:
   labelme 7.1.0, `shapes_to_label`. Before 7.0 strips had no round joints.
 """
 
+import base64
 from typing import Any
 
 from voc_seg_tfrecord.formats.file import File
@@ -41,7 +42,14 @@ def read(file: File) -> Sheet:
         size = checked_size(data["imageHeight"], data["imageWidth"], file.where)
     shapes = [_shape(s, f"shape {n}", file.where) for n, s in enumerate(data[LIST], 1)]
     image = str(data.get("imagePath") or "").replace("\\", "/")
-    return Sheet((), [Annotation(file.where, image, size, shapes)])
+    embedded = bool(data.get("imageData"))
+    return Sheet((), [Annotation(file.where, image, size, shapes, embedded=embedded)])
+
+
+def read_image(file: File) -> File:
+    """Returns the image that a file holds."""
+    with as_written(file.where, "an image in base64 as `imageData`"):
+        return File(base64.b64decode(load_json(file, LIST)["imageData"]), file.where)
 
 
 def _shape(shape: Any, place: str, where: str) -> Shape:

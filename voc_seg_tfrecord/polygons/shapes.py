@@ -47,6 +47,7 @@ class Annotation:
         of the higher `level`, where the shapes of a group are one.
       error: what is wrong with the file, in place of shapes that cannot be read.
       left_out: how many shapes there are of each kind that the tool does not draw.
+      embedded: whether the file holds the image too.
     """
 
     where: str
@@ -56,6 +57,7 @@ class Annotation:
     order: str = "later"
     error: VocSegError | None = None
     left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    embedded: bool = False
 
     def to_json(self) -> str:
         """Returns the annotation as text, for `from_json` on a worker."""

@@ -2,7 +2,7 @@
 
 import base64
 import collections
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 import dataclasses
 import functools
 import struct
@@ -20,6 +20,7 @@ from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, check_pixels
 from voc_seg_tfrecord.masks.survey import Survey
+from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.draw import Drawn, draw
 from voc_seg_tfrecord.polygons.shapes import Annotation, wrong
 from voc_seg_tfrecord.trees.listing import Names
@@ -37,6 +38,7 @@ class Polygons(NamedTuple):
       images: names of the images below their folder, by id.
       shapes: the shapes of each image, as `Annotation.to_json` writes them, by id.
       files: the names of the files that they are from, below the root, by id.
+      embedded: ids of images that are in the files of their shapes alone.
       splits: ids by split, if the files are called as splits are.
     """
 
@@ -46,6 +48,7 @@ class Polygons(NamedTuple):
     images: Mapping[str, str]
     shapes: Mapping[str, str]
     files: Mapping[str, str]
+    embedded: Set[str]
     splits: Mapping[str, Sequence[str]]
 
 
@@ -58,16 +61,18 @@ class PolygonPair(Pair):
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
       drawn: the mask as a PNG in base64, if it was drawn already.
+      embedded: whether the image is in the file of the shapes.
     """
 
     shapes: str = ""
     values: Mapping[str, int] = dataclasses.field(default_factory=dict)
     exif: str = "auto"
     drawn: str = ""
+    embedded: bool = False
 
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
-        image = File.read(self.image, ImageError)
+        image = self._image()
         annotation = Annotation.from_json(self.shapes)
         where = f"{annotation.where}, image {self.filename}"
         mask, objects = base64.b64decode(self.drawn), None
@@ -82,7 +87,7 @@ class PolygonPair(Pair):
         """Draws the masks. The image is read only if its size is needed."""
         size = annotation.size
         if size is None or size[0] * size[1] > _LARGE:
-            image = image or File.read(self.image, ImageError)
+            image = image or self._image()
             height, width = pillow.read_size(image, ImageError)
             check_pixels(width, height, image, ImageError)
             if size is None and pillow.is_turned(image) and self.exif != "ignore":
@@ -103,7 +108,13 @@ class PolygonPair(Pair):
 
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
-        return storage.size(self.image) + len(self.shapes)
+        holder = self.mask if self.embedded and self.mask else self.image
+        return storage.size(holder) + len(self.shapes)
+
+    def _image(self) -> File:
+        if self.embedded and self.mask:
+            return labelme.read_image(File.read(self.mask, ImageError))
+        return File.read(self.image, ImageError)
 
 
 _LARGE = 1 << 24  # pixels, above which a file is not believed
@@ -167,9 +178,13 @@ class PolygonTree(VocTree):
         pair = super().make_pair(image_id, places, parts)
         if pair.mask is None:
             return pair
-        shapes, drawn = self.polygons.shapes[image_id], self._drawn.get(image_id, "")
         return PolygonPair(
-            **vars(pair), shapes=shapes, values=self.polygons.values, exif=self.exif, drawn=drawn
+            **vars(pair),
+            shapes=self.polygons.shapes[image_id],
+            values=self.polygons.values,
+            exif=self.exif,
+            drawn=self._drawn.get(image_id, ""),
+            embedded=image_id in self.polygons.embedded,
         )
 
     def mask_file(self, image_id: str) -> File:
