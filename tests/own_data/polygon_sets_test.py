@@ -101,7 +101,7 @@ def test_the_same_on_beam(street, tmp_path):
 
 def test_what_the_masks_are_drawn_from_is_said(street):
     text = notes(street("labelme"))
-    assert "masks:            4 drawn from the polygons of labelme, by index" in text
+    assert "masks:            4 drawn from the polygons of labelme" in text
     assert "labelme does not number classes, so they are sorted by name." in text
     assert "516 pixels lie in shapes of several classes. The later one in the file" in text
 
@@ -363,3 +363,22 @@ def test_images_that_only_labelmes_files_hold_are_built_from_them(street):
     words = ["verify", "voc_seg_tfrecord/street", "--data_dir", data_dir, "--source", str(root)]
     assert cli.main(words) == 0
     assert cli.main(["check", str(root)]) == 0
+
+
+def test_the_table_of_classes_has_their_names(street, tmp_path, capsys):
+    root = street("labelme")
+    table = tmp_path / "classes.csv"
+    assert cli.main(["check", str(root), "--write_classes", str(table)]) == 0
+    assert table.read_text().splitlines()[:3] == [
+        "name,class,pixels,masks",
+        "background,background,6421,4",
+        "car,car,1704,4",
+    ]
+    table.write_text(table.read_text().replace("tree,tree,", "tree,void,"))
+    words = ["build", str(root), "--name", "street", "--dry_run", "--classes"]
+    for classes in (str(table), "tree=void"):
+        capsys.readouterr()
+        assert cli.main([*words, classes]) == 0
+        assert "classes:          3 from labelme's files: 0 background, 1 car, 2 road" in (
+            capsys.readouterr().out
+        )

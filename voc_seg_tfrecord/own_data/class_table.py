@@ -15,6 +15,7 @@ from voc_seg_tfrecord.masks.survey import Pixel, Survey
 from voc_seg_tfrecord.own_data import classes
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.plan import ANY_VALUE, make_plan
+from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -33,6 +34,8 @@ def write(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[s
     Raises:
       LayoutError: if no mask can be read, or the masks use too much for a table.
     """
+    if isinstance(tree, PolygonTree):
+        return tree.class_table(_ids(tree, config)), 0
     found = tree.survey(_ids(tree, config), all_colors=True)
     if not found.pixels or max(len(found.values), len(found.colors)) > HIGHEST:
         raise LayoutError(

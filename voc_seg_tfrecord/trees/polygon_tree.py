@@ -3,8 +3,10 @@
 import base64
 import collections
 from collections.abc import Collection, Mapping, Sequence, Set
+import csv
 import dataclasses
 import functools
+import io
 import struct
 from typing import Any, NamedTuple, cast
 import zlib
@@ -14,6 +16,7 @@ import numpy as np
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import AnnotationError, ConfigError, ImageError, VocSegError
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
@@ -151,6 +154,7 @@ class PolygonTree(VocTree):
         self.exif = "auto"
         self._drawn: dict[str, str] = {}
         self._counts: dict[str, collections.Counter[str]] = {}
+        self._pixels: dict[str, np.ndarray] = {}
 
     @property
     def origin(self) -> str:
@@ -195,11 +199,25 @@ class PolygonTree(VocTree):
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours
         there = [i for i in ids if i not in self._counts and i in self.masks and i in self.images]
-        for image_id, (drawn, counts) in ordered_map(self._look, there):
+        for image_id, (drawn, counts, pixels) in ordered_map(self._look, there):
             self._drawn[image_id], self._counts[image_id] = drawn, counts
+            self._pixels[image_id] = pixels
         return Survey()
 
-    def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]"]:
+    def class_table(self, ids: Collection[str]) -> str:
+        """Returns the table of classes by name as CSV, with the pixels and masks of each."""
+        self.survey(ids)
+        pixels = np.array([self._pixels[i] for i in ids if i in self._pixels]).reshape(-1, VOID + 1)
+        out = io.StringIO()
+        lines = csv.writer(out, lineterminator="\n")
+        lines.writerow(["name", "class", "pixels", "masks"])
+        for name, value in self.polygons.values.items():
+            if value != VOID:
+                of = pixels[:, value]
+                lines.writerow([name, name, of.sum(), np.count_nonzero(of)])
+        return out.getvalue()
+
+    def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]", np.ndarray]:
         pair = cast(PolygonPair, self.pair(image_id))
         annotation = Annotation.from_json(pair.shapes)
         counts = collections.Counter({"background": not annotation.shapes, **annotation.left_out})
@@ -208,9 +226,10 @@ class PolygonTree(VocTree):
         except ConfigError:  # about what is not installed
             raise
         except VocSegError:  # whoever reads the pair says what is wrong
-            return "", counts
+            return "", counts, np.zeros(VOID + 1, np.int64)
         counts += drawn.counts
-        return base64.b64encode(_png(drawn.mask)).decode(), counts
+        pixels = np.bincount(drawn.mask.ravel(), minlength=VOID + 1)
+        return base64.b64encode(_png(drawn.mask)).decode(), counts, pixels
 
     def list_names(self) -> list[str]:
         """Returns the names of the lists, or else of the splits that files of shapes are called."""
