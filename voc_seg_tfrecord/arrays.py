@@ -1,19 +1,20 @@
 """Scaled crops, padding and flips of decoded examples in NumPy, for readers without TensorFlow.
 
-The counterpart of `voc_seg_tfrecord.pipeline` for what `tfds.data_source` gives: to be
-mapped in Grain, or called in a PyTorch `Dataset`. Image and masks move together, padding is
-0 in images and 255, void, in masks. `labels` and `objects` describe the complete image, so they
-are left out. All other features are returned unchanged. A size is one number for a square, or
-height and width.
+The counterpart of `voc_seg_tfrecord.pipeline` for what `voc_seg_tfrecord.data_source` gives: to
+be mapped in Grain, or called in a PyTorch `Dataset`. Image, masks and `sample_weight` move
+together. Padding is 0 in images, one-hot masks and weights, and 255, void, in other masks. `labels`
+and `objects` describe the complete image, so they are left out. Other features of two or more axes,
+which may belong to pixels too, are refused, and all others are returned unchanged. A size is one
+number for a square, or height and width.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import FILL, IMAGE, OF_THE_WHOLE
+from voc_seg_tfrecord.base.names import FILL, IMAGE, MASKS, OF_THE_WHOLE
 
 Size: TypeAlias = int | tuple[int, int]
 
@@ -57,7 +58,7 @@ def random_scaled_crop(
     rng: np.random.Generator,
     *,
     scales: tuple[float, float] = (0.5, 2.0),
-    step: float = 0.25,
+    step: float | None = None,
     flip: bool = True,
 ) -> dict[str, Any]:
     """Random scale, then random crop or pad, then random flip, as DeepLab trains.
@@ -70,7 +71,8 @@ def random_scaled_crop(
       size: size of the result.
       rng: the random generator; Grain's `random_map` gives one per example.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighbouring factors (0.25); 0 allows any number between.
+      step: difference between neighbouring factors; 0 allows any number between. By default
+        0.25 if both ends are multiples of it, and else 0.
       flip: whether to flip with probability 0.5 (True).
 
     Returns:
@@ -87,7 +89,7 @@ def random_scaled_crop(
     place = rng.integers(0, np.where(larger, current - kept, canvas - scaled), endpoint=True)
     (top, left), (height, width) = np.where(larger, place, 0), kept
     moved = _without_whole(example)
-    for name in FILL.keys() & moved.keys():
+    for name in fills(moved):
         cut = moved[name][top : top + height, left : left + width]
         resize = _bilinear if name == IMAGE else _nearest
         moved[name] = resize(cut, np.minimum(scaled, canvas))
@@ -107,10 +109,8 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
       The example with image and masks of the same size.
     """
     step = -1 if rng.random() < 0.5 else 1
-    return {
-        name: np.ascontiguousarray(value[:, ::step]) if name in FILL else value
-        for name, value in _without_whole(example).items()
-    }
+    moved = _without_whole(example)
+    return moved | {name: np.ascontiguousarray(moved[name][:, ::step]) for name in fills(moved)}
 
 
 def _crop_or_pad(
@@ -118,39 +118,92 @@ def _crop_or_pad(
 ) -> dict[str, Any]:
     """Crops at `place` along the axes that are too long, pads by it along the others."""
     moved = _without_whole(example)
-    for name in FILL.keys() & moved.keys():
+    for name, fill in fills(moved).items():
         source = moved[name]
         current = np.array(source.shape[:2])
         top, left = np.where(current > canvas, place, 0)
         y, x = np.where(current > canvas, 0, place)
         height, width = np.minimum(current, canvas)
-        target = np.full((*canvas, source.shape[-1]), FILL[name], source.dtype)
+        target = np.full((*canvas, *source.shape[2:]), fill, source.dtype)
         target[y : y + height, x : x + width] = source[top : top + height, left : left + width]
         moved[name] = target
     return moved
 
 
-def check_scales(scales: tuple[float, float], step: float) -> None:
-    """Checks the smallest and the largest scale, and the step between scales.
+SAMPLE_WEIGHT = "sample_weight"
+"""Name of one weight per pixel beside the features, `[H, W]`."""
+
+
+def fills(example: Mapping[str, Any]) -> dict[str, int]:
+    """Returns the features that are moved with the image, and the value that padding has in them.
+
+    Args:
+      example: arrays or tensors, or what describes tensors.
 
     Raises:
-      ConfigError: if there is no scale between them, or one is not above 0.
+      ConfigError: naming a feature that may belong to pixels, and that nothing is known of.
+    """
+    found = {}
+    for name, value in example.items():
+        if name in OF_THE_WHOLE or not hasattr(value, "shape"):
+            continue
+        shape = value.shape
+        rank = shape.rank if hasattr(shape, "rank") else len(shape)
+        if name in FILL:
+            is_one_hot = name in MASKS and rank and shape[-1] not in (1, None)
+            found[name] = 0 if is_one_hot else FILL[name]
+        elif name == SAMPLE_WEIGHT:
+            found[name] = 0
+        elif rank is None or rank >= 2:
+            raise ConfigError(
+                name,
+                found=f"a feature beside the image, {'of unknown axes' if rank is None else shape}",
+                expected=f"{', '.join(FILL)} or {SAMPLE_WEIGHT}, which are moved with the image",
+                remedy="add it after all that moves pixels, or give a mask one of these names",
+            )
+    return found
+
+
+def scale_step(scales: tuple[float, float], step: float | None) -> float:
+    """Returns the difference between neighbouring scales; 0 where any number between is a scale.
+
+    Args:
+      scales: the smallest and the largest.
+      step: as the functions on examples take it. None is a quarter if both ends are multiples of
+        it, and else 0.
+
+    Raises:
+      ConfigError: if there is no scale between them, one is not above 0, or steps from the smallest
+        do not lead to the largest.
     """
     smallest, largest = scales
-    if not 0 < smallest <= largest or step < 0:
+    if step is None:
+        step = _QUARTER if all(_is_whole(scale / _QUARTER) for scale in scales) else 0
+    in_steps = step >= 0 and (not step or _is_whole((largest - smallest) / step))
+    if not (0 < smallest <= largest < np.inf and in_steps):
         raise ConfigError(
             "scales, step",
             found=f"{scales}, {step}",
-            expected="a smallest scale above 0, a largest at least that, a step of 0 or more",
+            expected="a smallest scale above 0, a largest at least that, and a step of 0 or one "
+            "that leads from the one to the other",
+            remedy="give step=0 for any number between",
         )
+    return step
 
 
-def _scale(scales: tuple[float, float], step: float, rng: np.random.Generator) -> float:
-    check_scales(scales, step)
+_QUARTER = 0.25
+
+
+def _is_whole(number: float) -> bool:
+    return abs(number - round(number)) < 1e-6
+
+
+def _scale(scales: tuple[float, float], step: float | None, rng: np.random.Generator) -> float:
+    step = scale_step(scales, step)
     smallest, largest = scales
     if not step:
         return rng.uniform(smallest, largest)
-    return smallest + step * rng.integers(0, int((largest - smallest) / step + 1e-6), endpoint=True)
+    return smallest + step * rng.integers(0, round((largest - smallest) / step), endpoint=True)
 
 
 def _scaled(size: np.ndarray, scale: float) -> np.ndarray:
@@ -158,7 +211,12 @@ def _scaled(size: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Resizes an image uint8 `[H, W, 3]` by the rule of `tf.image.resize`, rounded."""
+    """Resizes an image uint8 `[H, W, 3]` by the rule of `tf.image.resize`, rounded.
+
+    The middle of a new pixel mostly lies between old ones, and the new value between theirs. A mask
+    takes one of them. So the two of them are up to half an old pixel apart, and at a scale of 0.5,
+    where the middle lies on the edge between two, always: the mask takes the right and lower one.
+    """
     for axis, target in enumerate(size):
         length = image.shape[axis]
         middles = (np.arange(target, dtype=np.float32) + 0.5) * np.float32(length / target) - 0.5
@@ -173,7 +231,7 @@ def _bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def _nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Takes the pixel of a mask uint8 `[H, W, 1]` that lies under the middle of each new one."""
+    """Takes the pixel of a mask `[H, W, ...]` that lies under the middle of each new one."""
     for axis, target in enumerate(size):
         length = mask.shape[axis]
         middles = (np.arange(target, dtype=np.float32) + np.float32(0.5)) * (
@@ -183,11 +241,20 @@ def _nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
     return mask
 
 
+def sides(name: str, size: Size) -> tuple[int, int]:
+    """Returns height and width of a size; raises a ConfigError if it is none."""
+    whole = (int, np.integer)
+    pair = (size, size) if isinstance(size, whole) else size
+    found = tuple(pair) if isinstance(pair, Sequence | np.ndarray) else ()
+    if len(found) != 2 or not all(isinstance(side, whole) and side >= 1 for side in found):
+        expected = "a whole number of 1 or more, or a height and a width"
+        raise ConfigError(name, found=repr(size), expected=expected)
+    height, width = map(int, found)
+    return height, width
+
+
 def _pair(size: Size) -> np.ndarray:
-    pair = np.array((size, size) if isinstance(size, int) else tuple(size))
-    if pair.shape != (2,) or (pair < 1).any():
-        raise ConfigError("size", found=str(size), expected="1 or more, or a height and a width")
-    return pair
+    return np.array(sides("size", size))
 
 
 def _without_whole(example: Mapping[str, Any]) -> dict[str, Any]:

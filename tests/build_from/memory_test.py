@@ -3,7 +3,8 @@ import pytest
 from support import handwritten
 from support.building import examples, version_folders
 
-from voc_seg_tfrecord import VocSegError, from_arrays
+from voc_seg_tfrecord import VocSegError, data_source, from_arrays
+from voc_seg_tfrecord.base.errors import MaskError
 
 TEN = [str(n) for n in range(10)]
 
@@ -78,3 +79,48 @@ def test_a_name_that_means_void_is_void_in_masks_and_a_class_in_labels(tmp_path)
     assert example["segmentation_mask"][..., 0].tolist() == [[255, 0], [1, 255]]
     builder = from_arrays([image], labels=[2], name="labels", **said)
     assert builder.info.features["label"].names == names
+
+
+def halves(values):
+    """Masks of 4 x 6 pixels, the left half of the one value, the right half of the other."""
+    return [
+        np.repeat(np.array([[left] * 3 + [right] * 3], np.uint8), 4, axis=0)
+        for left, right in values
+    ]
+
+
+def test_0_and_255_are_the_two_classes_as_in_a_build_of_files(tmp_path):
+    images = [np.zeros((4, 6, 3), np.uint8)] * 3
+    masks = halves([(0, 255), (0, 0), (255, 255)])
+    said = {"name": "two", "class_names": ["background", "crack"]}
+    with pytest.warns(UserWarning, match="So 0 is background and 255 is crack"):
+        built = from_arrays(images, masks, data_dir=tmp_path / "list", **said)
+    with pytest.warns(UserWarning, match="255 is crack"):
+        from_arrays(images, np.stack(masks), data_dir=tmp_path / "array", **said)
+    source = data_source(str(built.data_path), "train")
+    found = {example["image/filename"]: example for example in source}
+    for number, mask in enumerate(masks):
+        example = found[f"{number:08}.png".encode()]
+        assert np.array_equal(example["segmentation_mask"][..., 0], (mask == 255).astype(np.uint8))
+        assert list(example["labels"]) == ([1] if mask.any() else [])
+    with pytest.raises(MaskError, match=r"(?s)only the values 0 and 255.*list or an array"):
+        from_arrays(images, iter(masks), data_dir=tmp_path / "iterator", **said)
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([(0, 255), (1, 0)], ["background", "crack"]),
+        ([(0, 255), (0, 0)], ["background", "crack", "hole"]),
+        ([(0, 0), (0, 0)], ["background", "crack"]),
+    ],
+)
+def test_255_stays_void_where_it_can_be(tmp_path, values, names):
+    images, masks = [np.zeros((4, 6, 3), np.uint8)] * 2, halves(values)
+    for place, given in (("list", masks), ("iterator", iter(masks))):
+        built = from_arrays(images, given, name="x", class_names=names, data_dir=tmp_path / place)
+        source = data_source(str(built.data_path), "train")
+        found = {e["image/filename"]: e["segmentation_mask"][..., 0] for e in source}
+        assert all(
+            np.array_equal(found[f"{n:08}.png".encode()], mask) for n, mask in enumerate(masks)
+        )

@@ -93,8 +93,10 @@ def test_missing_double_and_foreign_tiles_are_refused(tiled):
     pairs = [(e, e["segmentation_mask"]) for e in examples]
     with pytest.raises(ConfigError, match=r"1 images of which tiles are missing: . without ._r"):
         list(pipeline.stitch(tiled, pairs[:-1]))
+    with pytest.raises(ConfigError, match=r"(?s)a repeated tile: of .*one pass"):
+        list(pipeline.stitch(tiled, [*pairs, *pairs]))
     number = next(n for n, e in enumerate(examples) if e["tile/image_id"] == b"0")
-    with pytest.raises(ConfigError, match="came before or does not exist"):
+    with pytest.raises(ConfigError, match="a repeated tile: of 0, at row"):
         list(pipeline.stitch(tiled, [pairs[number]] * 2))
     with pytest.raises(ConfigError, match="as the tile has"):
         list(pipeline.stitch(tiled, [(examples[number], np.zeros((8, 8)))]))

@@ -92,7 +92,10 @@ def read_without_tensorflow(example: Mapping[str, Any]) -> None:
     source = data_source("sample", "train", "data", ids="semi_92", partial=True, decode=False)
     part: DataSource = source.shard(0, 2)[:5]
     assert_type(part[0], dict[str, Any])
-    arrays.check_scales((0.5, 2), 0.25)
+    assert_type(arrays.scale_step((0.5, 2), 0.25), float)
+    assert_type(arrays.fills(example), dict[str, int])
+    assert_type(arrays.sides("size", 32), tuple[int, int])
+    assert_type(arrays.SAMPLE_WEIGHT, str)
 
 
 def select(builder: Builder, root: pathlib.Path) -> None:

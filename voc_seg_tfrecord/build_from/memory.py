@@ -5,10 +5,12 @@ import dataclasses
 import itertools
 import pathlib
 from typing import Any
+import warnings
 
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -70,7 +72,8 @@ def from_arrays(
 
     Args:
       images: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]` each; sizes may differ.
-      masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void.
+      masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void. If there are two
+        classes, and no value but 0 and 255, then 255 is the second class, as in `build`.
       labels: a class index for each image, in place of masks.
       filenames: a name for each image; `00000000.png` and so on by default.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
@@ -87,7 +90,8 @@ def from_arrays(
 
     Raises:
       VocSegError: if an array is of another dtype or shape, a value is no class, or there
-        are not as many masks or labels as images.
+        are not as many masks or labels as images; or if 255 would be the second class, and masks
+        come from an iterator, of which the first ones are written when the last one is seen.
     """
     check_name(name)
     if (masks is None) == (labels is None):
@@ -102,10 +106,78 @@ def from_arrays(
     config = VocSegConfig(
         name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
     )
-    items = _items(images, masks, labels, filenames)
+    # Whoever names void may have masks without any class.
+    high = _High(masks, config.built_class_names if len(config.class_names) == 2 else ())
+    items = _items(images, high.masks, labels, filenames)
     found = {"train": items} if splits is None else share_out(items, splits, seed)
     spec = config.example_spec(config.index_rule())
+    if high.is_class:
+        zero, one = config.built_class_names
+        warnings.warn(
+            f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two classes. "
+            f"So 0 is {zero} and {VOID} is {one}",
+            stacklevel=2,
+        )
     return build_source(Source(found, spec), config, data_dir=data_dir, **options)
+
+
+class _High:
+    """Whether 255 is the second of two classes, because as void it would leave this without pixels.
+
+    Attributes:
+      is_class: whether it is.
+      masks: the masks, in which it is 1 then.
+    """
+
+    def __init__(self, masks: Iterable[np.ndarray] | None, class_names: Sequence[str]):
+        self.is_class, self.masks = False, masks
+        if masks is None or len(class_names) != 2:
+            return
+        if hasattr(masks, "__len__") and hasattr(masks, "__getitem__"):  # it can be read twice
+            self.is_class = _is_0_and_255(masks)
+            self.masks = map(_high_as_1, masks) if self.is_class else masks
+        else:
+            self.masks = self._checked(masks)
+
+    def _checked(self, masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+        seen: set[str] = set()
+        for mask in masks:
+            seen |= _kinds(mask) if _OTHER not in seen else set()
+            yield mask
+        if seen == {_HIGH, _ZERO} or seen == {_HIGH}:
+            raise MaskError(
+                "from_arrays, masks",
+                found=f"only the values 0 and {VOID}, of two classes, in masks from an iterator",
+                expected=f"{VOID} as void beside both classes",
+                remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
+                "then, or make it 1 yourself",
+            )
+
+
+_ZERO, _HIGH, _OTHER = "0", "255", "other values"
+
+
+def _kinds(mask: np.ndarray) -> set[str]:
+    array = np.asarray(mask)
+    if array.dtype.kind not in "iu":
+        return {_OTHER}
+    high, zero = array == VOID, array == 0
+    found = {_ZERO: zero.any(), _HIGH: high.any(), _OTHER: not (high | zero).all()}
+    return {kind for kind, is_there in found.items() if is_there}
+
+
+def _is_0_and_255(masks: Iterable[np.ndarray]) -> bool:
+    high = False
+    for mask in masks:
+        kinds = _kinds(mask)
+        if _OTHER in kinds:
+            return False
+        high = high or _HIGH in kinds
+    return high
+
+
+def _high_as_1(mask: np.ndarray) -> np.ndarray:
+    return np.where(np.asarray(mask) == VOID, 1, 0).astype(np.uint8)
 
 
 def _items(

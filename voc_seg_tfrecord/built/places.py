@@ -24,7 +24,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, did_you_mean
 from voc_seg_tfrecord.base.storage import PathLike, as_storage_error, is_bucket, read_sums
-from voc_seg_tfrecord.built.records import unreadable
+from voc_seg_tfrecord.built.records import parse, unreadable
 from voc_seg_tfrecord.formats import frames
 
 _FORMATS = tfds.core.FileFormat
@@ -37,6 +37,7 @@ class Shards:
 
     Attributes:
       paths: the files.
+      lengths: int64 `[F]`, how many records of each file belong to the split.
       seal: four bytes of each file, which tell its records from others.
     """
 
@@ -44,6 +45,7 @@ class Shards:
         self._parts = parts
         self._ends = list(itertools.accumulate(part.take for part in parts))
         self.paths = [os.fspath(part.path) for part in parts]
+        self.lengths = np.array([part.take for part in parts], np.int64)
         self.seal = b"".join(part.seal for part in parts)
         self._files: dict[Any, Any] = {}
 
@@ -94,11 +96,10 @@ class Shards:
         pairs = zip(self.paths, self._parts, range(0, len(seal), _SEAL), strict=False)
         return next((p for p, part, at in pairs if part.seal != seal[at : at + _SEAL]), "")
 
-    def places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the file of each record, int64 `[N]`, and the byte at which its frame begins."""
-        files = np.repeat(np.arange(len(self._parts)), [part.take for part in self._parts])
+    def starts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the file of each record, and the byte at which its frame begins, int64 `[N]`."""
         starts = [part.starts() for part in self._parts if isinstance(part, _TFRecords)]
-        return files, np.concatenate([np.zeros(0, np.int64), *starts])
+        return np.repeat(np.arange(len(starts)), self.lengths), np.concatenate(starts)
 
     def read(self, number: int) -> bytes:
         """Returns a record, which is the one that was there when the index was made.
@@ -159,6 +160,7 @@ class _TFRecords(_Part):
         )
 
     def starts(self) -> np.ndarray:
+        """Returns the byte at which each frame begins, int64 `[N]`."""
         return self._found.offsets - frames.HEAD
 
     def open(self) -> frames.OpenFile:
@@ -175,6 +177,8 @@ class _TFRecords(_Part):
         if self._is_as_it_was():
             byte = offset - frames.HEAD
             found = f"damaged at byte {byte}: the checksum of the record's data does not match"
+            with contextlib.suppress(RecordError):
+                found += f"; it calls itself {parse(data).id}"
             raise unreadable(self.path, found, self._total)
         raise changed(self.path)
 

@@ -36,7 +36,9 @@ def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
             labels=names,
             shape=(None, None, 1),
             encoding_format="png",
-            doc=f"One class index per pixel; {VOID} is void.",
+            doc=f"One class index per pixel; {VOID} is void. Batches that TFDS makes (batch_size=) "
+            "are padded with 0, which is background; voc_seg_tfrecord.pipeline.padded_batch pads "
+            f"with {VOID}.",
         ),
         names_of.LABELS: tfds.features.Sequence(
             tfds.features.ClassLabel(names=names),

@@ -24,6 +24,10 @@ class VocMeanIoU(keras.metrics.Metric):
     index that is no class, or no whole number, makes the result NaN: a metric cannot raise
     inside a graph.
 
+    Of tiles it is another number than that of `voc-seg-tfrecord evaluate`: what neighbours share
+    counts once in each tile here, and once there, where tiles are stitched first. Give it a name
+    that says so, such as `tile_miou`.
+
     Counts are exact up to 2**53 pixels on all backends, and under `tf.distribute` and JAX's
     data parallelism. JAX has no int64 by default, so each count is kept in two words. The result
     is float64 and that of `Confusion` to the last digit, with one exception: where JAX traces

@@ -1,20 +1,23 @@
 """Batches to train on, semi-supervised too, and to evaluate on, of images of different sizes."""
 
 from collections.abc import Mapping, Sequence
+import dataclasses
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.arrays import fills
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import (
     FILENAME,
-    FILL,
+    HEIGHT,
     LABELS,
     OBJECTS,
     OF_THE_LABELS,
     SEGMENTATION,
     TILE,
+    WIDTH,
 )
 from voc_seg_tfrecord.facts.lists import IdList
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
@@ -47,15 +50,16 @@ def training_batches(
     batch_size: int,
     seed: int = 0,
     scales: tuple[float, float] = crops.DEEPLAB_SCALES,
-    step: float = 0.25,
+    step: float | None = None,
     flip: bool = True,
-    shuffle: int = 1024,
+    shuffle: bool | int = True,
     epochs: int | None = None,
     first_epoch: int = 0,
     features: Sequence[str] = SEGMENTATION,
     partial: bool = False,
     balance: By | None = None,
-    balance_threshold: float = 1,
+    balance_threshold: float | None = None,
+    shard: tuple[int, int] = (0, 1),
     class_crop: float = 0,
     cat_max_ratio: float = 1,
 ) -> Examples:
@@ -73,12 +77,13 @@ def training_batches(
       seed: 0 to 2**31 - 1 (0). The same seed gives the same batches, whatever the number of
         threads and in whatever process.
       scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
-      step: difference between neighbouring scales (0.25); 0 allows any number between.
+      step: difference between neighbouring scales; 0 allows any number between. By default 0.25
+        if both ends are multiples of it, and else 0.
       flip: whether to swap left and right with probability 0.5 (True).
-      shuffle: how many examples the shuffle buffer holds (1024); 0 does not shuffle.
-      epochs: number of epochs; None, the default, never ends, which Keras needs to see
-        other batches in each epoch. All batches are full. The examples of an epoch that are
-        left over for its last batch are dropped: with `epochs=1` they are never seen.
+      shuffle: True draws the order of all examples anew in each epoch; False keeps the records'
+        order, and a number is the size of a shuffle buffer; see `read` (True).
+      epochs: number of epochs; None, the default, never ends. Whoever iterates again over a number
+        of epochs gets the next ones.
       first_epoch: number of the first epoch (0); see `read`.
       features: which features a batch has; `instance_mask` is decoded only if it is one of
         them.
@@ -89,8 +94,12 @@ def training_batches(
         the share of the images that have the class. Each copy is cropped in its own way, and
         epochs keep their length. All records are read once more for it. None, the default, has
         each image once per epoch.
+        No batch has an image twice, unless it has more copies than there are batches, or
+        `shuffle` is off.
       balance_threshold: above 0, up to 1; only classes in a smaller share of the images are
         drawn more often (1).
+      shard: the rank of this process and how many there are, for `tf.distribute` (0 of 1). All
+        ranks together draw each example of an epoch once, and each has as many batches.
       class_crop: probability with which a crop is placed on a pixel of one of the image's
         `labels` (0). With `balance`, rare classes are preferred by the same factors.
       cat_max_ratio: the share of a crop that every class should stay below, as in
@@ -106,21 +115,25 @@ def training_batches(
     """
     selection = select(builder, split, partial=partial)
     total = selection.count
-    if epochs is not None and epochs * total < batch_size:
+    geometry.check_count("batch_size", batch_size)
+    _check_shard(shard)
+    per_batch = batch_size * shard[1]
+    if epochs is not None and epochs * total < per_batch:
         raise ConfigError(
             "batch_size",
-            found=f"{batch_size}, of {epochs * total} examples in all",
+            found=f"{per_batch}, of {epochs * total} examples in all",
             expected="at least one full batch",
             remedy="use smaller batches or more epochs",
         )
-    drawn = balance and balanced(builder, selection, balance, balance_threshold)
+    drawn = balanced(builder, selection, balance, balance_threshold)
     stream = reading.epoch_stream(
         selection,
         seed=seed,
         shuffle=shuffle,
         epochs=epochs,
         first_epoch=first_epoch,
-        take=total // batch_size * batch_size or None,
+        per_batch=per_batch,
+        shard=shard,
         balance=drawn,
     )
     return cropped_batches(
@@ -141,7 +154,7 @@ def training_batches(
 
 def cropped_batches(
     builder: tfds.core.DatasetBuilder,
-    stream: tf.data.Dataset,
+    stream: reading.Stream,
     *,
     batch_size: int,
     features: Sequence[str],
@@ -158,16 +171,29 @@ def cropped_batches(
       seed: the run's seed.
       **crop: the other arguments of `crops.random_scaled_crop`.
     """
-    # Crops do not have `labels`, but are placed by them.
-    parse = records.parser(builder, [*features, *([LABELS] if crop.get("class_crop") else [])])
+    # Crops do not have `labels`, but are placed by them, and cut from images of a known size.
+    needed = [HEIGHT, WIDTH, *([LABELS] if crop.get("class_crop") else [])]
+    parse = records.parser(builder, [*features, *needed])
+    unwanted = {HEIGHT, WIDTH, FILENAME} - {*features}
 
     def prepare(epoch: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
-        copy, record = drawn
-        example = parse(record)
+        copy, what = drawn
+        example = parse(stream.record(what))
         own_seed = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
-        return crops.random_scaled_crop(example, seed=own_seed, **crop)
+        cropped = crops.random_scaled_crop(example, seed=own_seed, **crop)
+        return {name: value for name, value in cropped.items() if name not in unwanted}
 
-    return in_order(stream, prepare).batch(batch_size, drop_remainder=True)
+    return in_order(stream.drawn, prepare).batch(batch_size, drop_remainder=True)
+
+
+def _check_shard(shard: tuple[int, int]) -> None:
+    rank, count = shard
+    if not 0 <= rank < count:
+        raise ConfigError(
+            "shard",
+            found=f"rank {rank} of {count}",
+            expected="a rank of 0 or more that is below the number of ranks",
+        )
 
 
 def labelled_unlabelled_batches(
@@ -180,9 +206,9 @@ def labelled_unlabelled_batches(
     ratio: float = 1,
     seed: int = 0,
     scales: tuple[float, float] = crops.DEEPLAB_SCALES,
-    step: float = 0.25,
+    step: float | None = None,
     flip: bool = True,
-    shuffle: int = 1024,
+    shuffle: bool | int = True,
     epochs: int | None = None,
     first_epoch: int = 0,
     features: Sequence[str] = SEGMENTATION,
@@ -205,10 +231,10 @@ def labelled_unlabelled_batches(
         whole number.
       seed: 0 to 2**31 - 1 (0), for both parts.
       scales: the smallest and the largest random scale (0.5 and 2).
-      step: difference between neighbouring scales (0.25); 0 allows any number between.
+      step: difference between neighbouring scales; 0 allows any number between. By default 0.25
+        if both ends are multiples of it, and else 0.
       flip: whether to swap left and right with probability 0.5 (True).
-      shuffle: how many examples each of the two shuffle buffers holds (1024); 0 does not
-        shuffle.
+      shuffle: for both parts, see `training_batches` (True).
       epochs: number of epochs; None, the default, never ends.
       first_epoch: number of the first epoch (0); both parts go on as if the run had not
         stopped.
@@ -224,6 +250,7 @@ def labelled_unlabelled_batches(
         does not fill a batch.
     """
     few, many = divide(builder, split, labelled, partial=partial)
+    geometry.check_count("batch_size", batch_size)
     many_per_batch = _times(batch_size, ratio)
     steps = many.count // many_per_batch
     if not steps:
@@ -235,7 +262,7 @@ def labelled_unlabelled_batches(
         )
     order: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
     unlabelled_stream = reading.epoch_stream(
-        many, epochs=epochs, first_epoch=first_epoch, take=steps * many_per_batch, **order
+        many, epochs=epochs, first_epoch=first_epoch, per_batch=many_per_batch, **order
     )
     labelled_stream = _resumed(few, first_epoch * steps, batch_size, order)
     crop: dict[str, Any] = {
@@ -270,14 +297,14 @@ def _times(batch_size: int, ratio: float) -> int:
 
 def _resumed(
     selection: Selection, batches: int, batch_size: int, order: dict[str, Any]
-) -> tf.data.Dataset:
-    """Streams `(epoch, record)` without end, as if so many batches had been drawn before."""
+) -> reading.Stream:
+    """Streams records without end, as if so many batches had been drawn before."""
     per_epoch = selection.count // batch_size * batch_size or selection.count
     epoch, begun = divmod(batches * batch_size, per_epoch)
     stream = reading.epoch_stream(
-        selection, epochs=None, first_epoch=epoch, take=per_epoch, **order
+        selection, epochs=None, first_epoch=epoch, per_batch=batch_size, **order
     )
-    return stream.skip(begun)
+    return dataclasses.replace(stream, drawn=stream.drawn.skip(begun))
 
 
 def evaluation_batches(
@@ -325,13 +352,15 @@ def evaluation_batches(
     places = [name for name in TILE if name in builder.info.features]
     parse = records.parser(builder, [*features, *places])
 
+    geometry.check_count("batch_size", batch_size)
+
     def prepare(_: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
         _, record = drawn
         example = parse(record)
         example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
         return decode(example) if size is None else geometry.center_crop_or_pad(example, size)
 
-    examples = in_order(stream, prepare)
+    examples = in_order(stream.drawn, prepare)
     if size is None:
         return padded_batch(examples, batch_size, multiple=multiple).prefetch(AHEAD)
     return examples.batch(batch_size).prefetch(AHEAD)
@@ -376,12 +405,15 @@ def padded_batch(
             expected="decoded images and masks, and no feature that is a table",
             remedy="map `pipeline.decode` before" if encoded else "drop `objects` before",
         )
-    fills = {**FILL, LABELS: ABSENT_LABEL}
-    values = {n: tf.constant(fills[n], t.dtype) if n in fills else None for n, t in spec.items()}
+    moved = fills(spec)
+    fill_of = {**moved, LABELS: ABSENT_LABEL}
+    values = {
+        n: tf.constant(fill_of[n], t.dtype) if n in fill_of else None for n, t in spec.items()
+    }
     batches = dataset.padded_batch(batch_size, padding_values=values, drop_remainder=drop_remainder)
     if multiple == 1:
         return batches
-    return batches.map(lambda batch: _rounded_up(batch, multiple))
+    return batches.map(lambda batch: _rounded_up(batch, multiple, moved))
 
 
 def group_by_size(dataset: Examples, batch_size: int, *, step: int = 64) -> Examples:
@@ -411,13 +443,11 @@ def group_by_size(dataset: Examples, batch_size: int, *, step: int = 64) -> Exam
     return grouped.apply(tf.data.experimental.assert_cardinality(total))
 
 
-def _rounded_up(batch: Example, multiple: int) -> Example:
+def _rounded_up(batch: Example, multiple: int, fill_of: Mapping[str, int]) -> Example:
     rounded = dict(batch)
-    for name, fill in FILL.items():
-        if name in batch:
-            size = tf.shape(batch[name])[1:3]
-            more = -size % multiple
-            paddings = [[0, 0], [0, more[0]], [0, more[1]], [0, 0]]
-            value = tf.cast(fill, batch[name].dtype)
-            rounded[name] = tf.pad(batch[name], paddings, constant_values=value)
+    for name, fill in fill_of.items():
+        more = -tf.shape(batch[name])[1:3] % multiple
+        paddings = [[0, 0], [0, more[0]], [0, more[1]], *[[0, 0]] * (len(batch[name].shape) - 3)]
+        value = tf.cast(fill, batch[name].dtype)
+        rounded[name] = tf.pad(batch[name], paddings, constant_values=value)
     return rounded

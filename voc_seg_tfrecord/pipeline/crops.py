@@ -6,17 +6,16 @@ has to be decoded completely in any case.
 """
 
 from collections.abc import Mapping, Sequence
-import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from voc_seg_tfrecord.arrays import check_scales
+from voc_seg_tfrecord.arrays import scale_step
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import LABELS, MASK, VOID
 from voc_seg_tfrecord.pipeline.geometry import Size, coin, pair, random_places, uniform, up_to
-from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_size
+from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_size, sources
 
 DEEPLAB_SCALES = (0.5, 2.0)
 """Smallest and largest random scale.
@@ -32,7 +31,7 @@ def random_scale(
     *,
     seed: tf.Tensor,
     scales: tuple[float, float] = DEEPLAB_SCALES,
-    step: float = 0.25,
+    step: float | None = None,
 ) -> Example:
     """Resizes the complete image by a random factor.
 
@@ -40,7 +39,8 @@ def random_scale(
       example: image and masks.
       seed: integer `[2]`, such as `example_seed` returns.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighbouring factors (0.25); 0 allows any number between.
+      step: difference between neighbouring factors; 0 allows any number between. By default
+        0.25 if both ends are multiples of it, and else 0.
 
     Returns:
       The example with image and masks of the new size, at least 1 x 1. Before a crop use
@@ -56,7 +56,7 @@ def random_scaled_crop(
     *,
     seed: tf.Tensor,
     scales: tuple[float, float] = DEEPLAB_SCALES,
-    step: float = 0.25,
+    step: float | None = None,
     flip: bool = True,
     class_crop: float = 0,
     class_weights: Sequence[float] | None = None,
@@ -72,10 +72,12 @@ def random_scaled_crop(
       size: size of the result.
       seed: integer `[2]`, such as `example_seed` returns.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighbouring factors (0.25); 0 allows any number between.
+      step: difference between neighbouring factors; 0 allows any number between. By default
+        0.25 if both ends are multiples of it, and else 0.
       flip: whether to flip with probability 0.5.
       class_crop: probability with which the crop is placed so that it shows a pixel of a class
-        (0). The class is one of `labels`, so it is neither background nor void.
+        (0). The class is one of `labels`, so it is neither background nor void. Where the scale
+        would pass over all its pixels, the image is not scaled.
       class_weights: by class index, in what proportion the classes of an image are drawn for
         that; None, the default, draws each of them equally often.
       cat_max_ratio: the share of the crop's pixels, void not counted, that every class must
@@ -89,26 +91,18 @@ def random_scaled_crop(
         that `class_crop` or `cat_max_ratio` need.
     """
     _check_placing(example, class_crop, cat_max_ratio)
-    canvas = tf.constant(pair("size", size))
+    height, width = pair("size", size)
+    canvas = tf.constant((height, width))
     current = image_size(example)
-    scale = _scale(seed, scales, step)
-    scaled = _scaled(current, scale)
-    larger = scaled > canvas
-    shown = tf.clip_by_value(_scaled(canvas, 1 / scale), 1, current)
-    kept = tf.where(larger, shown, current)
-    room = Room(
-        lowest=tf.zeros([2], tf.int32),
-        highest=tf.where(larger, current - kept, canvas - scaled),
-        kept=kept,
-        larger=larger,
-    )
     example = dict(example)
     if class_crop or cat_max_ratio < 1:
         example[MASK] = decode({MASK: example[MASK]})[MASK]
+    room = Room.of(current, canvas, _scale(seed, scales, step))
     if class_crop:
         weights = [1.0] * VOID if class_weights is None else class_weights
         room = on_a_class(
             room,
+            Room.of(current, canvas, tf.constant(1.0)),
             example[MASK],
             example[LABELS],
             tf.constant(weights, tf.float32),
@@ -118,13 +112,13 @@ def random_scaled_crop(
     if cat_max_ratio < 1:
         place = mixed(room, example[MASK], seed=seed, cat_max_ratio=cat_max_ratio)
     else:
-        (place,) = random_places(seed, room.lowest, room.highest)
+        place = room.places(seed)[0]
     window = Window(
-        cut=tf.concat([tf.where(larger, place, 0), kept], axis=0),
-        size=tf.minimum(scaled, canvas),
+        cut=tf.concat([tf.where(room.larger, place, 0), room.kept], axis=0),
+        size=room.size,
         flip=coin(seed) if flip else None,
-        before=tf.where(larger, 0, place),
-        canvas=pair("size", size),
+        before=tf.where(room.larger, 0, place),
+        canvas=(height, width),
     )
     return window.apply(example)
 
@@ -148,13 +142,13 @@ def _check_placing(example: Mapping[str, Any], class_crop: float, cat_max_ratio:
         )
 
 
-def _scale(seed: tf.Tensor, scales: tuple[float, float], step: float) -> tf.Tensor:
-    check_scales(scales, step)
+def _scale(seed: tf.Tensor, scales: tuple[float, float], step: float | None) -> tf.Tensor:
+    step = scale_step(scales, step)
     smallest, largest = scales
     (fraction,) = uniform(seed, "scale", 1)
     if not step:
         return smallest + fraction * (largest - smallest)
-    steps = up_to(fraction, tf.constant(int((largest - smallest) / step + 1e-6)))
+    steps = up_to(fraction, tf.constant(round((largest - smallest) / step)))
     return smallest + step * tf.cast(steps, tf.float32)
 
 
@@ -170,26 +164,72 @@ _GRID = 64  # rows and columns of a crop that are looked at to see how much a cl
 _NO_WEIGHTS = np.zeros([0], np.int32)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Room:
-    """Where a crop may lie.
+class Room(NamedTuple):
+    """Where a crop may lie, at one scale.
 
     Attributes:
-      lowest: int32 `[2]`, the lowest row and column of its top left corner.
-      highest: int32 `[2]`, the highest.
       kept: int32 `[2]`, height and width of the crop in the image, not scaled.
+      size: int32 `[2]`, height and width of it in the result.
       larger: bool `[2]`, whether the image is larger than the crop along an axis. Along the
-        others the corner is that of the image in the padding, and all of the image is kept.
+        others all of the image is kept, and it is placed in the padding.
+      rows: int32 `[R]`, where the top of the crop, or of the image in the padding, may lie.
+      columns: int32 `[C]`, likewise its left side.
     """
 
-    lowest: tf.Tensor
-    highest: tf.Tensor
     kept: tf.Tensor
+    size: tf.Tensor
     larger: tf.Tensor
+    rows: tf.Tensor
+    columns: tf.Tensor
+
+    @classmethod
+    def of(cls, current: tf.Tensor, canvas: tf.Tensor, scale: tf.Tensor) -> "Room":
+        """Returns all of the room that an image of a size leaves on a canvas at a scale."""
+        scaled = _scaled(current, scale)
+        larger = scaled > canvas
+        shown = tf.clip_by_value(_scaled(canvas, 1 / scale), 1, current)
+        kept = tf.where(larger, shown, current)
+        highest = tf.where(larger, current - kept, canvas - scaled)
+        places = (tf.range(highest[axis] + 1) for axis in (0, 1))
+        return cls(kept, tf.minimum(scaled, canvas), larger, *places)
+
+    def places(self, seed: tf.Tensor, count: int = 1) -> list[tf.Tensor]:
+        """Draws places, int32 `[2]` each."""
+        last = tf.stack([tf.size(self.rows), tf.size(self.columns)]) - 1
+        return [
+            tf.stack([tf.gather(self.rows, drawn[0]), tf.gather(self.columns, drawn[1])])
+            for drawn in random_places(seed, 0, last, count)
+        ]
+
+    def shown(self, axis: int) -> tf.Tensor:
+        """Returns which rows, or columns, of a crop the nearest pixels are taken from."""
+        return sources(self.kept[axis], self.size[axis])
+
+    def can_show(self, axis: int, length: tf.Tensor) -> tf.Tensor:
+        """Returns which rows, or columns, of the image can be seen at some place, bool `[length]`.
+
+        Scaling down passes over pixels. So a crop shows a pixel not wherever it lies around it.
+        """
+        starts = tf.where(self.larger[axis], (self.rows, self.columns)[axis], [0])
+        seen = tf.reshape(starts[:, tf.newaxis] + self.shown(axis), [-1, 1])
+        hits = tf.scatter_nd(seen, tf.ones_like(seen[:, 0]), [length])
+        return hits > 0
+
+    def showing(self, pixel: tf.Tensor) -> "Room":
+        """Returns the places at which a pixel that can be seen, int32 `[2]`, is seen."""
+
+        def places(axis: int) -> tf.Tensor:
+            all_of_them = (self.rows, self.columns)[axis]
+            fitting = pixel[axis] - self.shown(axis)
+            inside = (fitting >= 0) & (fitting <= all_of_them[-1])
+            return tf.cond(self.larger[axis], lambda: fitting[inside], lambda: all_of_them)
+
+        return self._replace(rows=places(0), columns=places(1))
 
 
 def on_a_class(
     room: Room,
+    unscaled: Room,
     mask: tf.Tensor,
     classes: tf.Tensor,
     weights: tf.Tensor,
@@ -199,12 +239,14 @@ def on_a_class(
 ) -> Room:
     """Limits the room, with some probability, to crops that show a pixel of a class.
 
-    The class is drawn from those in the image, then one of its pixels. This is how nnU-Net
-    chooses patches with foreground, except that the pixel may lie anywhere in the crop and not
-    only in its middle.
+    The class is drawn from those in the image, then one of its pixels that can be seen at the
+    scale. If it has none, because it has few pixels and scaling down passes over them, the image is
+    not scaled. This is how nnU-Net chooses patches with foreground, except that the pixel may lie
+    anywhere in the crop and not only in its middle.
 
     Args:
       room: all of the room.
+      unscaled: all of it at scale 1.
       mask: uint8 `[H, W, 1]`.
       classes: int64 `[N]`, the classes in the mask to draw from; without any, the room stays.
       weights: float32 `[classes of the dataset]`; a class is drawn in proportion to its weight.
@@ -212,8 +254,7 @@ def on_a_class(
       probability: 0 to 1.
 
     Returns:
-      The room, whole or limited. The pixel is one of the image: of a class of a few pixels,
-      scaling down may leave out each of them.
+      The room, whole or limited.
 
     References:
       Isensee et al., "nnU-Net: a self-configuring method for deep learning-based biomedical
@@ -221,21 +262,18 @@ def on_a_class(
     """
     chance, which, where = uniform(seed, "class", 3)
 
-    def limited() -> tuple[tf.Tensor, tf.Tensor]:
-        pixel = _pixel(mask[..., 0], _drawn(classes, weights, which), where)
-        lowest = tf.clip_by_value(pixel - room.kept + 1, room.lowest, room.highest)
-        highest = tf.clip_by_value(pixel, room.lowest, room.highest)
-        return (
-            tf.where(room.larger, lowest, room.lowest),
-            tf.where(room.larger, highest, room.highest),
+    def limited() -> Room:
+        found = mask[..., 0] == tf.cast(_drawn(classes, weights, which), mask.dtype)
+        seen = [room.can_show(axis, tf.shape(found)[axis]) for axis in (0, 1)]
+        visible = found & seen[0][:, tf.newaxis] & seen[1]
+        return tf.cond(
+            tf.reduce_any(visible),
+            lambda: room.showing(_pixel(visible, where)),
+            lambda: unscaled.showing(_pixel(found, where)),
         )
 
-    lowest, highest = tf.cond(
-        tf.logical_and(chance < probability, tf.size(classes) > 0),
-        limited,
-        lambda: (room.lowest, room.highest),
-    )
-    return dataclasses.replace(room, lowest=lowest, highest=highest)
+    drawn = tf.logical_and(chance < probability, tf.size(classes) > 0)
+    return tf.cond(drawn, limited, lambda: room)
 
 
 def mixed(room: Room, mask: tf.Tensor, *, seed: tf.Tensor, cat_max_ratio: float) -> tf.Tensor:
@@ -257,10 +295,11 @@ def mixed(room: Room, mask: tf.Tensor, *, seed: tf.Tensor, cat_max_ratio: float)
     References:
       MMSegmentation, mmseg/datasets/transforms/transforms.py, RandomCrop.
     """
-    drawn = tf.stack(random_places(seed, room.lowest, room.highest, TRIES + 1))
+    drawn = tf.stack(room.places(seed, TRIES + 1))
     step = (room.kept + _GRID - 1) // _GRID
     # Where a crop shows the whole image, every place shows the same.
-    movable = tf.reduce_any(tf.logical_and(room.larger, room.highest > room.lowest))
+    free = tf.stack([tf.size(room.rows), tf.size(room.columns)]) > 1
+    movable = tf.reduce_any(tf.logical_and(room.larger, free))
     tries = tf.where(movable, TRIES, 0)
 
     def one_has_too_much(number: tf.Tensor) -> tf.Tensor:
@@ -288,16 +327,15 @@ def _drawn(classes: tf.Tensor, weights: tf.Tensor, fraction: tf.Tensor) -> tf.Te
     return tf.gather(classes, tf.minimum(index, tf.size(classes) - 1))
 
 
-def _pixel(mask: tf.Tensor, value: tf.Tensor, fraction: tf.Tensor) -> tf.Tensor:
-    """Draws one of the pixels `[H, W]` of a value, each equally likely; int32 `[2]`.
+def _pixel(found: tf.Tensor, fraction: tf.Tensor) -> tf.Tensor:
+    """Draws one of the pixels that are true, bool `[H, W]`, each equally likely; int32 `[2]`.
 
     A list of all of them is never made: only of those in one row.
     """
-    found = mask == tf.cast(value, mask.dtype)
     ends = tf.cumsum(tf.reduce_sum(tf.cast(found, tf.int32), axis=1))
     total = tf.cast(ends[-1], tf.float64)
     number = tf.cast(tf.cast(fraction, tf.float64) * total, tf.int32)
-    row = tf.minimum(tf.searchsorted(ends, [number], side="right")[0], tf.shape(mask)[0] - 1)
+    row = tf.minimum(tf.searchsorted(ends, [number], side="right")[0], tf.shape(found)[0] - 1)
     before = tf.where(row > 0, ends[tf.maximum(row - 1, 0)], 0)
     columns = tf.cast(tf.where(found[row])[:, 0], tf.int32)
     return tf.stack([row, columns[number - before]])

@@ -9,8 +9,10 @@ and `sample_weights`, which give what losses need from a mask, after all geometr
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
 import tensorflow as tf
 
+from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, fills, sides
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, OF_THE_WHOLE, VOID
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_names, image_size
@@ -97,11 +99,13 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
       tf.errors.InvalidArgumentError: when the dataset is read, if a layer made mask values that
         were not there, as `RandomCrop` does where it resizes.
     """
+    image_names(example)  # it must be one, and no batch
     moved = {k: v for k, v in decode(example).items() if k not in OF_THE_WHOLE}
-    masks = [name for name in image_names(moved) if name != IMAGE]
+    fill_of = {name: fill for name, fill in fills(moved).items() if name != IMAGE}
+    before = {name: _with_channels(moved[name]) for name in fill_of}
     zeros = tf.zeros_like(moved[IMAGE][..., :1], tf.float32)
     # Two more masks, of zeros and of ones: only where a layer filled them are they the same.
-    planes = [*(tf.cast(moved[name], tf.float32) for name in masks), zeros, zeros + 1]
+    planes = [*(tf.cast(mask, tf.float32) for mask in before.values()), zeros, zeros + 1]
     data = {"images": moved[IMAGE], "segmentation_masks": tf.concat(planes, axis=-1)}
     for layer in layers:
         data = layer(data, training=True)
@@ -109,13 +113,21 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
     if moved[IMAGE].dtype.is_integer:
         image = tf.round(image)
     image = tf.saturate_cast(image, moved[IMAGE].dtype)
-    drawn = tf.unstack(tf.cast(data["segmentation_masks"], tf.float32), len(planes), axis=-1)
+    drawn = tf.split(
+        tf.cast(data["segmentation_masks"], tf.float32), [p.shape[-1] for p in planes], axis=-1
+    )
     filled = drawn[-1] == drawn[-2]
-    for name, values in zip(masks, drawn, strict=False):
-        mask = tf.where(filled, tf.cast(VOID, tf.float32), values)[..., tf.newaxis]
-        with tf.control_dependencies([_check_values(moved[name], mask, name)]):
-            moved[name] = tf.cast(mask, moved[name].dtype)
+    for (name, fill), values in zip(fill_of.items(), drawn, strict=False):
+        mask = tf.where(filled, tf.cast(fill, tf.float32), values)
+        checks = [_check_values(before[name], mask, name)] if fill == VOID else []
+        with tf.control_dependencies(checks):
+            mask = tf.cast(mask, moved[name].dtype)
+        moved[name] = tf.reshape(mask, tf.shape(mask)[: len(moved[name].shape)])
     return {**moved, IMAGE: image}
+
+
+def _with_channels(mask: tf.Tensor) -> tf.Tensor:
+    return mask[..., tf.newaxis] if mask.shape.rank == 2 else mask
 
 
 def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operation | None:
@@ -144,11 +156,14 @@ def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], place: tf.
 
 
 def pair(name: str, size: Size) -> tuple[int, int]:
-    """Returns height and width of a size; raises a ConfigError if one is below 1."""
-    height, width = (size, size) if isinstance(size, int) else size
-    if height < 1 or width < 1:
-        raise ConfigError(name, found=str(size), expected="1 or more, or a height and a width")
-    return height, width
+    """Returns height and width of a size; raises a ConfigError if it is none."""
+    return sides(name, size)
+
+
+def check_count(name: str, count: int) -> None:
+    """Raises a ConfigError if a number is not a whole one of 1 or more."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise ConfigError(name, found=repr(count), expected="a whole number of 1 or more")
 
 
 SEED = "seed"
@@ -196,8 +211,9 @@ def example_seed(
 
 def check_seed(seed: int) -> None:
     """Raises a ConfigError if a seed is not in 0 to 2**31 - 1."""
-    if not 0 <= seed < 1 << 31:
-        raise ConfigError("seed", found=str(seed), expected="0 to 2147483647")
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= seed < 1 << 31:
+        raise ConfigError("seed", found=repr(seed), expected="0 to 2147483647")
 
 
 def shuffle_seed(seed: int, epoch: tf.Tensor) -> tf.Tensor:
@@ -255,10 +271,6 @@ def coin(seed: tf.Tensor) -> tf.Tensor:
     """Draws whether to flip, a scalar bool that is true with probability 0.5."""
     (fraction,) = uniform(seed, "flip", 1)
     return fraction < 0.5
-
-
-SAMPLE_WEIGHT = "sample_weight"
-"""Name of the weights beside the features."""
 
 
 def sample_weights(example: Mapping[str, Any]) -> Example:

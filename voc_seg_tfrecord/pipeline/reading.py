@@ -1,8 +1,10 @@
 """From a built dataset to a stream of examples, with rare classes more often if asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
+import itertools
 from typing import Literal
+import warnings
 
 import numpy as np
 import tensorflow as tf
@@ -12,7 +14,6 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import FILENAME, LABELS, MASK, SEGMENTATION
 from voc_seg_tfrecord.facts.lists import IdList
 from voc_seg_tfrecord.pipeline import geometry, records
-from voc_seg_tfrecord.pipeline.geometry import shuffle_seed
 from voc_seg_tfrecord.pipeline.records import Selection, in_order, select
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode
 
@@ -35,21 +36,15 @@ class Balance:
     rank: np.ndarray
     factors: np.ndarray
 
-    def copies(self, seed: int, epoch: tf.Tensor) -> tf.Tensor:
+    def copies(self, rng: np.random.Generator) -> np.ndarray:
         """Returns how often each record is in an epoch, int64 `[N]`; the sum is N."""
-        salted = tf.stack([tf.constant(_SALT, tf.int64), shuffle_seed(seed, epoch)])
-        offset = tf.random.stateless_uniform([], salted, dtype=tf.float64)
-        ends = tf.cast(tf.floor(self.ends + offset), tf.int64)
-        starts = tf.concat([tf.zeros([1], tf.int64), ends[:-1]], axis=0)
-        return tf.gather(ends - starts, self.rank)
-
-
-_SALT = int.from_bytes(b"balance", "little")
+        ends = np.floor(self.ends + rng.random()).astype(np.int64)
+        return np.diff(ends, prepend=0)[self.rank]
 
 
 def balanced(
-    builder: tfds.core.DatasetBuilder, selection: Selection, by: By, threshold: float
-) -> Balance:
+    builder: tfds.core.DatasetBuilder, selection: Selection, by: By | None, threshold: float | None
+) -> Balance | None:
     """Finds how often each record is to be drawn, by repeat factor sampling.
 
     A class that is in the share f of the images has the repeat factor max(1, sqrt(t / f)), with
@@ -62,8 +57,10 @@ def balanced(
     Args:
       builder: of the built dataset.
       selection: the records.
-      by: `classes`, those of the feature `labels`. Background and void are no classes here.
-      threshold: 0 to 1; only classes in a smaller share of the images are drawn more often.
+      by: `classes`, those of the feature `labels`. Background and void are no classes here. None
+        returns None.
+      threshold: 0 to 1; only classes in a smaller share of the images are drawn more often. None
+        is 1.
 
     Raises:
       ConfigError: if the arguments are wrong, or the dataset has no `labels`.
@@ -72,8 +69,18 @@ def balanced(
       Gupta, Dollar and Girshick, "LVIS: A Dataset for Large Vocabulary Instance Segmentation",
       CVPR 2019, section 5.2 (repeat factor sampling).
     """
+    if by is None and threshold is not None:
+        raise ConfigError(
+            "balance_threshold",
+            found=f"{threshold} without balance",
+            expected="balance='classes' beside it",
+            remedy="give both, or none",
+        )
+    if by is None:
+        return None
     if by != "classes":
         raise ConfigError("balance", found=repr(by), expected="'classes' or None")
+    threshold = 1 if threshold is None else threshold
     if not 0 < threshold <= 1:
         raise ConfigError("balance_threshold", found=str(threshold), expected="above 0, up to 1")
     names, present = _scanned(builder, selection)
@@ -126,12 +133,12 @@ def read(
     *,
     features: Sequence[str] = SEGMENTATION,
     seed: int = 0,
-    shuffle: int = 0,
+    shuffle: bool | int = False,
     epochs: int | None = 1,
     first_epoch: int = 0,
     partial: bool = False,
     balance: By | None = None,
-    balance_threshold: float = 1,
+    balance_threshold: float | None = None,
     decoded: bool = False,
 ) -> Examples:
     """Reads examples, each with its seed. They are not decoded, unless `decoded` is set.
@@ -144,11 +151,13 @@ def read(
       features: which to read; the others cost nothing. `image/filename` is always read,
         because an example's seed is made from it.
       seed: seed for the order and for the examples' seeds, 0 to 2**31 - 1 (0).
-      shuffle: how many examples the shuffle buffer holds; 0, the default, keeps the records'
-        order, which is TFDS's hash order. The buffer holds encoded examples: a thousand take
-        about 0.1 GB.
+      shuffle: True draws the order of all examples anew in each epoch. False, the default, keeps
+        the records' order, which is TFDS's hash order. A number is the size of a shuffle buffer:
+        an example then comes early or late in every epoch. Records in a bucket have no places, so
+        that True is a buffer of all of them, of about 0.1 GB per thousand.
       epochs: how often the split is read, each time in another order and with other seeds
-        (1); None never ends.
+        (1); None never ends. Whoever iterates again, as Keras does in each epoch of its own, gets
+        the next epochs.
       first_epoch: number of the first epoch (0). A run that stopped after epoch 3 continues
         with 4, as if it had never stopped.
       partial: whether the dataset may lack ids of a list (False).
@@ -169,8 +178,8 @@ def read(
     parse = records.parser(builder, features)
 
     def example(epoch: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
-        copy, record = drawn
-        parsed = parse(record)
+        copy, what = drawn
+        parsed = parse(stream.record(what))
         own_seed = geometry.example_seed(parsed, seed=seed, epoch=epoch, copy=copy)
         seeded = {**parsed, geometry.SEED: own_seed}
         return decode(seeded) if decoded else seeded
@@ -182,54 +191,207 @@ def read(
         shuffle=shuffle,
         epochs=epochs,
         first_epoch=first_epoch,
-        balance=balance and balanced(builder, selection, balance, balance_threshold),
+        balance=balanced(builder, selection, balance, balance_threshold),
     )
-    return in_order(stream, example)
+    return in_order(stream.drawn, example)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stream:
+    """What a run reads, in its order.
+
+    Attributes:
+      drawn: `(epoch, (copy, what))`; without a balance each epoch has each record once, as copy 0.
+      record: makes the record of a `what`: of its number, or of itself.
+    """
+
+    drawn: tf.data.Dataset
+    record: Callable[[tf.Tensor], tf.Tensor]
 
 
 def epoch_stream(
     selection: Selection,
     *,
     seed: int = 0,
-    shuffle: int = 0,
+    shuffle: bool | int = False,
     epochs: int | None = 1,
     first_epoch: int = 0,
-    take: int | None = None,
+    per_batch: int | None = None,
+    shard: tuple[int, int] = (0, 1),
     balance: Balance | None = None,
-) -> tf.data.Dataset:
-    """Streams `(epoch, (copy, record))`; see `read`. `take` limits each epoch; None takes all.
+) -> Stream:
+    """Streams records; see `read` and `batches.training_batches`.
 
-    Without a balance each epoch has each record once, as copy 0.
+    Args:
+      selection: the records.
+      seed: see `read`.
+      shuffle: see `read`.
+      epochs: see `read`.
+      first_epoch: see `read`.
+      per_batch: how many records of all ranks are in a batch; an epoch ends with the last full one.
+        None takes all records.
+      shard: the rank, and how many ranks there are.
+      balance: how often each record is drawn; None draws each once.
     """
     geometry.check_seed(seed)
-    total, in_order = selection.count, selection.records
+    total = selection.count
+    take = (per_batch and total // per_batch * per_batch) or total
+    _check_order(shuffle, total, epochs, first_epoch)
+    numbered = bool(selection.places) and bool(shuffle or balance)
 
     def one_epoch(epoch: tf.Tensor) -> tf.data.Dataset:
-        found = _copied(in_order, None if balance is None else balance.copies(seed, epoch))
-        found = _shuffled(found, shuffle, seed, epoch) if shuffle else found
-        if take is not None:
-            found = found.take(take)
+        if numbered:
+            order = _Order(total, seed, shuffle, per_batch or 1, balance)
+            drawn = tf.numpy_function(order.of_epoch, [epoch], (tf.int64, tf.int64), stateful=False)
+            for column in drawn:
+                column.set_shape([None])
+            found = tf.data.Dataset.from_tensor_slices(tuple(drawn))
+        else:
+            found = _copied(selection.records, balance, seed, epoch)
+            buffer = total if shuffle is True else shuffle
+            found = _shuffled(found, buffer, seed, epoch) if buffer else found
+        found = found.take(take).shard(shard[1], shard[0])
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), found))
 
     if epochs is None:
         cardinality = tf.data.INFINITE_CARDINALITY
         numbers = tf.data.Dataset.counter(first_epoch)
     else:
-        cardinality = epochs * (total if take is None else take)
-        numbers = tf.data.Dataset.range(first_epoch, first_epoch + epochs)
+        cardinality = epochs * len(range(shard[0], take, shard[1]))
+        numbers = _epochs_of_each_pass(first_epoch, epochs)
     options = tf.data.Options()
-    # A shuffle with a fixed seed keeps no state outside of its iterator, but claims to:
-    # without this no iterator could be saved in a checkpoint.
+    # The order depends on seed and epoch alone, but TensorFlow takes a shuffle, and a function of
+    # Python's, for something with a state: without this no iterator could be saved in a checkpoint.
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
     stream = numbers.flat_map(one_epoch).with_options(options)
-    return stream.apply(tf.data.experimental.assert_cardinality(cardinality))
+    stream = stream.apply(tf.data.experimental.assert_cardinality(cardinality))
+    return Stream(stream, selection.read if numbered else lambda record: record)
 
 
-def _copied(dataset: tf.data.Dataset, copies: tf.Tensor | None) -> tf.data.Dataset:
-    """Returns `(copy, record)`, each record as often as `copies`, int64 `[N]`, says."""
-    if copies is None:
+def _epochs_of_each_pass(first_epoch: int, epochs: int) -> tf.data.Dataset:
+    """Returns the numbers of epochs; whoever iterates again gets the next ones."""
+    passes = itertools.count()
+
+    def first(_: np.ndarray) -> np.int64:
+        return np.int64(first_epoch + epochs * next(passes))
+
+    def numbers(nothing: tf.Tensor) -> tf.data.Dataset:
+        start = tf.ensure_shape(tf.numpy_function(first, [nothing], tf.int64), [])
+        return tf.data.Dataset.range(start, start + epochs)
+
+    return tf.data.Dataset.from_tensors(0).flat_map(numbers)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Order:
+    """The order of records in an epoch, which the seed and the number of the epoch decide."""
+
+    total: int
+    seed: int
+    shuffle: bool | int
+    per_batch: int
+    balance: Balance | None
+
+    def of_epoch(self, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Returns which copy of which record comes when, int64 `[N]` each."""
+        rng = _generator(self.seed, int(epoch))
+        times = np.ones(self.total, np.int64)
+        if self.balance is not None:
+            times = self.balance.copies(rng)
+        numbers = np.repeat(np.arange(self.total), times)
+        copies = np.arange(self.total) - np.repeat(np.cumsum(times) - times, times)
+        if self.shuffle is True:
+            order = rng.permutation(self.total)
+        else:
+            order = _by_buffer(self.total, self.shuffle, rng)
+        if self.balance is not None and self.shuffle:
+            order = order[_apart(numbers[order], self.per_batch, rng)]
+        return copies[order], numbers[order]
+
+
+def _generator(seed: int, epoch: int) -> np.random.Generator:
+    return np.random.default_rng([seed, epoch])
+
+
+def _by_buffer(total: int, buffer: int, rng: np.random.Generator) -> np.ndarray:
+    """Returns the order that `tf.data` gives with a buffer: at each step one of it is drawn."""
+    if not buffer:
+        return np.arange(total)
+    waiting, order = list(range(min(buffer, total))), np.empty(total, np.int64)
+    for step in range(total):
+        place = int(rng.integers(len(waiting)))
+        order[step] = waiting[place]
+        if step + buffer < total:
+            waiting[place] = step + buffer
+        else:
+            waiting[place] = waiting[-1]
+            waiting.pop()
+    return order
+
+
+def _apart(numbers: np.ndarray, per_batch: int, rng: np.random.Generator) -> np.ndarray:
+    """Returns an order in which no batch has a record twice, as far as there is one.
+
+    Whatever comes twice into a batch is swapped with something of another batch, drawn at random.
+    """
+    order = np.arange(len(numbers))
+    batches = [order[start : start + per_batch] for start in range(0, len(order), per_batch)]
+    held_by = [set(numbers[batch].tolist()) for batch in batches]
+    for index, batch in enumerate(batches):
+        _, first = np.unique(numbers[batch], return_index=True)
+        for place in np.setdiff1d(np.arange(len(batch)), first):
+            for other in rng.permutation(len(batches)).tolist():
+                mine = int(numbers[batch[place]])
+                if other == index or mine in held_by[other]:
+                    continue
+                theirs = [
+                    p for p, n in enumerate(numbers[batches[other]]) if n not in held_by[index]
+                ]
+                if theirs:
+                    there = theirs[int(rng.integers(len(theirs)))]
+                    moved = int(numbers[batches[other][there]])
+                    batch[place], batches[other][there] = batches[other][there], batch[place]
+                    held_by[index].add(moved)
+                    held_by[other] = set(numbers[batches[other]].tolist())
+                    break
+    return order
+
+
+def _check_order(shuffle: bool | int, total: int, epochs: int | None, first_epoch: int) -> None:
+    """Refuses what is no order, and notes a buffer that hardly shuffles."""
+    if not isinstance(shuffle, bool | int | np.integer) or shuffle < 0:
+        raise ConfigError(
+            "shuffle", found=repr(shuffle), expected="True, False, or the size of a buffer"
+        )
+    whole = isinstance(first_epoch, int | np.integer) and isinstance(
+        epochs, int | np.integer | None
+    )
+    if not whole or first_epoch < 0 or (epochs is not None and epochs < 1):
+        raise ConfigError(
+            "epochs, first_epoch",
+            found=f"{epochs}, {first_epoch}",
+            expected="a number of epochs of 1 or more, or None, and a first epoch of 0 or more",
+        )
+    if shuffle is not True and 0 < shuffle < total / 10:
+        warnings.warn(
+            f"shuffle={shuffle} of {total} examples: in each epoch an example comes at about the "
+            "same time. shuffle=True draws the order of all examples anew",
+            stacklevel=4,
+        )
+
+
+def _copied(
+    dataset: tf.data.Dataset, balance: Balance | None, seed: int, epoch: tf.Tensor
+) -> tf.data.Dataset:
+    """Returns `(copy, record)`, each record as often as the balance says."""
+    if balance is None:
         first = tf.data.Dataset.from_tensors(tf.constant(0, tf.int64)).repeat()
         return tf.data.Dataset.zip((first, dataset))
+
+    def drawn(epoch: np.ndarray) -> np.ndarray:
+        return balance.copies(_generator(seed, int(epoch)))
+
+    copies = tf.ensure_shape(tf.numpy_function(drawn, [epoch], tf.int64, stateful=False), [None])
 
     def several(number: tf.Tensor, record: tf.Tensor) -> tf.data.Dataset:
         count = copies[number]

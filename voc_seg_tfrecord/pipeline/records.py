@@ -2,11 +2,12 @@
 
 `tfds.load` parses in one stage and decodes in the next, and handing examples over takes time:
 parsing and decoding in one stage saves an eighth (benchmarks/read.py). The records and their order
-are those of `tfds.load`.
+are those of `tfds.load`. Files on a disk are read by the number of a record too, in any order.
 """
 
 from collections.abc import Callable, Collection, Iterable
 import dataclasses
+import functools
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.base.names import FILENAME, FILL
 from voc_seg_tfrecord.base.storage import is_bucket
+from voc_seg_tfrecord.built.places import Shards
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.facts.lists import IdList, check_present, ids_in
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -25,6 +27,7 @@ _CYCLE, _BLOCK = 16, 16  # as TFDS reads: number of files in turn, records of ea
 # Bytes read at once. From a disk, what fits into the processor's cache takes a sixth less time per
 # record than TFDS's 8 MB; from an object store, each read is a request.
 _BUFFER, _REMOTE_BUFFER = 256 << 10, 8 << 20
+_ONE_BUFFER = 128 << 10  # of one record in the middle of a file
 
 
 def count_records(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -62,17 +65,87 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
         *((str(one.filename), one.skip, one.take) for one in instructions), strict=True
     )
     buffer = _REMOTE_BUFFER if is_bucket(paths[0]) else _BUFFER
-    return tf.data.Dataset.from_tensor_slices(
-        (list(paths), tf.constant(skips, tf.int64), tf.constant(takes, tf.int64))
-    ).interleave(
+    return _interleaved(
+        (list(paths), tf.constant(skips, tf.int64), tf.constant(takes, tf.int64)),
         lambda path, skip, take: (
             tf.data.TFRecordDataset(path, buffer_size=buffer).skip(skip).take(take)
         ),
+    )
+
+
+def _interleaved(pieces: Any, read: Callable[..., tf.data.Dataset]) -> tf.data.Dataset:
+    """Reads pieces of files in the order of `tfds.load`."""
+    return tf.data.Dataset.from_tensor_slices(pieces).interleave(
+        read,
         cycle_length=_CYCLE,
         block_length=_BLOCK,
         num_parallel_calls=tf.data.AUTOTUNE,
         deterministic=True,
     )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Places:
+    """Records on a disk, by their numbers.
+
+    Attributes:
+      shards: reads a record by its number in the order of the files.
+      numbers: int64 `[N]`, these numbers, in the order of `tfds.load`.
+    """
+
+    shards: Shards
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, builder: tfds.core.DatasetBuilder, split: str) -> "Places | None":
+        """Finds the records of a split, None if they lie in a bucket.
+
+        Raises:
+          RecordError: naming a file that is missing, truncated, or has other records than the
+            dataset's info says.
+        """
+        if is_bucket(builder.data_path):
+            return None
+        shards = Shards.of(builder, split)
+        ends = np.cumsum(shards.lengths)
+        ranges = (ends - shards.lengths, ends)
+        numbers = _interleaved(ranges, lambda start, end: tf.data.Dataset.range(start, end))
+        return cls(shards, np.fromiter(numbers.as_numpy_iterator(), np.int64, len(shards)))
+
+    def only(self, keep: np.ndarray) -> "Places":
+        """Returns some of them, bool `[N]`."""
+        return dataclasses.replace(self, numbers=self.numbers[keep])
+
+    def read(self, number: tf.Tensor) -> tf.Tensor:
+        """Returns a record by its number in the order of `tfds.load`."""
+        file, start = (tf.gather(column, number) for column in self.starts)
+        one = {"output_types": [tf.string], "output_shapes": [[]]}
+        record = tf.raw_ops.TFRecordDatasetV2(
+            filenames=[tf.gather(self.shards.paths, file)],
+            compression_type="",
+            buffer_size=tf.constant(_ONE_BUFFER, tf.int64),
+            byte_offsets=[start],
+        )
+        record = tf.raw_ops.IgnoreErrorsDataset(input_dataset=record, **one)
+        nothing = tf.raw_ops.TensorDataset(components=[tf.constant(b"")], output_shapes=[[]])
+        record = tf.raw_ops.ConcatenateDataset(input_dataset=record, another_dataset=nothing, **one)
+        first = tf.raw_ops.TakeDataset(input_dataset=record, count=tf.constant(1, tf.int64), **one)
+        (found,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **one)
+        found = tf.ensure_shape(found, [])
+        # TensorFlow's error does not name the file. Python's function does, and takes longer.
+        return tf.cond(found == b"", lambda: self._read_by_python(number), lambda: found)
+
+    def _read_by_python(self, number: tf.Tensor) -> tf.Tensor:
+        def read(number: np.ndarray) -> bytes:
+            return self.shards.read(int(self.numbers[number]))
+
+        return tf.ensure_shape(tf.numpy_function(read, [number], tf.string), [])
+
+    @functools.cached_property
+    def starts(self) -> tuple[np.ndarray, np.ndarray]:
+        """The file of each record, and the byte at which its frame begins, int64 `[N]` each."""
+        files, starts = self.shards.starts()
+        return files[self.numbers], starts[self.numbers]
 
 
 def parser(
@@ -105,8 +178,8 @@ def in_order(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.
 
 
 KEPT = 256 << 20
-"""Up to so many bytes of records of a list are kept in memory. Of more, each epoch reads the
-splits and passes over what is not wanted."""
+"""Up to so many bytes of records of a list in a bucket are kept in memory. Of more, each epoch
+reads the splits and passes over what is not wanted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,10 +189,25 @@ class Selection:
     Attributes:
       records: serialized examples, in the order of `tfds.load`.
       count: how many.
+      places: the same by number; of several splits, one behind the other. Empty in a bucket.
     """
 
     records: tf.data.Dataset
     count: int
+    places: tuple[Places, ...] = ()
+
+    def read(self, number: tf.Tensor) -> tf.Tensor:
+        """Returns a record by its number. There must be places."""
+        if len(self.places) == 1:
+            return self.places[0].read(number)
+        ends = np.cumsum([len(place.numbers) for place in self.places])
+
+        def part(index: int) -> Callable[[], tf.Tensor]:
+            start = ends[index] - len(self.places[index].numbers)
+            return lambda: self.places[index].read(number - start)
+
+        where = tf.searchsorted(tf.constant(ends), [number], side="right")[0]
+        return tf.switch_case(where, [part(index) for index in range(len(ends))])
 
 
 def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = False) -> Selection:
@@ -137,7 +225,9 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
     if not _is_list(builder, split):
         split = cast(str, split)  # or a ReadInstruction of TFDS, which has no types
         total = count_records(builder, split)  # of an empty split there is nothing to open
-        return Selection(records(builder, split), total)
+        found = records(builder, split)
+        places = Places.of(builder, split)
+        return Selection(found, total, (places,) if places else ())
     where = (
         f"{builder.info.full_name}, list {split!r}"
         if isinstance(split, str)
@@ -189,6 +279,7 @@ class _Scanned:
     """The records of a split, with the id and the length in bytes of each."""
 
     records: tf.data.Dataset
+    places: Places | None
     ids: list[str]
     lengths: list[int]
 
@@ -200,30 +291,37 @@ class _Scanned:
         pairs = list(named.batch(64).as_numpy_iterator())
         names = [name for batch, _ in pairs for name in batch]
         lengths = [int(length) for _, batch in pairs for length in batch]
-        return cls(found, [image_id(name.decode()) for name in names], lengths)
+        ids = [image_id(name.decode()) for name in names]
+        return cls(found, Places.of(builder, split), ids, lengths)
 
-    def only(self, ids: Collection[str]) -> tuple[tf.data.Dataset, int, int]:
-        """Returns the records with these ids, how many, and their length in bytes."""
+    def only(self, ids: Collection[str]) -> tuple[Selection, int]:
+        """Returns the records with these ids, and their length in bytes."""
         keep = np.array([i in ids for i in self.ids], bool)
         flags = tf.constant(keep)
         kept = self.records.enumerate().filter(lambda number, _: flags[number])
-        length = int(np.array(self.lengths, np.int64)[keep].sum())
-        return kept.map(lambda _, record: record), int(keep.sum()), length
+        places = () if self.places is None else (self.places.only(keep),)
+        selection = Selection(kept.map(lambda _, record: record), int(keep.sum()), places)
+        return selection, int(np.array(self.lengths, np.int64)[keep].sum())
 
 
-def _joined(parts: list[tuple[tf.data.Dataset, int, int]], where: object) -> Selection:
-    """Returns parts of several splits as one, in memory if it is small."""
-    parts = [part for part in parts if part[1]]
+def _joined(parts: list[tuple[Selection, int]], where: object) -> Selection:
+    """Returns parts of several splits as one; what lies in a bucket in memory, if it is small."""
+    parts = [(part, length) for part, length in parts if part.count]
     if not parts:
         raise ConfigError(
             where, found="no examples", expected="a list or a split that is not empty"
         )
-    found = parts[0][0]
-    for other, *_ in parts[1:]:
-        found = found.concatenate(other)
-    if sum(length for *_, length in parts) <= KEPT:
+    count = sum(part.count for part, _ in parts)
+    places = tuple(place for part, _ in parts for place in part.places)
+    if places:
+        numbered = Selection(tf.data.Dataset.range(count), count, places)
+        return dataclasses.replace(numbered, records=in_order(numbered.records, numbered.read))
+    found = parts[0][0].records
+    for other, _ in parts[1:]:
+        found = found.concatenate(other.records)
+    if sum(length for _, length in parts) <= KEPT:
         found = tf.data.Dataset.from_tensor_slices(list(found.as_numpy_iterator()))
-    return Selection(found, sum(count for _, count, _ in parts))
+    return Selection(found, count)
 
 
 def _is_list(builder: tfds.core.DatasetBuilder, split: IdList) -> bool:

@@ -58,14 +58,18 @@ def stitch(
         raise ConfigError("overlap", found=repr(overlap), expected="average or first")
     tiling = _tiling(builder)
     waiting: dict[str, _Canvas] = {}
+    complete: set[str] = set()
     for example, predicted in _single(predictions):
         image_id = example[TILE_IMAGE_ID].decode()
         canvas = waiting.get(image_id)
+        if image_id in complete:
+            raise _repeated(image_id, example)
         if canvas is None:
             canvas = waiting[image_id] = _Canvas(tiling, image_id, example, predicted, overlap)
         canvas.add(example, predicted)
         if not canvas.missing:
             del waiting[image_id]
+            complete.add(image_id)
             yield image_id, canvas.result
     if waiting:
         shown = [f"{i} without {', '.join(c.names()[:_SHOWN])}" for i, c in waiting.items()]
@@ -120,6 +124,7 @@ class _Canvas:
     ):
         self.size = int(example[TILE_IMAGE_HEIGHT]), int(example[TILE_IMAGE_WIDTH])
         self.missing = {(t.top, t.left): t for t in tiling.tiles(*self.size)}
+        self._there: set[tuple[int, int]] = set()
         self.result = np.zeros(self.size + predicted.shape[2:], predicted.dtype)
         self._image_id = image_id
         floating = np.issubdtype(predicted.dtype, np.floating)
@@ -140,13 +145,16 @@ class _Canvas:
     def add(self, example: Mapping[str, Any], predicted: np.ndarray) -> None:
         """Adds one tile."""
         at = int(example[TILE_Y]), int(example[TILE_X])
+        if at in self._there:
+            raise _repeated(self._image_id, example)
         tile = self.missing.pop(at, None)
         if tile is None:
             raise ConfigError(
                 "stitch",
-                found=f"a tile of {self._image_id} at {at} that came before or does not exist",
-                expected="each tile of the dataset once",
+                found=f"a tile of {self._image_id} at {at}, row and column, where none begins",
+                expected="tiles of this dataset, as evaluation_batches gives them",
             )
+        self._there.add(at)
         if predicted.shape[0] < tile.height or predicted.shape[1] < tile.width:
             raise ConfigError(
                 f"stitch, {tile.name(self._image_id)}",
@@ -168,6 +176,15 @@ class _Canvas:
         mean += (part - mean) / count.reshape(count.shape + (1,) * (part.ndim - 2)).astype(
             part.dtype
         )
+
+
+def _repeated(image_id: str, example: Mapping[str, Any]) -> ConfigError:
+    return ConfigError(
+        "stitch",
+        found=f"a repeated tile: of {image_id}, at row {example[TILE_Y]}, column {example[TILE_X]}",
+        expected="each tile of the dataset once",
+        remedy="give the predictions of one pass over evaluation_batches",
+    )
 
 
 def _single(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tensorflow as tf
 
+from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, fills
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import CHANNELS, FILL, HEIGHT, IMAGE, OF_THE_WHOLE, WIDTH
 
@@ -98,17 +99,24 @@ class Window:
 
     def apply(self, example: Mapping[str, Any]) -> Example:
         """Applies the window; leaves out features that describe only the complete image."""
+        image_names(example)  # it must be one, and no batch
         moved = {k: v for k, v in example.items() if k not in OF_THE_WHOLE}
-        for name in image_names(example):
-            image = self._cut_out(example[name], name)
+        for name, fill in fills(moved).items():
+            source = example[name]
+            image = self._cut_out(
+                source[..., tf.newaxis] if name == SAMPLE_WEIGHT else source, name
+            )
             if self.size is not None:
                 resized = _bilinear if name == IMAGE else _nearest
                 image = resized(image, self.size)
             if self.flip is not None:
                 image = _flipped(image, self.flip)
             if self.canvas is not None:
-                image = self._padded(image, FILL[name])
-            moved[name] = tf.ensure_shape(image, [*self._static_size(), CHANNELS[name]])
+                image = self._padded(image, fill)
+            channels = source.shape[-1] if source.shape.rank == 3 else None
+            channels = 1 if name == SAMPLE_WEIGHT else channels or CHANNELS[name]
+            image = tf.ensure_shape(image, [*self._static_size(), channels])
+            moved[name] = image[..., 0] if name == SAMPLE_WEIGHT else image
         return moved
 
     def _static_size(self) -> tuple[int | None, int | None]:
@@ -135,17 +143,17 @@ def _bilinear(image: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 
 
 def _nearest(mask: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-    """Resizes a mask `[H, W, 1]` to the pixels that `tf.image.resize` would take.
+    """Resizes a mask `[H, W, C]` to the pixels that `tf.image.resize` would take.
 
     Complete rows are copied and then, transposed, complete columns: on a CPU that takes a
     quarter of the time of `tf.image.resize(method="nearest")`, which copies single pixels.
     """
-    rows, columns = (_sources(tf.shape(mask)[axis], size[axis]) for axis in (0, 1))
-    turned = tf.gather(tf.transpose(mask[..., 0]), columns)
-    return tf.gather(tf.transpose(turned), rows)[..., tf.newaxis]
+    rows, columns = (sources(tf.shape(mask)[axis], size[axis]) for axis in (0, 1))
+    turned = tf.gather(tf.transpose(mask, [1, 0, 2]), columns)
+    return tf.gather(tf.transpose(turned, [1, 0, 2]), rows)
 
 
-def _sources(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+def sources(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
     """Returns which of `length` pixels lies under the middle of each of `target` pixels."""
     scale = tf.cast(length, tf.float32) / tf.cast(target, tf.float32)
     middles = (tf.range(tf.cast(target, tf.float32)) + 0.5) * scale

@@ -1,0 +1,331 @@
+"""What calls repeat: orders, epochs, ranks and draws, over many epochs and with fixed seeds."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from support.building import build
+from support.small_tree import write_small_tree
+import tensorflow as tf
+
+from voc_seg_tfrecord import VocSegConfig, arrays, from_arrays, pipeline
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError
+from voc_seg_tfrecord.built.dataset import open_built
+
+COUNT = 48
+PLAIN = {"size": 8, "seed": 0, "scales": (1, 1), "flip": False}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """48 examples in 3 shards, `000` to `047`."""
+    tree = write_small_tree(tmp_path_factory.mktemp("tree"), COUNT)
+    config = VocSegConfig(name="many")
+    return build(tmp_path_factory.mktemp("data"), config, tree, num_shards=3)
+
+
+def ids(dataset):
+    names = []
+    for batch in dataset.as_numpy_iterator():
+        names += np.atleast_1d(batch["image/filename"]).tolist()
+    return [int(name[:3]) for name in names]
+
+
+def chi_square(counts, expected):
+    counts = np.asarray(counts, float)
+    return ((counts - expected) ** 2 / expected).sum() / (counts.size - 1)
+
+
+def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many):
+    epochs = 400
+    names = ids(
+        pipeline.read(many, "train", features=["image/filename"], shuffle=True, epochs=epochs)
+    )
+    orders = np.array(names).reshape(epochs, COUNT)
+    assert (np.sort(orders) == np.arange(COUNT)).all()
+    assert len({tuple(order) for order in orders.tolist()}) == epochs
+    # Where each example comes, in six parts of an epoch.
+    parts = np.argsort(orders, axis=1) * 6 // COUNT
+    counts = [np.bincount(parts[:, example], minlength=6) for example in range(COUNT)]
+    assert chi_square(counts, epochs / 6) < 1.3
+    places = np.argsort(orders, axis=1)
+    ranks = [np.corrcoef(places[epoch], places[epoch + 1])[0, 1] for epoch in range(epochs - 1)]
+    assert abs(np.mean(ranks)) < 0.02
+
+
+def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
+    epochs, batch_size = 200, 32  # a third of all is left out
+    dataset = pipeline.training_batches(
+        many,
+        "train",
+        batch_size=batch_size,
+        epochs=epochs,
+        features=["segmentation_mask", "image/filename"],
+        **PLAIN,
+    )
+    seen = np.bincount(ids(dataset), minlength=COUNT)
+    assert seen.sum() == epochs * batch_size
+    assert chi_square(seen, epochs * batch_size / COUNT) < 1.5
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, count):
+    epochs, batch_size = 20, 3
+    found = [
+        ids(
+            pipeline.training_batches(
+                many, "train", batch_size=batch_size, epochs=epochs, shard=(rank, count), **PLAIN
+            )
+        )
+        for rank in range(count)
+    ]
+    per_epoch = COUNT // (batch_size * count) * batch_size
+    assert {len(names) for names in found} == {epochs * per_epoch}
+    for epoch in range(epochs):
+        drawn = [i for names in found for i in names[epoch * per_epoch : (epoch + 1) * per_epoch]]
+        assert len(set(drawn)) == len(drawn) == per_epoch * count
+
+
+def test_what_ends_goes_on_with_the_next_epoch_when_it_is_iterated_again(many):
+    said = {"batch_size": 16, **PLAIN}
+    again = pipeline.training_batches(many, "train", epochs=1, **said)
+    passes = [ids(again) for _ in range(3)]
+    assert sum(passes, []) == ids(pipeline.training_batches(many, "train", epochs=3, **said))  # noqa: RUF017
+    later = pipeline.training_batches(many, "train", epochs=1, first_epoch=2, **said)
+    assert ids(later) == passes[2]
+    seeds = pipeline.read(many, "train")
+    first, second = ([tuple(e["seed"].numpy()) for e in seeds] for _ in range(2))
+    assert [name for name, _ in first] == [name for name, _ in second]
+    assert {epoch for _, epoch in first} == {0}
+    assert {epoch for _, epoch in second} == {1}
+
+
+def test_an_epoch_of_keras_is_an_epoch(many):
+    import keras
+
+    seen = []
+    batches = pipeline.training_batches(many, "train", batch_size=16, epochs=1, **PLAIN)
+
+    def numbers(batch):
+        number = tf.strings.to_number(tf.strings.substr(batch["image/filename"], 0, 3))
+        return number[:, tf.newaxis], number[:, tf.newaxis]
+
+    class Seen(keras.Model):
+        def call(self, x):
+            return x * self.factor
+
+        def build(self, _):
+            self.factor = self.add_weight(shape=(), initializer="ones")
+
+        def train_step(self, data):
+            seen.extend(data[0].numpy()[:, 0].astype(int).tolist())
+            return {"loss": 0.0}
+
+    model = Seen()
+    model.compile("sgd", "mse", run_eagerly=True)
+    model.fit(batches.map(numbers), epochs=3, verbose=0, shuffle=False)
+    epochs = np.array(seen).reshape(3, COUNT)
+    assert (np.sort(epochs) == np.arange(COUNT)).all()
+    assert len({tuple(epoch) for epoch in epochs.tolist()}) == 3
+
+
+def test_a_buffer_is_what_a_number_asks_for_and_a_small_one_is_noted(many):
+    with pytest.warns(UserWarning, match=r"shuffle=4 of 48 examples.*shuffle=True"):
+        found = ids(pipeline.read(many, "train", shuffle=4, seed=1))
+    in_order = ids(pipeline.read(many, "train"))
+    assert sorted(found) == sorted(in_order)
+    assert found != in_order
+    # No example comes earlier than a buffer of four lets it.
+    assert all(found.index(name) >= place - 3 for place, name in enumerate(in_order))
+    assert ids(pipeline.read(many, "train", shuffle=False, epochs=2)) == in_order * 2
+
+
+@pytest.fixture(scope="module")
+def rare(tmp_path_factory):
+    """40 images, of which 4 have a class of one pixel."""
+    masks = np.zeros((40, 41, 57), np.uint8)
+    masks[:, :, :20] = 1
+    rng = np.random.default_rng(3)
+    for number in range(0, 40, 10):
+        masks[number, rng.integers(41), rng.integers(20, 57)] = 2
+    images = rng.integers(0, 256, (40, 41, 57, 3), np.uint8)
+    names = [f"{number:03}.png" for number in range(40)]
+    return from_arrays(
+        images,
+        masks,
+        filenames=names,
+        name="rare",
+        class_names=["background", "wall", "speck"],
+        data_dir=tmp_path_factory.mktemp("rare"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("scale", "size"), [(0.25, 8), (0.5, 16), (0.5, 64), (0.75, 24), (1, 16), (2, 16)]
+)
+@pytest.mark.parametrize("cat_max_ratio", [1, 0.9])
+def test_a_crop_that_is_promised_to_show_a_class_shows_it(rare, scale, size, cat_max_ratio):
+    batches = pipeline.training_batches(
+        rare,
+        ["000", "010", "020", "030"],
+        size=size,
+        batch_size=4,
+        epochs=25,
+        scales=(scale, scale),
+        class_crop=1,
+        cat_max_ratio=cat_max_ratio,
+    )
+    shown = [mask for batch in batches for mask in batch["segmentation_mask"].numpy()]
+    # Two classes are drawn from: the wall and the speck.
+    assert all(np.isin(mask, [1, 2]).any() for mask in shown)
+    one = {e["image/filename"]: e for e in rare.as_dataset(split="train").as_numpy_iterator()}
+    example = {k: tf.constant(one[b"010.png"][k]) for k in ("image", "segmentation_mask")}
+    example["labels"] = tf.constant([2], tf.int64)
+
+    @tf.function
+    def shows_the_speck(number):
+        crop = pipeline.random_scaled_crop(
+            example,
+            size,
+            seed=tf.stack([number, tf.constant(7, tf.int64)]),
+            scales=(scale, scale),
+            class_crop=1,
+            cat_max_ratio=cat_max_ratio,
+        )
+        return tf.reduce_any(crop["segmentation_mask"] == 2)
+
+    assert all(shows_the_speck(tf.constant(n, tf.int64)) for n in range(60))
+
+
+def test_the_stated_probabilities_hold():
+    mask = np.zeros((60, 60, 1), np.uint8)
+    mask[2, 3] = 1  # in one of 49 x 49 places of a crop
+    example = {"segmentation_mask": tf.constant(mask), "labels": tf.constant([1], tf.int64)}
+
+    @tf.function
+    def drawn(number):
+        seed = tf.stack([number, tf.constant(5, tf.int64)])
+        crop = pipeline.random_scaled_crop(
+            example, 12, seed=seed, scales=(1, 1), class_crop=0.3, flip=True
+        )
+        return tf.reduce_any(crop["segmentation_mask"] == 1)
+
+    count = 5000
+    seen = sum(bool(drawn(tf.constant(n, tf.int64))) for n in range(count))
+    by_chance = 3 * 4 / 49**2
+    expected = count * (0.3 + 0.7 * by_chance)
+    assert chi_square([seen, count - seen], np.array([expected, count - expected])) < 4
+
+
+def test_no_batch_has_an_image_twice_where_there_are_enough(rare):
+    said = {"batch_size": 8, "epochs": 30, "size": 8, "scales": (1, 1), "balance": "classes"}
+    for batch in pipeline.training_batches(rare, "train", **said):
+        names = batch["image/filename"].numpy().tolist()
+        assert len(set(names)) == len(names)
+    copies = Counter(ids(pipeline.training_batches(rare, "train", **said)))
+    assert copies[10] > 2 * copies[11]  # and yet they are drawn more often
+
+
+@pytest.mark.parametrize(
+    ("scales", "found"),
+    [
+        ((0.8, 1.0), None),
+        ((1, 1.2), None),
+        ((0.75, 1.1), None),
+        ((0.5, 2), {0.5, 0.75, 1, 1.25, 1.5, 1.75, 2}),
+        ((1, 1), {1}),
+        ((0.75, 0.75), {0.75}),
+    ],
+)
+def test_a_range_of_scales_is_a_range(scales, found):
+    size = 1000
+    example = {"segmentation_mask": np.zeros((size, 1, 1), np.uint8)}
+    rng = np.random.default_rng(0)
+    drawn = {"pipeline": [], "arrays": []}
+
+    @tf.function
+    def height(number):
+        seed = tf.stack([number, tf.constant(1, tf.int64)])
+        given = {"segmentation_mask": tf.constant(example["segmentation_mask"])}
+        scaled = pipeline.random_scale(given, seed=seed, scales=scales)
+        return tf.shape(scaled["segmentation_mask"])[0]
+
+    for number in range(300):
+        drawn["pipeline"].append(int(height(tf.constant(number, tf.int64))) / size)
+        crop = arrays.random_scaled_crop(example, (2 * size, 1), rng, scales=scales)
+        drawn["arrays"].append((crop["segmentation_mask"] == 0).any(axis=(1, 2)).sum() / size)
+    for numbers in drawn.values():
+        if found is not None:
+            assert {round(float(n), 2) for n in numbers} == found
+            continue
+        assert min(numbers) >= scales[0] - 0.002
+        assert max(numbers) <= scales[1] + 0.002
+        tenths = np.histogram(numbers, bins=5, range=scales)[0]
+        assert chi_square(tenths, len(numbers) / 5) < 3
+
+
+@pytest.mark.parametrize("module", [pipeline, arrays])
+def test_a_step_that_does_not_lead_to_the_largest_scale_is_refused(module):
+    mask = np.zeros((4, 4, 1), np.uint8)
+    example = {"segmentation_mask": tf.constant(mask) if module is pipeline else mask}
+    chance = {"seed": [0, 1]} if module is pipeline else {"rng": np.random.default_rng(0)}
+    with pytest.raises(ConfigError, match=r"(?s)scales, step: \(0.8, 1.0\), 0.25.*step=0"):
+        module.random_scaled_crop(example, 4, scales=(0.8, 1.0), step=0.25, **chance)
+    module.random_scaled_crop(example, 4, scales=(0.8, 1.0), step=0.1, **chance)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"balance_threshold": 0.5}, "balance_threshold: 0.5 without balance"),
+        ({"first_epoch": -1}, "epochs, first_epoch: None, -1"),
+        ({"first_epoch": 1.5}, "epochs, first_epoch"),
+        ({"epochs": 0}, "batch_size: 4, of 0 examples"),
+        ({"batch_size": 0}, "batch_size: 0"),
+        ({"batch_size": 2.0}, "batch_size: 2.0"),
+        ({"size": 32.0}, "size: 32.0"),
+        ({"size": (32, 0)}, r"size: \(32, 0\)"),
+        ({"seed": None}, "seed: None"),
+        ({"shuffle": -1}, "shuffle: -1"),
+        ({"shuffle": None}, "shuffle: None"),
+        ({"shard": (2, 2)}, "shard: rank 2 of 2"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused(many, arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        pipeline.training_batches(many, "train", **{"size": 8, "batch_size": 4, **arguments})
+
+
+def test_only_the_features_that_are_asked_for_are_in_a_batch(many):
+    batches = pipeline.training_batches(
+        many, "train", size=8, batch_size=4, features=["image", "segmentation_mask"]
+    )
+    assert set(next(iter(batches))) == {"image", "segmentation_mask"}
+
+
+@pytest.fixture
+def copy(many, tmp_path):
+    """A copy of the dataset, and one of its shards."""
+    import shutil
+
+    builder = open_built(shutil.copytree(many.data_path, tmp_path / "1.0.0"))
+    return builder, sorted(builder.info.splits["train"].filepaths)[1]
+
+
+def test_a_file_cut_at_a_records_end_is_noticed_before_the_first_batch(copy):
+    builder, path = copy
+    data = path.read_bytes()
+    path.write_bytes(data[: int.from_bytes(data[:8], "little") + 16])
+    with pytest.raises(RecordError, match=r"00001-of-00003: 1 records\n.*a complete shard of"):
+        pipeline.training_batches(builder, "train", size=8, batch_size=4)
+
+
+def test_a_damaged_record_is_named_by_file_place_and_id(copy):
+    builder, path = copy
+    data = bytearray(path.read_bytes())
+    data[-10] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(
+        tf.errors.OpError, match=r"00001-of-00003: damaged at byte \d+: .* itself \d"
+    ):
+        list(pipeline.training_batches(builder, "train", size=8, batch_size=4, epochs=1))
