@@ -14,6 +14,7 @@ from support.building import build, examples
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data import splits
 
 pytest.importorskip("pycocotools")
@@ -382,3 +383,37 @@ def test_the_table_of_classes_has_their_names(street, tmp_path, capsys):
         assert "classes:          3 from labelme's files: 0 background, 1 car, 2 road" in (
             capsys.readouterr().out
         )
+
+
+def test_a_group_of_categories_is_no_class_if_no_shape_of_the_set_has_it(street):
+    root = street("coco")
+    for path in (root / "annotations").iterdir():
+        categories = json.loads(path.read_text())["categories"]
+        for category in categories:
+            category["supercategory"] = "car"
+        change(
+            path, categories=[{"id": 1, "name": "traffic", "supercategory": "none"}, *categories]
+        )
+    change(root / "annotations" / "instances_val.json", annotations=[])
+    text = notes(root)
+    assert "0 background, 1 traffic, 2 road, 3 tree, 4 car" in text
+    for path in (root / "annotations").iterdir():
+        text = path.read_text().replace('"supercategory": "car"', '"supercategory": "traffic"')
+        path.write_text(text)
+    text = notes(root)
+    assert "0 background, 1 road, 2 tree, 3 car" in text
+    assert "traffic only groups other classes, so it is none." in text
+
+
+def test_a_folder_of_thousands_of_other_files_is_not_read(street, monkeypatch):
+    root = street("cvat")
+    (root / "Annotations").mkdir()
+    for number in range(300):
+        (root / "Annotations" / f"{number}.xml").write_text("<annotation/>")
+    seen = []
+    read = File.read
+    monkeypatch.setattr(
+        File, "read", lambda path, *rest: seen.append(str(path)) or read(path, *rest)
+    )
+    assert "polygons of CVAT" in notes(root)
+    assert sum("Annotations" in path for path in seen) < 60

@@ -33,7 +33,7 @@ _TOOLS = {
     "COCO": (".json", (rb'"annotations"\s*:\s*\[', rb'"images"\s*:\s*\['), coco.read),
     "CVAT": (".xml", (rb"<annotations>", rb"<(image|track)\b"), cvat.read),
 }
-_SAMPLE = 200  # text files by which polygons of YOLO are recognised
+_SAMPLE = 50  # files of a folder by which it is seen that it holds no polygons
 _YOLO_LINE = re.compile(rb"\A\s*\d+([ \t]+[-+.\de]+){6,}\s*$", re.MULTILINE)
 
 
@@ -56,9 +56,15 @@ def find(listing: Listing, said: Mapping[str, str]) -> tuple[PolygonTree | None,
     sheets: dict[str, dict[str, Sheet]] = collections.defaultdict(dict)
     others = list[MaskError]()
     for tool, (ending, patterns, reader) in _TOOLS.items():
+        unlike = collections.Counter[str]()  # files of a folder that are not the tool's
         for name in (f for f in files if f.lower().endswith(ending)):
+            folder = posixpath.dirname(name)
+            if unlike[folder] > _SAMPLE:  # VOC has thousands of XML files
+                continue
             file = File.read(listing.root / name, MaskError)
-            if all(re.search(pattern, file.data) for pattern in patterns):
+            if not all(re.search(pattern, file.data) for pattern in patterns):
+                unlike[folder] += 1
+            else:
                 try:
                     sheets[tool][name] = reader(file)
                 except MaskError as error:
@@ -176,6 +182,10 @@ def _tree(
     if lost:
         notes.append(f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}.")
     names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
+    used = {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
+    if groups := {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used:
+        names = [name for name in names if name not in groups]
+        notes.append(f"{', '.join(sorted(groups))} only groups other classes, so it is none.")
     if tool == "labelme":
         names = sorted(
             {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}

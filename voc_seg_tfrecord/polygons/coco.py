@@ -63,12 +63,11 @@ def read(file: File) -> Sheet:
             where = f"{file.where}, annotation {shape.get('id')}"
             raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
         groups = {str(category.get("supercategory")) for category in data["categories"]}
-    groups -= {shape.label for image in images for shape in image.shapes}
-    groups &= set() if any(image.error for image in images) else set(names.values())
-    classes = [name for name in dict.fromkeys(names.values()) if name not in groups]
-    # Roboflow writes one.
-    note = f"{', '.join(sorted(groups))} only groups other categories, so it is no class."
-    return Sheet(classes, images, [note] if groups else [])
+    shown = ", ".join(map(str, [*names][:12])) + (", ..." if len(names) > 12 else "")
+    note = f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."
+    sparse = [*names] not in ([*range(len(names))], [*range(1, len(names) + 1)])
+    # Roboflow writes one group.
+    return Sheet([*dict.fromkeys(names.values())], images, [note] if sparse else [], groups)
 
 
 def _annotation(

@@ -1,6 +1,6 @@
 """What the files of all tools have in common: shapes on images, and how a wrong one is reported."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 import contextlib
 import dataclasses
 import json
@@ -81,11 +81,13 @@ class Sheet(NamedTuple):
         file does not list them.
       annotations: of each image.
       notes: what else a user should know.
+      groups: classes that are no classes if none of the set's shapes has them.
     """
 
     class_names: Sequence[str]
     annotations: Sequence[Annotation]
     notes: Sequence[str] = ()
+    groups: Set[str] = frozenset()
 
 
 def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
