@@ -21,7 +21,14 @@ KINDS = [
     "sbd",
     "configs",
 ]
-WHOLES = ["archives", "options", "datasets", "descriptions", "records"]  # a hundred times slower
+WHOLES = [
+    "archives",
+    "options",
+    "datasets",
+    "descriptions",
+    "records",
+    "trees",
+]  # a hundred times slower
 SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 
 

@@ -13,6 +13,7 @@ import copy
 import importlib.abc
 import io
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -421,7 +422,85 @@ def _odd_content(rng: random.Random, features) -> None:
         values[0] = stream.getvalue()
 
 
+_HOSTILE = (
+    "$(touch X)",
+    "a b",
+    "-rf",
+    "a'b",
+    "a\nb",
+    "\x1b[31m",
+    "ü",
+    "`id`",
+    "a;b",
+    "{id}",
+    "~",
+    "*",
+)
+
+
+def tree(rng: random.Random) -> str:
+    """A folder in VOC's layout with odd names, lists and files: `check` and a dry run take it."""
+    with tempfile.TemporaryDirectory() as temporary:
+        root = pathlib.Path(temporary) / rng.choice(("tree", "a b", "it's $(touch X)"))
+        shutil.copytree(DUMMY_DATA / "VOCdevkit" / "VOC2012", root)
+        for _ in range(rng.randrange(1, 5)):
+            _odd_tree(rng, root)
+        outcomes = set()
+        names = ["--class_names", "voc"] if rng.random() < 0.6 else []
+        for words in (("check",), ("build", "--name", "x", "--dry_run")):
+            try:
+                _by_command(words[0], "{dataset}", *words[1:], *names)(root, root)
+                outcomes.add("equal")
+            except VocSegError:
+                outcomes.add("refused")
+        if any(path.name == "X" for path in pathlib.Path(temporary).rglob("*")):
+            return "WRONG ran a name"
+        return "refused" if "refused" in outcomes else "equal"
+
+
+def _odd_tree(rng: random.Random, root: pathlib.Path) -> None:
+    paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    path, other = rng.choice(paths), rng.choice(paths)
+    way = rng.randrange(12)
+    name = rng.choice(_HOSTILE)
+    with contextlib.suppress(OSError):
+        if way == 0:
+            path.rename(path.with_name(f"{name}{path.suffix}"))
+        elif way == 1:
+            path.parent.rename(path.parent.with_name(name))
+        elif way == 2:
+            path.write_bytes(damaged(rng, path.read_bytes()))
+        elif way == 3:
+            path.unlink()
+        elif way == 4:
+            shutil.copy(path, other)
+        elif way == 5:
+            lists = sorted(root.rglob("*.txt")) or [root / "x.txt"]
+            line = rng.choice((name, "../x", "/etc/passwd", "a:b", "c:\\x", "x" * 5000, "\0", ""))
+            with rng.choice(lists).open("a") as file:
+                file.write(f"{line}\n")
+        elif way == 6:
+            file = rng.choice(("labelmap.txt", "classes.csv", "class_names.txt", "obj.names"))
+            text = f"{name}:0,0,0::\n{rng.choice(_HOSTILE)}:1,1,1::\n"
+            (root / file).write_text(text if rng.random() < 0.7 else "\n".join(_HOSTILE))
+        elif way == 7:
+            path.unlink()
+            path.symlink_to(rng.choice(("/dev/zero", "/etc/passwd", path.name, "..", "/no/such")))
+        elif way == 8:
+            (path.parent / name).mkdir(exist_ok=True)
+            shutil.copy(path, path.parent / name / path.name)
+        elif way == 9:
+            shutil.copytree(path.parent, path.parent.with_name(name))
+        elif way == 10:
+            os.mkfifo(path.with_name(f"pipe{path.suffix}"))
+        else:
+            path.write_bytes(
+                rng.choice((b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"version https://git"))
+            )
+
+
 KINDS: dict[str, Callable[[random.Random], str]] = {
     "descriptions": description,
     "records": record,
+    "trees": tree,
 }
