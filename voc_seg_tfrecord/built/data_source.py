@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError, did_you_mean
 from voc_seg_tfrecord.base.names import IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.built import dataset, places
@@ -173,7 +173,17 @@ class DataSource:
 
     def _example(self, number: int) -> Example:
         record = parse(self._shards.read(number))
-        return {name: value(record) for name, value in self._values.items()}
+        try:
+            return {name: value(record) for name, value in self._values.items()}
+        except (ValueError, TypeError, OverflowError) as error:
+            if isinstance(error, VocSegError):
+                raise
+            raise RecordError(
+                f"{self._name}@{self._split}, {record.id}",
+                found=" ".join(str(error).split())[:200],
+                expected="values of the features that features.json describes",
+                remedy="run `voc-seg-tfrecord verify` to find all faults, or build it again",
+            ) from None
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import as_storage_error
 from voc_seg_tfrecord.configs import SAMPLE_TREE
-from voc_seg_tfrecord.exports.records import to_record
+from voc_seg_tfrecord.examples.serializer import record_parts
 from voc_seg_tfrecord.facts.official_splits import facts_folder
 from voc_seg_tfrecord.formats import frames
 
@@ -251,7 +251,10 @@ def _pair(keys: str, image: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
 
 
 def _records(examples: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(frames.frame(to_record(example)) for example in examples)
+    with io.BytesIO() as stream:
+        for example in examples:
+            frames.write(stream, record_parts(example))
+        return stream.getvalue()
 
 
 def _labelmap(colors: Colors) -> bytes:

@@ -1,20 +1,21 @@
 """A split on its way into an export, and plain TFRecords with raw pixels or DeepLab features."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 from typing import Any
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
-from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
 from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.record import expected_values, value_problems
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
-from voc_seg_tfrecord.built.records import count, parse, read_shards
-from voc_seg_tfrecord.formats import frames, pillow
+from voc_seg_tfrecord.built.records import count, parse, pixels, read_shards
+from voc_seg_tfrecord.examples.serializer import record_parts
+from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
 
@@ -96,42 +97,32 @@ def write_deeplab(split: Split) -> int:
     return _write(split, _deeplab_features)
 
 
-def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, bytes | int]]) -> int:
+def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
     """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each."""
     shards = split.num_shards or 1
     names = [f"{split.name}-{n:05}-of-{shards:05}.tfrecord" for n in range(shards)]
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context((split.folder / name).open("wb")) for name in names]
         for number, example in enumerate(split.examples()):
-            record = frames.frame(to_record(features_of(example)))
-            files[number % shards].write(record)
+            frames.write(files[number % shards], record_parts(features_of(example)))
     return 0
 
 
-def to_record(features: Mapping[str, bytes | int | Sequence[int]]) -> bytes:
-    """Returns a serialised `tf.train.Example` with these features."""
-    filled = {name: _feature(value) for name, value in features.items()}
-    record = tf_example_pb2.Example(features=tf_feature_pb2.Features(feature=filled))
-    return record.SerializeToString(deterministic=True)
-
-
-def _raw_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+def _raw_features(example: dict[str, Any]) -> dict[str, Any]:
     """Returns decoded pixels, uint8; where there is a label in place of a mask, the label."""
     import tensorflow as tf
 
+    features: dict[str, Any] = {"name": example[FILENAME]}
+    if MASK in example:  # first, as decoding it takes several times its memory for a moment
+        mask = pixels(File(example[MASK], example[FILENAME].decode()))
+        features["label_raw"] = np.ascontiguousarray(mask).data.cast("B")
     # TensorFlow's decoder, so that the pixels are those that training on the dataset sees.
-    image = tf.io.decode_image(example[IMAGE], channels=3, expand_animations=False).numpy()
-    features = {
-        "image_raw": image.tobytes(),
-        "height": int(image.shape[0]),
-        "width": int(image.shape[1]),
-        "name": example[FILENAME],
-    }
+    decoded = tf.io.decode_image(example[IMAGE], channels=3, expand_animations=False)
+    image = np.asarray(memoryview(decoded))  # `numpy()` would copy it
+    features["image_raw"] = np.ascontiguousarray(image).data.cast("B")
+    features |= {"height": int(image.shape[0]), "width": int(image.shape[1])}
     if LABEL in example:
         features["label"] = int(example[LABEL])
-    if MASK in example:
-        mask = File(example[MASK], example[FILENAME].decode())
-        features["label_raw"] = pillow.decode(mask, RecordError).values().tobytes()
     return features
 
 
@@ -148,10 +139,3 @@ def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
         DEEPLAB.mask: example[MASK],
         "image/segmentation/class/format": b"png",
     }
-
-
-def _feature(value: bytes | int | Sequence[int]) -> tf_feature_pb2.Feature:
-    if isinstance(value, bytes):
-        return tf_feature_pb2.Feature(bytes_list=tf_feature_pb2.BytesList(value=[value]))
-    numbers = [value] if isinstance(value, int) else value
-    return tf_feature_pb2.Feature(int64_list=tf_feature_pb2.Int64List(value=numbers))

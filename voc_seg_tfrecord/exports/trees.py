@@ -10,7 +10,9 @@ References:
 
 from collections.abc import Iterator, Mapping
 import json
+import struct
 from typing import Any
+import zlib
 
 from etils import epath
 import numpy as np
@@ -27,13 +29,15 @@ from voc_seg_tfrecord.base.names import (
     WIDTH,
     voc_palette,
 )
-from voc_seg_tfrecord.built import dataset
+from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.exports.records import Split
 from voc_seg_tfrecord.formats import id_lists, jpeg, pillow, png
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.formats.id_lists import show_name
+from voc_seg_tfrecord.formats.images import LARGE
 from voc_seg_tfrecord.trees.layout import LISTS, VOC
 
+_ROWS = 384  # of large images, at a time
 _SPLITS = {"validation": "val"}
 
 
@@ -103,9 +107,7 @@ def write_coco(split: Split) -> int:
         turned += data is not example[IMAGE]
         _put(folder / IMAGES / split.name / filename, data)
         ids = segment_ids(example, where)
-        channels = [ids & 255, ids >> 8, np.zeros_like(ids)]
-        png = pillow.encode_png(np.stack(channels, axis=-1).astype(np.uint8))
-        _put(folder / ANNOTATIONS / masks / f"{image_id}.png", png)
+        _put(folder / ANNOTATIONS / masks / f"{image_id}.png", _segment_png(ids))
         size = {"height": int(example[HEIGHT]), "width": int(example[WIDTH])}
         images.append({"id": number, "file_name": filename, **size})
         mask_name = f"{image_id}.png"
@@ -132,16 +134,20 @@ def _categories(builder: tfds.core.DatasetBuilder) -> list[dict[str, Any]]:
 
 
 def segment_ids(example: dict[str, Any], where: str) -> np.ndarray:
-    """Returns the segment of each pixel of an example, int64 `[H, W]`; 0 is void.
+    """Returns the segment of each pixel of an example, uint16 `[H, W]`; 0 is void.
 
     Raises:
       RecordError: if an object's number stands where the class is void: a segment needs a class.
     """
-    mask = pillow.decode(File(example[MASK], where), RecordError).values().astype(np.int64)
-    ids = np.where(mask == VOID, 0, 1 + 256 * mask)
+    # Of large images each array counts: the largest id is 1 + 256 * 254 + 254.
+    mask = records.pixels(File(example[MASK], where))
+    ids = mask.astype(np.uint16)
+    ids *= 256
+    ids += 1
+    ids[mask == VOID] = 0
     if INSTANCES not in example:
         return ids
-    numbers = pillow.decode(File(example[INSTANCES], where), RecordError).values().astype(np.int64)
+    numbers = records.pixels(File(example[INSTANCES], where))
     lost = int(((mask == VOID) & (numbers != VOID)).sum())
     if lost:
         raise RecordError(
@@ -150,21 +156,43 @@ def segment_ids(example: dict[str, Any], where: str) -> np.ndarray:
             expected="void at the same places: COCO's panoptic format has no object without class",
             remedy="export it as parquet or voc, which hold both masks",
         )
-    return np.where(ids > 0, ids + numbers, 0)
+    return np.add(ids, numbers, out=ids, where=ids > 0, casting="unsafe")
+
+
+def _segment_png(ids: np.ndarray) -> bytes:
+    """Returns ids as the format stores them: red is the low byte, green the high one."""
+    if ids.size <= LARGE:
+        channels = [ids & 255, ids >> 8, np.zeros_like(ids)]
+        return pillow.encode_png(np.stack(channels, axis=-1).astype(np.uint8))
+    # Pillow would take four bytes per pixel beside these, and zlib takes rows as they come.
+    packer, packed = zlib.compressobj(), []
+    for start in range(0, len(ids), _ROWS):
+        some = ids[start : start + _ROWS]
+        rows = np.zeros((len(some), 1 + 3 * ids.shape[1]), np.uint8)  # no filter
+        rows[:, 1::3], rows[:, 2::3] = some & 255, some >> 8
+        packed.append(packer.compress(rows.tobytes()))
+    packed.append(packer.flush())
+    header = struct.pack(">IIBBBBB", ids.shape[1], ids.shape[0], 8, png.ColorType.RGB, 0, 0, 0)
+    contents = {b"IHDR": header, b"IDAT": b"".join(packed), b"IEND": b""}
+    return png.join_chunks(png.make_chunk(kind, data) for kind, data in contents.items())
 
 
 def segments(ids: np.ndarray) -> list[dict[str, Any]]:
     """Returns what the format says of each segment: class, area, and box as x, y, width, height."""
     found = []
-    for segment in np.unique(ids[ids > 0]).tolist():
-        rows, columns = np.nonzero(ids == segment)
-        top, left = int(rows.min()), int(columns.min())
-        box = [left, top, int(columns.max()) - left + 1, int(rows.max()) - top + 1]
+    counts = np.zeros(1 << 16, np.int64)
+    for start in range(0, len(ids), _ROWS):
+        counts += np.bincount(ids[start : start + _ROWS].ravel(), minlength=1 << 16)
+    for segment in (np.flatnonzero(counts[1:]) + 1).tolist():
+        inside = ids == segment
+        rows, columns = (np.flatnonzero(inside.any(axis)) for axis in (1, 0))
+        top, left = int(rows[0]), int(columns[0])
+        box = [left, top, int(columns[-1]) - left + 1, int(rows[-1]) - top + 1]
         found.append(
             {
                 "id": segment,
                 "category_id": (segment - 1) // 256,
-                "area": len(rows),
+                "area": int(counts[segment]),
                 "bbox": box,
                 "iscrowd": 0,
             }

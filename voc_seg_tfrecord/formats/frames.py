@@ -11,11 +11,12 @@ References:
   https://www.tensorflow.org/tutorials/load_data/tfrecord, "TFRecords format details".
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import dataclasses
 import os
 import struct
 import threading
+from typing import BinaryIO
 
 from etils import epath
 import google_crc32c
@@ -26,6 +27,7 @@ from voc_seg_tfrecord.base.storage import LIMITS, open_file, size
 
 HEAD = 12  # bytes before a record's data
 TAIL = 4  # bytes after it
+_PIECE = 1 << 20  # bytes that are written at once
 
 
 class FrameError(ValueError):
@@ -133,6 +135,19 @@ def frame(data: bytes) -> bytes:
     return b"".join((length, _packed(checksum(length)), data, _packed(checksum(data))))
 
 
+def write(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> None:
+    """Writes a record as a TFRecord file holds it, which is in pieces, as it may be large."""
+    length = struct.pack("<Q", sum(map(len, parts)))
+    file.write(length + _packed(checksum(length)))
+    crc = 0
+    for part in parts:
+        for start in range(0, len(part), _PIECE):
+            piece = bytes(part[start : start + _PIECE])
+            crc = google_crc32c.extend(crc, piece)
+            file.write(piece)
+    file.write(_packed(_masked(crc)))
+
+
 def _read_head(head: bytes, left: int) -> tuple[str, int]:
     """Returns what is wrong with a frame's head, and the length of its data."""
     if len(head) < HEAD:
@@ -149,7 +164,10 @@ def _read_head(head: bytes, left: int) -> tuple[str, int]:
 
 def checksum(data: bytes) -> int:
     """Returns the masked CRC32C of some bytes, as TFRecord files hold it."""
-    crc = google_crc32c.value(data)
+    return _masked(google_crc32c.value(data))
+
+
+def _masked(crc: int) -> int:
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
