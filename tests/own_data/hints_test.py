@@ -105,7 +105,7 @@ def test_a_tree_with_vocs_own_lists_is_told_which_release_it_is(
     monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
     _, printed = dry_run(root, capsys, *words)
     assert "The lists are those of VOC2012" in printed.out + printed.err
-    assert f"--config 2012 --manual_dir '{root}'" in printed.out + printed.err
+    assert f"--config 2012 --manual_dir {root}" in printed.out + printed.err
 
 
 def test_a_tree_whose_ids_only_resemble_a_release_is_none(tmp_path, capsys, monkeypatch):

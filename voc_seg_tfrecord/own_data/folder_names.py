@@ -5,6 +5,7 @@ import itertools
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.splitting.ratios import named_by_split
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -136,7 +137,7 @@ def note_beside_lists(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> lis
     choice = ",".join(f"{split}={name}/" for split, name in of_folder.items())
     return [
         f"The lists make the splits, and the folders {', '.join(folders)} hold other images. "
-        f"--splits {choice} takes the folders."
+        f"{command(splits=choice)} takes the folders."
     ]
 
 
@@ -157,7 +158,7 @@ def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
             f"are {', '.join(folders)}",
             expected="images and masks in the folders of a split",
             remedy="give the folder of its images the same name as in the other splits, or say "
-            f"which splits you want, such as --splits {choice}",
+            f"which splits you want, such as {command(splits=choice)}",
         )
     return {split: f"{name}/" for split, name in found.items()}
 
@@ -188,7 +189,8 @@ def check_all_train(tree: VocTree) -> None:
             found=f"images in folders that are called as splits, {', '.join(called)}, and others "
             f"in none, such as {tree.images.get(first, first)}",
             expected="images in the folders of splits, or lists",
-            remedy=f"take the folders with --splits {choice}, or all images with --splits train=1",
+            remedy=f"take the folders with {command(splits=choice)}, or all images with "
+            "--splits train=1",
         )
 
 
@@ -220,6 +222,6 @@ def by_split(names: Sequence[str], where: object) -> dict[str, str]:
                 where,
                 found=f"{first!r} and {others[0]!r}, which would both be the split {split!r}",
                 expected="one list or folder for each split",
-                remedy=f"say which: --splits {split}={others[0]},...",
+                remedy=f"say which: {command(splits=f'{split}={others[0]},...')}",
             )
     return {split: name for split, (name,) in splits.items()}

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import itertools
 import json
-import shlex
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.readings import FileSet, Reading, pair
@@ -175,7 +175,7 @@ def suggest_mask_folders(tree: VocTree, listed: Iterable[str]) -> list[str]:
         found[name] = [image_id for image_id in lacking if image_id in masks]
     notes = [
         f"{name} has masks for {len(ids)} of the {len(lacking)} listed images that have none in "
-        f"{tree.layout.masks}: --masks {shlex.quote(name)}"
+        f"{tree.layout.masks}: {command(masks=name)}"
         for name, ids in found.items()
         if ids
     ]
@@ -245,10 +245,9 @@ def _remedy(tree: VocTree, reading: Reading | None) -> str:
         )
     names = {"image_name": reading.image_name, "mask_name": reading.mask_name}
     said = {name: pattern for name, pattern in names.items() if pattern}
-    words = " ".join(f"--{name} {shlex.quote(pattern)}" for name, pattern in said.items())
     return (
-        f'say how they are named: {words} (in a config: "layout": {json.dumps(said)}) gives '
-        f"{len(reading.pairs)} images a mask"
+        f'say how they are named: {command(**said)} (in a config: "layout": {json.dumps(said)}) '
+        f"gives {len(reading.pairs)} images a mask"
     )
 
 

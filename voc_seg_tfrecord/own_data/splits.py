@@ -4,10 +4,10 @@ import collections
 from collections.abc import Mapping, Sequence
 import functools
 import itertools
-import shlex
 
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.facts import official_splits
@@ -121,7 +121,7 @@ def _check_readable(tree: VocTree, lists: Mapping[str, str]) -> None:
             tree.read_lines(name)
         except ListError as error:
             others = ",".join(f"{s}={n}" for s, n in lists.items() if s != split)
-            choice = f"--splits {others or 'train=0.8,validation=0.2'}"
+            choice = command(splits=others or "train=0.8,validation=0.2")
             remedy = f"{error.remedy}; or do without the list: {choice}"
             raise error.changed(remedy=remedy, kind=ListError.KIND) from None
 
@@ -157,7 +157,7 @@ def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Seq
     ids = _with_folders(tree, split, source, tree.read_lines(source))
     notes += [
         f"{_file(source)} names masks in {folder}, and they are read from {tree.layout.masks}. "
-        f"--masks {shlex.quote(folder)} reads the others."
+        f"{command(masks=folder)} reads the others."
         for folder in tree.other_mask_folders(source)
         if folder
     ]
@@ -243,7 +243,7 @@ def _check_disjoint(
     else:
         left_out = " and ".join(sources[name] for name in ids if name not in kept)
         choice = ",".join(f"{name}={sources[name].removesuffix('.txt')}" for name in kept)
-        advice = f"leave out {left_out} with --splits {choice}, or {allow}"
+        advice = f"leave out {left_out} with {command(splits=choice)}, or {allow}"
     raise ListError(
         f"the lists of {tree.root}",
         found="\n    ".join(found[:_SHOWN_PAIRS] + more),
@@ -375,8 +375,12 @@ def official_note(tree: VocTree) -> str:
         return ""
     return (
         f"The lists are those of {official_splits.title(config)}, which has a config of its own: "
-        f"tfds build voc_seg_tfrecord --imports voc_seg_tfrecord --config {config} "
-        f"--manual_dir '{tree.root}'"
+        + command(
+            *("tfds", "build", "voc_seg_tfrecord"),
+            imports="voc_seg_tfrecord",
+            config=config,
+            manual_dir=tree.root,
+        )
     )
 
 
