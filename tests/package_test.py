@@ -1,4 +1,7 @@
+import re
+
 import pytest
+from support.paths import REPOSITORY
 from support.python import run_python
 
 import voc_seg_tfrecord
@@ -69,3 +72,9 @@ def test_an_unknown_name_is_an_attribute_error():
     name = "verifies"
     with pytest.raises(AttributeError, match="'voc_seg_tfrecord' has no attribute 'verifies'"):
         getattr(voc_seg_tfrecord, name)
+
+
+def test_the_tests_that_the_page_on_security_names_are_there():
+    named = re.findall(r"`(tests/[\w/]+\.py)`", (REPOSITORY / "SECURITY.md").read_text())
+    assert len(named) > 12
+    assert [name for name in named if not (REPOSITORY / name).is_file()] == []

@@ -394,7 +394,7 @@ def _odd_values(rng: random.Random, feature) -> None:
 def _odd_content(rng: random.Random, features) -> None:
     """Puts another image, mask or name into a record, often one that is consistent with it."""
     name = rng.choice(("image", "segmentation_mask", "instance_mask", "image/filename"))
-    if name not in features:
+    if name not in features or not features[name].bytes_list.value:
         return
     values = features[name].bytes_list.value
     if name == "image/filename":

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, RecordError
-from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, TILE_IMAGE_ID, WIDTH
+from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, LABEL, TILE_IMAGE_ID, VOID, WIDTH
 from voc_seg_tfrecord.base.storage import INFO, size
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.facts.lists import check_present
@@ -77,6 +77,17 @@ class Record:
             return images.pixels(File(self.bytes(name), f"{self.id}, {name}"))
         except ImageError as error:
             raise error.changed(type="RecordError") from None
+
+    def label_counts(self) -> np.ndarray:
+        """Returns how often each label of an image is there, int64 `[256]`.
+
+        Raises:
+          RecordError: if a label is no number of a class.
+        """
+        if wrong := [label for label in self.ints(LABEL) if not 0 <= label <= VOID]:
+            found = f"the label {wrong[0]}"
+            raise RecordError(self.id, found=found, expected="the number of a class")
+        return np.bincount(np.array(self.ints(LABEL), np.int64), minlength=VOID + 1)
 
     @property
     def size(self) -> tuple[int, ...]:

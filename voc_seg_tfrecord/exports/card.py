@@ -185,8 +185,7 @@ def _count(record: Record) -> tuple[str, np.ndarray, np.ndarray, fingerprint.Dig
     """Returns the id of a record, the mask values or labels it has, pixels, and digests."""
     masks = {name: record.pixels(name) for name in MASKS if name in record.features}
     pixels = count_values(masks[MASK]) if MASK in masks else np.zeros(256, np.int64)
-    labels = np.bincount(record.ints(LABEL), minlength=256)
-    return record.id, (pixels > 0) + labels, pixels, digests_of(record, masks)
+    return record.id, (pixels > 0) + record.label_counts(), pixels, digests_of(record, masks)
 
 
 NAME = "README.md"

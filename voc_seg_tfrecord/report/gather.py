@@ -17,7 +17,6 @@ from voc_seg_tfrecord.base.names import (
     FILENAME,
     IMAGE,
     INSTANCES,
-    LABEL,
     MASK,
     TILE_IMAGE_ID,
     VOID,
@@ -153,7 +152,7 @@ def _counted(
     instances = INSTANCES in record.features
     if MASK not in arrays:
         size = records.size_of(record)
-        of_class = np.bincount(record.ints(LABEL)[:1], minlength=256)[:256]
+        of_class = record.label_counts()
         none = np.zeros(256, np.int64) if instances else None
         return Counts(record.id, size, of_class, none), None, None
     mask = arrays[MASK]
