@@ -104,6 +104,23 @@ def test_an_archive_is_copied_out_of(tree, tmp_path, capsys):
     assert "cp -r" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("tool", ["labelme", "coco", "yolo", "cvat"])
+def test_polygons_are_copied_with_all_that_their_tool_needs(tool, tmp_path, capsys):
+    root = tmp_path / tool
+    assert cli.main(["example", tool, "--out", str(root)]) == 0
+    source = files(root)
+    train, val = ("", "") if tool == "labelme" else ("train/", "val/")
+    copied = copy(root, tmp_path, f"{train}street_2\n{val}street_4\n")
+    assert all(source[name] == data for name, data in copied.items())
+    images = {pathlib.Path(name).stem for name in copied if name.endswith(".jpg")}
+    assert images == {"street_2", "street_4"}
+    one_per_image = tool in ("labelme", "yolo")
+    others = {name for name in source if not name.endswith(".jpg") and name not in copied}
+    assert len(others) == (2 if one_per_image else 0)
+    # A file with the shapes of these two images alone would replace that of all.
+    assert ("cp -r" in capsys.readouterr().out) == one_per_image
+
+
 @pytest.mark.parametrize("place", ["tree/out", "tree", "full"])
 def test_what_is_in_the_way_is_refused(tree, tmp_path, place):
     (tmp_path / "full").mkdir()

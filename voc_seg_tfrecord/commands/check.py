@@ -5,7 +5,9 @@ would stop. Labels that may be wrong are named too, the most suspicious first; t
 """
 
 import argparse
+import collections
 import dataclasses
+import os
 
 from etils import epath
 
@@ -175,10 +177,9 @@ def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...
     file, split = finding.where.removeprefix(f"{root}/"), finding.split
     image_id = next(reversed(report.ids_of(finding)), "")
     if tree and image_id in tree.images and (finding.ids or finding.where == image_id):
-        folder, names = tree.layout.images, tree.images
-        if finding.box and image_id in tree.masks:
-            folder, names = tree.layout.masks, tree.masks
-        file = str(tree.root / folder / names[image_id]).removeprefix(f"{root}/")
+        of_id = tree.files_of(image_id)
+        part = "mask" if finding.box and "mask" in of_id else "image"
+        file = str(of_id[part][0]).removeprefix(f"{root}/")
     if plan and not split:
         lists = (*plan.splits.items(), *plan.left_out.items())
         split = ", ".join(dict.fromkeys(s for s, ids in lists if image_id in ids))
@@ -197,44 +198,49 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
     ids = _chosen(path, tree)
-    layout = tree.layout
-    parts = {
-        "images": (layout.images, tree.images),
-        "masks": (layout.masks, tree.masks),
-        "instance masks": (layout.instances, tree.instances),
-        "annotations": (layout.annotations, tree.annotations),
-    }
-    files: dict[str, list[epath.Path]] = {}
-    for what, (place, names) in parts.items():
-        present = [names.written(image_id) for image_id in ids if image_id in names]
-        found = [name for i in present for name in names.twins.get(i, (names[i],))]
-        files[what] = [tree.root / place / name for name in found]
+    files: dict[str, dict[epath.Path, None]] = {}
+    for image_id in ids:
+        for part, found in tree.files_of(image_id).items():
+            files.setdefault(part, {}).update(dict.fromkeys(found))
     copied = dict.fromkeys(file for found in files.values() for file in found)
-    above = {parent for file in copied for parent in file.parents if parent.is_relative_to(root)}
-    files["class files"] = [f for p in sorted(above) for n in NAMES if (f := p / n).is_file()]
-    lists = {name: tree.list_path(name) for name in tree.list_names()}
-    files["class files"] = [f for f in files["class files"] if f not in lists.values()]
+    lists = [file for n in tree.list_names() if (file := tree.list_path(n)) not in copied]
+    above = {place for file in copied for place in file.parents if place.is_relative_to(root)}
+    kinds = [*NAMES, *(("*.yaml", "*.yml") if any(map(tree.shapes_of, ids)) else ())]
+    found = (file for place in sorted(above) for kind in kinds for file in place.glob(kind))
+    files["class file"] = dict.fromkeys(f for f in found if f.is_file() and f not in lists)
     with staging.staged_folder(folder) as made:
-        for file in dict.fromkeys((*copied, *files["class files"])):
-            place = made / file.relative_to(root)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(file.read_bytes())
-        for file in lists.values():
+        for file in {**copied, **files["class file"]}:
+            _put(made / file.relative_to(root), file.read_bytes())
+        for file in lists:
             data = only_lines(File.read(file, ListError).data, file, tree.ids_by_name, {*ids})
             if data:
-                place = made / file.relative_to(root)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(data)
-    counts = {what: len(found) for what, found in files.items() if found}
-    masks = (tree.root / layout.masks).relative_to(root)
-    back = command("cp", "-r", f"{folder / masks}/.", f"{epath.Path(args.root) / masks}/")
+                _put(made / file.relative_to(root), data)
+    if files.get("instances") == files.get("mask"):  # polygons have both in one file
+        files.pop("instances", None)
+    counts = {_NOUNS.get(part, part): len(found) for part, found in files.items() if found}
     if args.json:
         write_json({"folder": str(folder), "ids": ids, "files": counts})
         return 0
-    print(f"{folder}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
-    if masks.parts and not is_archive(args.root):  # else it would replace lists too
-        print(f"when the masks come back, copy them over the source:\n  {back}")
+    print(f"{folder}: " + ", ".join(counted(count, part) for part, count in counts.items()))
+    masks = os.path.commonpath([file.parent for file in files.get("mask", copied)])
+    of_file = collections.Counter(tree.masks.values())
+    alone = all(of_file[tree.masks[i]] == 1 for i in ids if i in tree.masks)
+    inside = any(file.is_relative_to(masks) for file in lists)
+    # Else a list of few ids, or a file with the shapes of few images, would replace that of all.
+    if alone and not inside and not is_archive(args.root):
+        below = epath.Path(masks).relative_to(root)
+        places = f"{folder / below}/.", f"{epath.Path(args.root) / below}/"
+        print("when the masks come back, copy them over the source:")
+        print(f"  {command('cp', '-r', *places)}")
     return 0
+
+
+_NOUNS = {"instances": "instance mask"}
+
+
+def _put(path: epath.Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
 def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:

@@ -28,7 +28,7 @@ from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.evidence import Box, Evidence, examine, regions_of
 from voc_seg_tfrecord.quality.rules import IGNORED, LEFT_OUT, STOPS, Finding, finding_of
 from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
-from voc_seg_tfrecord.trees.pair import Pair
+from voc_seg_tfrecord.trees.pair import ALL_PARTS, Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -66,14 +66,12 @@ class Report:
             return ()
         if finding.ids or finding.where in tree.images:
             return finding.ids or (finding.where,)
-        layout = tree.layout
-        for folder in (layout.images, layout.masks, layout.instances):
-            start = f"{tree.root / folder}/"
-            if finding.where.startswith(start):
-                name = finding.where.removeprefix(start)
-                image_id = self._id_by_file.get((folder, name), name)
-                if image_id in tree.images or image_id in tree.masks:
-                    return (image_id,)
+        if (image_id := self._id_by_file.get(finding.where)) is not None:
+            return (image_id,)
+        for place in tree.places("", ALL_PARTS).values():  # of a file that is not there
+            image_id = finding.where.removeprefix(f"{place.folder}/")
+            if image_id != finding.where and (image_id in tree.images or image_id in tree.masks):
+                return (image_id,)
         return ()
 
     def sha256_of(self, ids: Iterable[str]) -> str:
@@ -82,12 +80,14 @@ class Report:
         if tree is None:
             return ""
         for image_id in ids:
-            places = ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
-            for folder, names in places:
+            files = tree.files_of(image_id)
+            for part in ("image", "mask"):
                 data = b""
-                if image_id in names:
+                if part == "mask" and (shapes := tree.shapes_of(image_id)):
+                    data = shapes.encode()
+                elif part in files:
                     with contextlib.suppress(VocSegError):
-                        data = File.read(tree.root / folder / names[image_id]).data
+                        data = File.read(files[part][0]).data
                 digest.update(b"%d " % len(data) + data)
         return digest.hexdigest()[:32]
 
@@ -112,16 +112,15 @@ class Report:
         return count
 
     @functools.cached_property
-    def _id_by_file(self) -> dict[tuple[str, str], str]:
-        """The id of each file, by its folder and its name below it."""
+    def _id_by_file(self) -> dict[str, str]:
+        """The id of each file; of a file of several images none."""
         assert self.tree is not None
-        layout = self.tree.layout
-        folders = (
-            (layout.images, self.tree.images),
-            (layout.masks, self.tree.masks),
-            (layout.instances, self.tree.instances),
-        )
-        return {(f, name): image_id for f, names in folders for image_id, name in names.items()}
+        ids: dict[str, set[str]] = collections.defaultdict(set)
+        for image_id in {**self.tree.images, **self.tree.masks}:
+            for files in self.tree.files_of(image_id).values():
+                for file in files:
+                    ids[str(file)].add(image_id)
+        return {file: min(of) for file, of in ids.items() if len(of) == 1}
 
 
 def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:

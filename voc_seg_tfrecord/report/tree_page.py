@@ -198,11 +198,8 @@ class Cards:
 
     def _paths(self, image_id: str) -> tuple[epath.Path | None, epath.Path | None]:
         """Returns where image and mask of an id lie; only files of the tree are ever read."""
-        tree = self.report.tree
-        if tree is None:
-            return None, None
-        places = ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
-        image, mask = (tree.root / f / n[image_id] if image_id in n else None for f, n in places)
+        files = self.report.tree.files_of(image_id) if self.report.tree else {}
+        image, mask = (files[part][0] if part in files else None for part in ("image", "mask"))
         return image, mask
 
     def _mask(self, image_id: str) -> np.ndarray | None:

@@ -36,6 +36,7 @@ class Parts:
 
 
 IMAGE_AND_MASK = Parts()
+ALL_PARTS = Parts(instances=True, annotations=True)
 
 
 @dataclasses.dataclass(frozen=True)

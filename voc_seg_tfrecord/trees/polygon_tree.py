@@ -191,6 +191,10 @@ class PolygonTree(VocTree):
             embedded=image_id in self.polygons.embedded,
         )
 
+    def shapes_of(self, image_id: str) -> str:
+        """Returns the shapes that an id's mask is drawn from."""
+        return self.polygons.shapes.get(image_id, "")
+
     def mask_file(self, image_id: str) -> File:
         """Returns the mask of an id that has one, drawn."""
         return cast(File, self.pair(image_id).read().mask)

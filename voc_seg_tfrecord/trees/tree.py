@@ -36,7 +36,15 @@ from voc_seg_tfrecord.trees.layout import (
     Naming,
 )
 from voc_seg_tfrecord.trees.listing import Listing, Names, index_files, index_names
-from voc_seg_tfrecord.trees.pair import IMAGE_AND_MASK, Pair, Parts, Place, missing, several
+from voc_seg_tfrecord.trees.pair import (
+    ALL_PARTS,
+    IMAGE_AND_MASK,
+    Pair,
+    Parts,
+    Place,
+    missing,
+    several,
+)
 
 
 class Pairs(Sequence[Pair]):
@@ -314,6 +322,23 @@ class VocTree:
         if parts not in self._places:
             self._places[parts] = self._make_places(parts)
         return dict(self._places[parts])
+
+    def shapes_of(self, image_id: str) -> str:
+        """Returns the shapes that an id's mask is drawn from; empty of a mask that is a file."""
+        del image_id
+        return ""
+
+    def files_of(self, image_id: str) -> dict[str, list[epath.Path]]:
+        """Returns the files of an id that are there, by the part's name in `Pair`.
+
+        An id that has several files of one part has all of them here.
+        """
+        found = {}
+        for part, place in self.places(image_id, ALL_PARTS).items():
+            if image_id in place.names:
+                names = place.twins(image_id) or (place.names[image_id],)
+                found[part] = [place.folder / name for name in names]
+        return found
 
     def _make_places(self, parts: Parts) -> dict[str, Place]:
         needed = not parts.background
