@@ -10,6 +10,7 @@ from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import png_pixels
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -168,3 +169,17 @@ def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
     Image.fromarray((GREY * 7).astype(np.uint8)).save(mask)
     with pytest.raises(VocSegError, match=r"a\.png: value 7 on 96 pixels"):
         build_source(own_source(plan, config), config, data_dir=tmp_path / "data", overwrite=True)
+
+
+@pytest.mark.parametrize("ending", ["png", "tif"])
+def test_an_image_of_16_bits_is_named_with_its_range(tmp_path, capsys, ending):
+    flat(tmp_path, {"a": GREY})
+    (tmp_path / "JPEGImages" / "a.jpg").unlink()
+    values = np.linspace(300, 4095, GREY.size).reshape(GREY.shape).astype(np.uint16)
+    Image.fromarray(values).save(tmp_path / "JPEGImages" / f"a.{ending}")
+    names = ["background", "crack"]
+    _, plan = find_config(tmp_path, name="mine", class_names=names)
+    lost = "16 bits with values 300 to 4095, of which the high byte is kept, so 1 to 15 is stored"
+    assert any(lost in note for note in plan.notes)
+    assert cli.main(["check", str(tmp_path), "--class_names", ",".join(names)]) == 0
+    assert "1 x image of 16 bits (does not change a build)" in capsys.readouterr().out

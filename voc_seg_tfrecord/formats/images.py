@@ -241,6 +241,23 @@ def doubt(file: File) -> str:
     return _read_strictly(file, "Gray", **_EIGHTH)[1]
 
 
+def lost_bits(file: File) -> str:
+    """Says what an image of 16 bits loses, as images have 8; empty of any other.
+
+    Raises:
+      ImageError: if it cannot be read.
+    """
+    deep = file.kind is Kind.PNG and png.read_header(file).depth == 16
+    if not deep and file.kind is not Kind.TIFF:
+        return ""
+    values = pillow.decode(file, ImageError).values()
+    if values.dtype == np.uint8 or values.dtype == bool:
+        return "16 bits per channel, of which the high byte is kept" if deep else ""
+    low, high = int(values.min()), int(values.max())
+    kept = f"so {low >> 8} to {high >> 8} is stored"
+    return f"16 bits with values {low} to {high}, of which the high byte is kept, {kept}"
+
+
 @once_per_file
 def check_alike(file: File) -> str:
     """Decodes a JPEG, one that can be kept, as both decoders do and compares the pixels.

@@ -333,6 +333,12 @@ def _read_one(
         where = raw.image.where
         message = f"{where}: {found}: cameras add such bytes, and damage does: look at it"
         doubts.append(Finding("image that may be damaged", where, message, IGNORED))
+    if lost := images.lost_bits(raw.image):
+        where = raw.image.where
+        remedy = "scale the image to 8 bits yourself if the low byte matters"
+        doubts.append(
+            Finding("image of 16 bits", where, f"{where}: {lost}", IGNORED, remedy=remedy)
+        )
     return doubts, None if blank else count_values(mask), seen
 
 
