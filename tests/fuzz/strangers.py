@@ -490,7 +490,7 @@ def _odd_tree(rng: random.Random, root: pathlib.Path) -> None:
             (path.parent / name).mkdir(exist_ok=True)
             shutil.copy(path, path.parent / name / path.name)
         elif way == 9:
-            shutil.copytree(path.parent, path.parent.with_name(name))
+            shutil.copytree(path.parent, path.parent.with_name(name), symlinks=True)
         elif way == 10:
             os.mkfifo(path.with_name(f"pipe{path.suffix}"))
         else:

@@ -195,7 +195,7 @@ def absent_images(decided: Plan, split: str) -> str:
     )
     return (
         f"{counted}. So the list is one of other images, or --images names their folder. Without "
-        f"the list: --splits {others or 'train=0.8,validation=0.2'}"
+        f"the list: {command(splits=others or 'train=0.8,validation=0.2')}"
     )
 
 
