@@ -78,7 +78,7 @@ def deeplab_batches(builder: tfds.core.DatasetBuilder) -> list[Way]:
     plain = builder.as_dataset(split=SPLIT, read_config=NO_CACHE).shuffle(1024, seed=1)
     plain = plain.map(read_tutorials.deeplab_by_the_book, num_parallel_calls=AUTOTUNE)
     # The same, shuffled before decoding: it shows how much that alone brings.
-    encoded = reading.read(builder, SPLIT, shuffle=1024).map(
+    encoded = reading.read(builder, SPLIT, shuffle=True).map(
         lambda example: read_tutorials.deeplab_by_the_book(pipeline.decode(example)),
         num_parallel_calls=AUTOTUNE,
     )
@@ -122,7 +122,7 @@ def first_batches(builder: tfds.core.DatasetBuilder) -> list[Way]:
         "`tfds.load`, shuffle 1024": lambda: builder.as_dataset(
             split=SPLIT, read_config=NO_CACHE
         ).shuffle(1024),
-        "`training_batches`, 513, shuffle 1024": lambda: pipeline.training_batches(
+        "`training_batches`, 513": lambda: pipeline.training_batches(
             builder, SPLIT, size=513, batch_size=16
         ),
         "`evaluation_batches`, 384": lambda: pipeline.evaluation_batches(
