@@ -195,3 +195,11 @@ def test_whatever_a_question_proposes_gives_right_masks_or_a_question(tmp_path, 
                     shares.append((one & other).sum() / (one | other).sum())
         # Another annotator's masks lie where the right ones do; those of other images do not.
         assert not shares or np.mean(shares) > 0.5, options
+
+
+def test_unlabelled_images_with_other_numbers_are_not_taken_for_those_of_the_masks(tmp_path):
+    pairs = put(tmp_path, "im{}.jpg", "lb{}.png", "123456789")
+    put(tmp_path, "extra_images/u{}.jpg", "predictions/lb{}.png", "1234")
+    for n in "56789":
+        save(tmp_path, f"predictions/lb{n}.png", one_of((0, 1, 2))[1])
+    assert read(tmp_path)[0] == {"train": pairs}

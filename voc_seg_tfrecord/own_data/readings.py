@@ -279,11 +279,15 @@ def with_glued(
     They are looked for where no other reading has all files of a folder: `im1` and `lb1` beside a
     folder of other masks called `lb1`.
     """
+    files: dict[str, set[str]] = {}
+    for of_role in sets.values():
+        for of_set in of_role:
+            files.setdefault(of_set.folder, set()).update(of_set.names.values())
     whole = {
-        files.folder
+        of_set.folder
         for r in readings
-        for files, paired in ((r.images, r.pairs), (r.masks, set(r.pairs.values())))
-        if len(paired) > _SHARE * len(files.names)
+        for of_set, paired in ((r.images, r.pairs), (r.masks, set(r.pairs.values())))
+        if len(paired) > _SHARE * len(files[of_set.folder])
     }
     folders = {s.folder for of_role in sets.values() for s in of_role}
     if not file_sets(listing, sorted(folders - whole), glued=True)[0]:
@@ -339,9 +343,11 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
         ):
             if (one, other) == (("", ""), ("", "")) or len(ids.keys() & mask_ids.keys()) <= best[0]:
                 continue
-            reduced = _reduced(one, other)
-            if _is_pattern(*reduced):
-                best = (len(ids.keys() & mask_ids.keys()), *reduced)
+            reduced, count = _reduced(one, other), len(ids.keys() & mask_ids.keys())
+            # Many files have a word and a number: `u1` and `lb1` need not belong together.
+            few = count < min(len(images.names), len(masks.names)) and _is_glued(*reduced)
+            if _is_pattern(*reduced) and not few:
+                best = (count, *reduced)
     count, one, other = best
     if not count:
         return None
@@ -376,6 +382,11 @@ def _next_to_id(one: Sequence[str], other: Sequence[str]) -> int:
         length += len(a)
         whole = length if a.isalnum() else whole
     return length if length in (sum(map(len, one)), sum(map(len, other))) else whole
+
+
+def _is_glued(one: Affix, other: Affix) -> bool:
+    """Says whether both affixes have a word right before or behind the id."""
+    return all(before[-1:].isalpha() or after[:1].isalpha() for before, after in (one, other))
 
 
 def _is_pattern(one: Affix, other: Affix) -> bool:
