@@ -110,3 +110,23 @@ def test_any_class_and_any_number_come_back(pairs):
     of = {segment["id"]: segment["category_id"] for segment in trees.segments(ids)}
     assert [of.get(i, 255) for i in ids[0].tolist()] == mask[0].tolist()
     assert [(i - 1) % 256 if i else 255 for i in ids[0].tolist()] == numbers[0].tolist()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["soil_bg"], ["soil_bg", "crop"], ["a,b", 'c "d"', "e;f"], ["#a", "1"], ["crop", "bg"]],
+)
+def test_an_export_built_again_has_the_same_classes_at_the_same_numbers(tmp_path, names):
+    rng = np.random.default_rng(0)
+    images = [rng.integers(0, 256, (20, 24, 3), np.uint8) for _ in range(2)]
+    masks = [rng.integers(0, len(names), (20, 24)).astype(np.uint8) for _ in range(2)]
+    one = from_arrays(images, masks, name="one", class_names=names, data_dir=tmp_path / "data")
+    export(one, tmp_path / "tree", layout="voc")
+    two = builder_from_tree(
+        tmp_path / "tree", name="two", data_dir=tmp_path / "data", verbose=False
+    )
+    assert two.info.features["segmentation_mask"].names == names
+    found = sorted(
+        e["segmentation_mask"][..., 0].tobytes() for e in examples(two, "train").values()
+    )
+    assert found == sorted(mask.tobytes() for mask in masks)

@@ -6,17 +6,22 @@ import itertools
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 
+from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
 from support import exports, made_folders
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.trees import listing
 from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
 
 RNG = np.random.default_rng(0)
@@ -197,9 +202,119 @@ def test_whatever_a_question_proposes_gives_right_masks_or_a_question(tmp_path, 
         assert not shares or np.mean(shares) > 0.5, options
 
 
+def one_of(values):
+    """Returns an image and a mask of these values, where the classes 1 and 2 were."""
+    pixels, mask = made_folders.draw(RNG, (40, 48))
+    return pixels, np.array(values, np.uint8)[mask]
+
+
+def save(root, name, content):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(content).save(path)
+    return path
+
+
+def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path):
+    for split, cities in (("train", ("aachen", "bochum")), ("val", ("ulm",)), ("test", ("bonn",))):
+        for city in cities:
+            for n in range(3):
+                name = f"{split}/{city}/{city}_{n:06}_000019"
+                pixels, ids = one_of((0, 7, 26))
+                save(tmp_path, f"leftImg8bit/{name}_leftImg8bit.png", pixels)
+                masks = f"gtFine/{name}_gtFine"
+                save(tmp_path, f"{masks}_labelIds.png", ids)
+                save(tmp_path, f"{masks}_labelTrainIds.png", ids // 2)
+                save(tmp_path, f"{masks}_color.png", np.stack([ids * 9] * 3, 2))
+                save(tmp_path, f"{masks}_instanceIds.png", ids.astype(np.uint16) * 1000)
+                exports.put(tmp_path, f"{masks}_polygons.json", "{}")
+    with pytest.raises(LayoutError, match="2 ways") as caught:
+        read(tmp_path)
+    assert str(caught.value).count("12 images with masks: --images leftImg8bit --masks gtFine") == 2
+    options = next(
+        line for line in re.findall("with masks: (--.*)", str(caught.value)) if "labelIds" in line
+    )
+    words = shlex.split(options)
+    said = dict(zip([w.removeprefix("--") for w in words[::2]], words[1::2], strict=True))
+    tree = discovery.find_tree(epath.Path(tmp_path), said)
+    found = {i: tree.masks[i] for i in tree.images}
+    assert len(found) == 12
+    assert all(mask.endswith("_labelIds.png") for mask in found.values())
+    assert {i.partition("/")[0] for i in found} == {"train", "val", "test"}
+
+
+def test_ade20k_and_kitti_are_read_by_the_first_command(tmp_path):
+    pairs = {}
+    for word, split in (("training", "train"), ("validation", "validation")):
+        paths = f"images/{word}/ADE_{{}}.jpg", f"annotations/{word}/ADE_{{}}.png"
+        pairs[split] = put(tmp_path / "ade", *paths, ["0001", "0002", "0003"])
+    assert read(tmp_path / "ade")[0] == pairs
+    kitti = tmp_path / "kitti"
+    pairs = put(kitti, "training/image_2/{}_10.png", "training/semantic/{}_10.png", "123")
+    for n in "123":
+        pixels, ids = one_of((0, 7, 26))
+        save(kitti, f"training/instance/{n}_10.png", ids.astype(np.uint16) * 256)
+        save(kitti, f"training/semantic_rgb/{n}_10.png", np.stack([ids * 9] * 3, 2))
+        save(kitti, f"testing/image_2/{n}_10.png", pixels)
+    assert read(kitti)[0] == {"train": pairs}
+
+
+def test_mapillarys_labels_are_read_and_not_its_instances(tmp_path):
+    pairs = put(tmp_path, "training/images/{}.jpg", "training/labels/{}.png", "abc")
+    for n in "abc":
+        save(tmp_path, f"training/instances/{n}.png", one_of((0, 7, 26))[1].astype(np.uint16) * 256)
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
+def test_a_panoptic_png_is_named_and_never_taken_for_classes(tmp_path):
+    put(tmp_path, "images/train/{}.jpg", "annotations/panoptic_train/{}.png", "abc")
+    text = '{"annotations": [{"segments_info": []}]}'
+    exports.put(tmp_path, "annotations/panoptic_train.json", text)
+    with pytest.raises(LayoutError, match=r"panoptic format.* are numbers of segments"):
+        read(tmp_path)
+
+
+def test_every_folder_is_listed_once_and_no_mask_is_opened_to_find_it(tmp_path, monkeypatch):
+    exports.cvat(tmp_path)
+    listed, opened = [], []
+    scandir, read_bytes = os.scandir, storage.read_bytes
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(os.fspath(path)) or scandir(path))
+    monkeypatch.setattr(
+        storage,
+        "read_bytes",
+        lambda path, *most: opened.append(str(path)) or read_bytes(path, *most),
+    )
+    discovery.find_tree(epath.Path(tmp_path), {})
+    folders = [folder for folder, _, _ in os.walk(tmp_path)]
+    listed = listed[: len(folders)]
+    assert sorted(listed) == sorted(folders)
+    assert not [path for path in opened if path.endswith(".png")]
+
+
+def test_a_folder_of_too_many_files_and_one_that_cannot_be_listed_are_named(tmp_path, monkeypatch):
+    exports.put_pair(tmp_path / "data", "a")
+    exports.put_pair(tmp_path / "data", "b")
+    monkeypatch.setattr(listing, "MOST_FILES", 3)
+    with pytest.raises(LayoutError, match=r"SegmentationClass: more than 3 files at and below"):
+        read(tmp_path)
+    (tmp_path / "data" / "x").symlink_to("/")
+    monkeypatch.setattr(listing, "MOST_FILES", 100)
+    assert listing.Listing.of(epath.Path(tmp_path)).links == {"data/x": "/"}
+
+
+def test_an_image_is_found_below_a_link_to_a_folder_elsewhere(tmp_path):
+    put(tmp_path / "store", "photos/{}.jpg", "photos_gt/{}.png", "abc")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "images").symlink_to("../store/photos")
+    (tmp_path / "set" / "masks").symlink_to("../store/photos_gt")
+    found, plan = read(tmp_path / "set")
+    assert len(found["train"]) == 3
+    assert plan.account == {}
+
+
 def test_unlabelled_images_with_other_numbers_are_not_taken_for_those_of_the_masks(tmp_path):
     pairs = put(tmp_path, "im{}.jpg", "lb{}.png", "123456789")
-    put(tmp_path, "extra_images/u{}.jpg", "predictions/lb{}.png", "1234")
-    for n in "56789":
+    put(tmp_path, "extra_images/u{}.jpg", "predictions/lb{}.png", "0123")
+    for n in "456789":
         save(tmp_path, f"predictions/lb{n}.png", one_of((0, 1, 2))[1])
     assert read(tmp_path)[0] == {"train": pairs}

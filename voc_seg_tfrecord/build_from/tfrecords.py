@@ -91,7 +91,7 @@ def import_records(
 def _rule(
     config: VocSegConfig, scan: Scan, repair: bool, note: Callable[[str], object]
 ) -> MaskRule:
-    _check_palettes(config, scan)
+    _check_palettes(scan)
     if scan.values == {0, VOID} and config.task == "segmentation":
         two = len(config.class_names) == len(config.named_classes) == 2
         note(
@@ -112,12 +112,12 @@ def _rule(
     return config.index_rule({value: i for value, i in repaired.items() if i in plain.values})
 
 
-def _check_palettes(config: VocSegConfig, scan: Scan) -> None:
+def _check_palettes(scan: Scan) -> None:
     """Checks that no palette has VOC's colours at other indices, which programs do to save bytes.
 
     Raises:
-      MaskError: if all colours in use are VOC's, and the names are too, or black is not at 0, or
-        one index has two colours. Its values are not the classes then.
+      MaskError: if all colours in use are VOC's, and one is not at its index. The values may not
+        be the classes then.
     """
     numbers = {(index, color): VOC_NUMBERS.get(color) for index, color in scan.colors}
     moved = [
@@ -125,20 +125,16 @@ def _check_palettes(config: VocSegConfig, scan: Scan) -> None:
         for (index, color), number in numbers.items()
         if number != index and color != (index,) * 3
     ]
-    if not moved or None in numbers.values():
-        return
-    several = len({index for index, _ in numbers}) < len(numbers)
-    black = any(color == (0, 0, 0) for _, color in moved)
-    if several or black or set(config.named_classes) <= set(VOC_CLASSES):
+    if moved and None not in numbers.values():
         index, color = moved[0]
-        number = VOC_NUMBERS[color]
         raise MaskError(
             scan.colors[index, color],
             found=f"a palette mask with VOC's colours at other indices than VOC's: index {index} "
-            f"has the colour {','.join(map(str, color))}, which is VOC's {number}",
+            f"has the colour {','.join(map(str, color))}, which is VOC's {VOC_NUMBERS[color]}. So "
+            "it is not clear whether values or colours are the classes",
             expected="masks whose values are the classes",
-            remedy="write the records again with class indices, or build from the mask files "
-            "with voc-seg-tfrecord build, which can read colours",
+            remedy="write the records again with class indices in grey PNGs, or build from the "
+            "mask files with voc-seg-tfrecord build, which can read colours",
         )
 
 

@@ -146,7 +146,7 @@ voc-seg-tfrecord build path/of/this/folder --name my_name
 ```
 
 The tree has VOC's layout: `JPEGImages`, `SegmentationClass`, `ImageSets/Segmentation`, and \
-`class_names.txt` with the classes in the order of their indices. `sha256sum -c SHA256SUMS` checks \
+`labelmap.csv` with the class of each value. `sha256sum -c SHA256SUMS` checks \
 all files.
 """,
         write=trees.write_voc,

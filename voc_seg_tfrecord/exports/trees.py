@@ -9,6 +9,8 @@ References:
 """
 
 from collections.abc import Iterator, Mapping
+import csv
+import io
 import json
 import struct
 from typing import Any
@@ -52,7 +54,10 @@ def write_voc(split: Split) -> int:
     """
     root = split.folder
     class_names = split.builder.info.features[MASK].names
-    (root / "class_names.txt").write_text("".join(f"{name}\n" for name in class_names))
+    # With its value in each line, no list of names is read as one without background.
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("id", "name"), *enumerate(class_names)])
+    (root / "labelmap.csv").write_text(text.getvalue())
     palette = voc_palette().tobytes()
     ids: set[str] = set()
     for where, filename, image_id, example in _named(split):

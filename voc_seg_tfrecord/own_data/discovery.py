@@ -11,7 +11,9 @@ import re
 
 from etils import epath
 
+from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
+from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import polygon_sets
 from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
@@ -37,6 +39,7 @@ from voc_seg_tfrecord.trees.layout import (
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
+_READ = 1 << 20  # bytes of a JSON file that are looked at
 _LISTS = (LISTS, "", "splits", "lists", "ImageSets")  # folders of lists, in order
 
 
@@ -92,11 +95,43 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
         arranged = arrange(listing, choice.chosen)
         if arranged is None or choice.beside:
             raise several_sets(listing, choice)
+        _check_no_panoptic(listing, choice.chosen)
         root, layout = arranged
         layout = dataclasses.replace(layout, without=without(readings, choice))
         notes = () if images and masks else (*choice.notes, *_name_notes(chooser, choice.chosen))
     tree = VocTree(folder / root if root else folder, layout, listing, notes)
     return _with_lists(tree, said)
+
+
+def _check_no_panoptic(listing: Listing, readings: Sequence[Reading]) -> None:
+    """Checks that no masks are those of COCO's panoptic format, whose pixels number segments.
+
+    Raises:
+      LayoutError: if a JSON file beside the folder of masks says what its segments are.
+    """
+    for reading in readings:
+        folder, name = posixpath.split(reading.masks.folder)
+        if f"{name}.json" not in listing.folders.get(folder, ()):
+            continue
+        path = listing.root / folder / f"{name}.json"
+        with open_file(path) as file:
+            if b'"segments_info"' not in file.read(_READ):
+                continue
+        raise LayoutError(
+            path,
+            found="COCO's panoptic format: the pixels of its PNGs are numbers of segments, and not "
+            "classes",
+            expected="masks whose values or colours are the classes",
+            remedy="make masks of classes with panopticapi: "
+            + wording.command(
+                "python",
+                "converters/panoptic2semantic_segmentation.py",
+                input_json_file=path,
+                segmentations_folder=listing.root / reading.masks.folder,
+                semantic_seg_folder=listing.root / folder / "masks",
+                categories_json_file=path,
+            ),
+        )
 
 
 def _name_notes(chooser: Chooser, readings: Sequence[Reading]) -> list[str]:

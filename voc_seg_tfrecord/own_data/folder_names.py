@@ -26,7 +26,7 @@ _MASKS = _set(
     """
     mask masks label labels labeled labelled l annotation annotations annot annots ann anns
     gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
-    manual manuals segmap segmaps target targets
+    manual manuals segmap segmaps semantic target targets
     """
 )
 # What has the names of images or masks and is neither, or is no longer: what lies beside a folder

@@ -22,6 +22,7 @@ STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 """What a build does about a finding."""
 
 SAME, ALIKE = "same image twice", "images that look alike"
+OTHER_MASK, ALIKE_OTHER_MASK = "same image, other mask", "image that looks alike, other mask"
 SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS = (
     "same image in two splits",
     "images that look alike in two splits",
@@ -43,8 +44,10 @@ MEANING = {
     "unusual size": "The largest region of a class is far larger or smaller than in other masks; "
     "look whether it is what its class says.",
     "hole of one pixel": "Single pixels inside a class; fill them, unless they are meant.",
-    "same image, other mask": "Two images are the same, and their masks differ; keep the mask that "
-    "is right, and remove the other image.",
+    OTHER_MASK: "Two images are the same, and their masks differ; keep the mask that is right, and "
+    "remove the other image.",
+    ALIKE_OTHER_MASK: "Two images look alike, and their masks differ; look whether they are one "
+    "photo.",
     SAME: "Files with the same bytes; keep one, unless this is meant.",
     ALIKE: "Encoded again, scaled, or frames of one film; keep one, unless this is meant.",
     SAME_IN_TWO_SPLITS: "A score on one split does not count if the other has the image too; keep "
@@ -367,17 +370,21 @@ def _contradict(first: Evidence, second: Evidence) -> bool:
 
 
 def _contradiction(first: Evidence, second: Evidence) -> Finding:
+    same = first.image_sha256 == second.image_sha256
+    are = "are the same" if same else "look alike"
     return Finding(
-        "same image, other mask",
+        OTHER_MASK if same else ALIKE_OTHER_MASK,
         second.id,
-        f"{_named(first)} and {_named(second)}: the images are the same, and their masks differ",
+        f"{_named(first)} and {_named(second)}: the images {are}, and their masks differ",
         IGNORED,
         (first.id, second.id),
         second.split,
         (0, 0, *second.size[::-1]),
-        0.9,
-        "keep the mask that is right, and remove the other image",
-        f"the same image as {_named(first)}, whose mask differs",
+        0.9 if same else 0.4,
+        "keep the mask that is right, and remove the other image"
+        if same
+        else "look whether they are one photo; if so, keep the mask that is right",
+        f"{'the same image as' if same else 'looks like'} {_named(first)}, whose mask differs",
         Fix("another mask", image=first.id),
     )
 
