@@ -25,7 +25,6 @@ FILES = 32
 """Different pairs of the tree; each has so many links that no file system refuses them."""
 
 WAYS = {
-    "own tree, `masks_by` said": {"name": "own", "masks_by": "index"},
     "own tree, all masks looked at": {"name": "own"},
     "a release, not strict": {
         "name": "part",

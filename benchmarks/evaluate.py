@@ -80,7 +80,7 @@ def prepare(folder: pathlib.Path, images: int) -> tuple[pathlib.Path, dict[str, 
 
     root = make_tree(folder / f"tree_{2 * images}_1", 2 * images)
     name = (_DATASET % images).partition("/")[2]
-    config = VocSegConfig(name=name, splits={"validation": "val"}, masks_by="index")
+    config = VocSegConfig(name=name, splits={"validation": "val"})
     builder = Builder(data_dir=folder / "data", config=config)
     with contextlib.redirect_stdout(sys.stderr):  # TFDS prints; the table is to stand alone
         builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir=root))

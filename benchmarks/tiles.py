@@ -117,7 +117,6 @@ def build(folder: pathlib.Path, tree: pathlib.Path) -> dict[str, tfds.core.Datas
                 name=form,
                 data_dir=folder / "data",
                 class_names=NAMES,
-                masks_by="index",
                 **options,
             )
     return builders

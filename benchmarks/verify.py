@@ -29,7 +29,7 @@ from trees import drawn_tree
 
 FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 _HERE = pathlib.Path(__file__).resolve().parents[1]
-_CONFIG = '{"name": "bench%d", "instance_mask": true, "masks_by": "index"}'
+_CONFIG = '{"name": "bench%d", "instance_mask": true}'
 
 _BUILD = """
 import sys, json, tensorflow_datasets as tfds, voc_seg_tfrecord

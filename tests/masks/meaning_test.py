@@ -300,6 +300,14 @@ def test_a_star_of_values_and_colours_is_all_others_in_use_but_void_and_is_print
     assert indices(decision, *pixels) == ["rest", "weed", "void"]
 
 
+def test_a_star_beside_names_is_no_name_that_a_row_has_and_no_void(decide):
+    decision = decide([grey(0, 1, 2, 3, 9)], names=("void", "a", "b", "c"), rows="a=x,3=y,*=rest")
+    pixels = [("grey", value, None) for value in (0, 1, 2, 3, 9)]
+    assert indices(decision, *pixels) == ["void", "x", "rest", "y", "rest"]
+    decision = decide([rgb(BLACK, (255, 0, 0), BORDER)], names=(), rows="*=rest")
+    assert indices(decision, ("rgb", None, BLACK), ("rgb", None, BORDER)) == ["rest", "void"]
+
+
 @pytest.mark.parametrize(
     ("masks", "rows", "words"),
     [

@@ -393,6 +393,11 @@ def test_a_file_that_is_no_class_file_after_all_is_named_in_a_note(tree):
     )
 
 
+def test_a_row_says_what_a_class_called_void_becomes(tree):
+    exports.put(tree, "classes.txt", "Void\na\nb\n")
+    expect(tree, "edge", "a", "b", classes={"Void": "edge"})
+
+
 def test_a_list_with_void_is_not_other_than_the_names_without_it(tree):
     exports.put(tree, "classes.txt", "Void\na\nb\n")
     pixels, notes = found(tree, class_names=["a", "b"])

@@ -166,7 +166,7 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
     file = numbered_file(tree, files, config, rows, background)
     if file is None:
         return {}
-    names = names_from_file(file)
+    names = names_from_file(file, rows)
     if any(isinstance(key, int) and key < len(file.entries) for key, _ in rows):
         names = names_at_values(file)
     return {"class_names": names, "background": background or _said_in(file, names)}

@@ -20,7 +20,6 @@ from typing import Any
 
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR
-from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.masks.read import two_classes
 from voc_seg_tfrecord.masks.readings import Naming, Reading, out_of_place, readings
 from voc_seg_tfrecord.masks.rows import HIGHEST, VOID_CLASS, Key, Rows, color_key, table_error
@@ -68,15 +67,16 @@ def decide(found: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
       MaskError: if it is not known what the masks mean.
       ConfigError: if a row of the user has no effect.
     """
-    stars: list[str] = []
-    for number, naming in enumerate(namings):
-        if naming.table.star_of_keys:
-            namings = [*namings[:number], _with_star(naming, found, stars), *namings[number + 1 :]]
     _check_rows(found, namings[0])
     ways = [way for naming in namings for way in readings(naming, found)]
     taken, left = _choose(ways, found)
+    star = namings[0].table.star_of_keys
+    values_alone = all(pixel.value is not None for pixel in found.pixels)
+    if taken is None and star and not left and (values_alone or not namings[0].entries):
+        taken = ways[0]
     if taken is None:
         raise _ask(found, left or ways, remedy)
+    taken, stars = _with_star(taken, found) if star else (taken, [])
     if reason := _palettes_contradict(taken, found):
         raise _undecided(reason[1], f"{reason[0]}. So values and colours contradict", remedy)
     notes = [*stars, *_notes(taken, left, found)]
@@ -125,31 +125,28 @@ def naming_of(found: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
     return taken.naming if taken else namings[0]
 
 
-def _with_star(naming: Naming, found: Survey, notes: list[str]) -> Naming:
-    """Writes `*` out: a row for each value and colour in use without one, but void."""
-    table = naming.table
+def _with_star(way: Reading, found: Survey) -> tuple[Reading, list[str]]:
+    """Writes `*` out: a row for each value and colour in use that has no class else; and a note."""
     if len(found.values) > HIGHEST + 1 or len(found.colors) > HIGHEST:
         raise table_error(
             f"* for {len(found.values)} values and {len(found.colors)} colours",
             f"at most {HIGHEST + 1} of each: the masks were smoothed, or are no masks",
             "export the masks again, without smoothing",
         )
-    rule = MaskRule({}, said_values=table.values, said_colors=table.colors)
-    rows: dict[int | str, int] = {}
+    table = way.naming.table
+    rows: dict[Key, int] = {}
     for pixel, seen in found.pixels.items():
-        by_color = pixel.value is None or (table.colors and not table.values)
+        by_color = way.by == "color" and pixel.kind != "grey"
+        by_color = by_color or pixel.value is None
         key = color_key(pixel.color) if by_color and pixel.color else pixel.value
-        if key is None or rule.class_of(*pixel) is not None or key in (VOID, -1):
-            continue
-        if key != color_key(VOID_COLOR) and len(rule.said_of(pixel.value, pixel.color)) < 2:
+        if key is not None and way.final.class_of(*pixel) is None:
             rows[key] = rows.get(key, 0) + seen.pixels
+    counted = ", ".join(f"{key} on {pixels} pixels" for key, pixels in rows.items())
     star = str(table.star)
-    counted = several((f"{key} on {rows[key]} pixels" for key in rows), 1 << 16)
-    note = f"* is {star}: {counted}." if rows else "* stands for nothing that is in use."
-    if note not in notes:
-        notes.append(note)
     said = (*table.rows, *((key, star) for key in rows))
-    return dataclasses.replace(naming, table=dataclasses.replace(table, rows=said))
+    naming = dataclasses.replace(way.naming, table=dataclasses.replace(table, rows=said))
+    note = [f"* is {star}: {counted}."] if rows else []
+    return dataclasses.replace(way, naming=naming), note
 
 
 def _check_rows(found: Survey, naming: Naming) -> None:

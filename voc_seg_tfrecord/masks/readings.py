@@ -136,7 +136,7 @@ class Reading:
 def readings(naming: Naming, found: Survey) -> list[Reading]:
     """Returns the ways in which masks may be read, the usual one first."""
     if not naming.entries:
-        return [_of_rows(naming)]
+        return [_of_rows(naming, found)]
     by_value = {-1: VOID, VOID: VOID, **naming.by_value}
     folders = naming.file.folders if naming.file else {}
     rule = MaskRule(
@@ -152,9 +152,9 @@ def readings(naming: Naming, found: Survey) -> list[Reading]:
     return ways + _of_voc(naming, by_value, found)
 
 
-def _of_rows(naming: Naming) -> Reading:
+def _of_rows(naming: Naming, found: Survey) -> Reading:
     """The reading of the user's rows alone: 255 and VOC's colour are void without one, too."""
-    by_color = bool(naming.table.colors)
+    by_color = bool(naming.table.colors) or any(pixel.kind == "rgb" for pixel in found.pixels)
     rule = MaskRule({-1: VOID, VOID: VOID}, {VOID_COLOR: VOID} if by_color else None)
     only = by_color and not naming.table.values
     return Reading(naming, "color" if only else "value", "as you said", rule)
@@ -167,7 +167,7 @@ def rule_of_rows(rows: Rows, class_names: Sequence[str]) -> MaskRule:
     places = {VOID: VOID} | {
         index: index_of[name] for index, name in enumerate(table.class_names) if name in index_of
     }
-    return _of_rows(Naming(table)).final.renamed(places.get)
+    return _of_rows(Naming(table), Survey()).final.renamed(places.get)
 
 
 def _reason_of_values(found: Survey) -> str:

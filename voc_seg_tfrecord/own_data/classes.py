@@ -87,7 +87,7 @@ def _numberings(files: Sequence[ClassFile], rows: Rows, background: str) -> list
     found, errors, usual = [], [], numbering.usual(files)
     for file in files:
         try:
-            table = ClassTable(names_from_file(file), rows, background)
+            table = ClassTable(names_from_file(file, rows), rows, background)
             found.append(Naming(table, file, usual=file is usual))
         except ConfigError as error:
             errors.append(error)
@@ -118,9 +118,16 @@ def numbered_file(
     return meaning.naming_of(found, ways, remedy(tree, config, named=False)).file
 
 
-def names_from_file(file: ClassFile) -> tuple[str, ...]:
-    """Returns the class names of a file, labelme's `__ignore__` before them if it counts."""
-    names, first = file.class_names, file.entries[0]
+def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
+    """Returns the class names of a file, labelme's `__ignore__` before them if it counts.
+
+    A name that means void is among them only if a row says what it becomes.
+    """
+    said, first = dict(rows), file.entries[0]
+    listed = (
+        e for e in file.entries if not is_void(e) or (is_void_name(e.name) and e.name in said)
+    )
+    names = tuple(entry.name for entry in listed)
     counts = first.name == IGNORED and first.by_place and not first.value
     return names if first.name in names or not counts else (IGNORED, *names)
 
