@@ -29,6 +29,7 @@ WHOLES = [
     "records",
     "trees",
 ]  # a hundred times slower
+STRANGERS = ["descriptions", "records", "trees"]
 SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 
 
@@ -38,6 +39,7 @@ SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
     [
         (KINDS, 60),
         (WHOLES, 6),
+        (STRANGERS, 10),
         pytest.param(KINDS, 500, marks=pytest.mark.slow),
         pytest.param(WHOLES, 60, marks=pytest.mark.slow),
     ],
