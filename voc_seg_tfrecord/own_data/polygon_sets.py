@@ -1,7 +1,7 @@
 """Finds the polygons of labelling tools in a folder, and the image of each."""
 
 import collections
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 import contextlib
 import dataclasses
 import posixpath
@@ -50,9 +50,9 @@ def find(listing: Listing, said: Mapping[str, str]) -> tuple[PolygonTree | None,
     Raises:
       LayoutError: if there are polygons of several tools, or of images that are not there.
     """
-    files = [f for f in listing.below() if _is_below(f, said.get("masks", ""))]
+    files = _below(listing.below(), said.get("masks", ""))
     images = [f for f in listing.below() if f.lower().endswith(IMAGE_SUFFIXES)]
-    images = [f for f in images if _is_below(f, said.get("images", ""))]
+    images = _below(images, said.get("images", ""))
     sheets: dict[str, dict[str, Sheet]] = collections.defaultdict(dict)
     others = list[MaskError]()
     for tool, (ending, patterns, reader) in _TOOLS.items():
@@ -87,9 +87,10 @@ def find(listing: Listing, said: Mapping[str, str]) -> tuple[PolygonTree | None,
     return None, others
 
 
-def _is_below(path: str, top: str) -> bool:
+def _below(paths: Iterable[str], top: str) -> list[str]:
+    """Returns the paths at or below one; all if it is empty."""
     top = posixpath.normpath(top)
-    return top in (".", path) or path.startswith(f"{top}/")
+    return [p for p in paths if top in (".", p) or p.startswith(f"{top}/")]
 
 
 def _yolo_files(
@@ -97,6 +98,9 @@ def _yolo_files(
 ) -> dict[str, str | None]:
     """Returns the text file of each image in folders of images that have some, None without one."""
     texts = {f for f in files if f.lower().endswith(".txt")}
+    names = {posixpath.basename(text)[:-4] for text in texts}
+    if not any(posixpath.basename(image).rpartition(".")[0] in names for image in images):
+        return {}
     pairs = {image: _label_of(image, texts) for image in images}
     some = [text for text in pairs.values() if text][:_SAMPLE]
     if not any(_YOLO_LINE.search(File.read(listing.root / t, MaskError).data) for t in some):
@@ -303,7 +307,7 @@ def choose(tree: VocTree, polygons: PolygonTree) -> VocTree:
     take = command(mask_name=pattern) if of_image else command(masks=files[0])
     first = next(iter(tree.masks.values()))
     masks = posixpath.join(tree.place, tree.layout.masks)
-    together = any(_is_below(file, masks) for file in files)
+    together = bool(_below(files, masks))
     pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
     leave = command(mask_name=pattern) if together else command(masks=masks)
     raise LayoutError(

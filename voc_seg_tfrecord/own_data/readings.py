@@ -201,11 +201,17 @@ def sets_of_pattern(
 
 
 def _by_stem(names: Iterable[str]) -> dict[str, str]:
-    return {posixpath.splitext(name)[0]: name for name in names}
+    return {_stem(name): name for name in names}
+
+
+# Of names without folders and dots before them, which `posixpath.splitext` looks for in vain.
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
 
 
 def _ending(name: str) -> str:
-    return posixpath.splitext(name)[1].lower()
+    stem, _, ending = name.rpartition(".")
+    return f".{ending.lower()}" if stem else ""
 
 
 def _streams(files: Sequence[str]) -> dict[Affix, list[str]]:
@@ -214,7 +220,7 @@ def _streams(files: Sequence[str]) -> dict[Affix, list[str]]:
     These are words that say what files hold, such as `_mask`, and words that several ids have:
     `1_color` and `1_ids` beside `2_color` and `2_ids`.
     """
-    stems = {posixpath.splitext(name)[0] for name in files}
+    stems = {_stem(name) for name in files}
     last = {s: (m[1], m[2]) for s in stems if (m := _LAST.fullmatch(s))}
     first = {s: (m[2], m[1]) for s in stems if (m := _FIRST.fullmatch(s))}
     after, before = (_kinds(found, stems) for found in (last, first))
@@ -226,7 +232,7 @@ def _streams(files: Sequence[str]) -> dict[Affix, list[str]]:
         )
     streams: dict[Affix, list[str]] = {}
     for name in files:
-        stem = posixpath.splitext(name)[0]
+        stem = _stem(name)
         affix = [
             found[stem][1] if stem in found and found[stem][1] in kinds else ""
             for found, kinds in ((first, before), (last, after))
@@ -242,7 +248,7 @@ def _glued(files: Sequence[str]) -> dict[Affix, list[str]]:
     streams: dict[Affix, list[str]] = {}
     numbers: dict[str, set[str]] = {}
     for name in files:
-        if not (match := _GLUED.fullmatch(posixpath.splitext(name)[0])):
+        if not (match := _GLUED.fullmatch(_stem(name))):
             return {}
         streams.setdefault((match[1], ""), []).append(name)
         numbers.setdefault(match[1], set()).add(match[2])
