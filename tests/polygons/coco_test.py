@@ -168,7 +168,7 @@ def test_an_outline_that_would_take_gigabytes_is_an_error():
 def test_without_pycocotools_an_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pycocotools", None)
     (image,) = read(document(OUTLINES["one polygon"])).annotations
-    with pytest.raises(ConfigError, match=r"pip install 'voc_seg_tfrecord\[coco\]'"):
+    with pytest.raises(ConfigError, match=r"pip install pycocotools"):
         draw(image, {"car": 1}, SIZE)
     (image,) = read(document(OUTLINES["runs as text"])).annotations
     assert draw(image, {"car": 1}, SIZE).mask.sum() == BLOTS.sum()

@@ -410,12 +410,12 @@ def test_masks_of_void_alone_and_an_image_of_one_pixel_have_a_page(tmp_path):
     images = [np.zeros((1, 1, 3), np.uint8), np.zeros((3, 500, 3), np.uint8)]
     masks = [np.full(image.shape[:2], 255, np.uint8) for image in images]
     dataset = voc_seg_tfrecord.from_arrays(
-        images, masks, name="void", class_names=["a", "b"], data_dir=tmp_path
+        images, masks, name="void", class_names=["a", "b", "c"], data_dir=tmp_path
     )
     with browser.opened(written(dataset, tmp_path / "a.html")) as window:
         assert window.noise == []
         assert "100.0 % of the pixels are void" in window.locator("header").text_content()
-        assert "No image has 2 of 2 classes: a, b." in window.locator("#findings").text_content()
+        assert "No image has 3 of 3 classes: a, b, c." in window.locator("#findings").text_content()
 
 
 def test_only_the_named_splits_are_shown(sample, tmp_path, capsys):

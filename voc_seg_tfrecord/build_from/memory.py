@@ -73,7 +73,8 @@ def from_arrays(
     Args:
       images: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]` each; sizes may differ.
       masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void. If there are two
-        classes, and no value but 0 and 255, then 255 is the second class, as in `build`.
+        classes, and no value but 0 and 255, then 255 is the second class, as in `build`; 255 alone
+        is refused.
       labels: a class index for each image, in place of masks.
       filenames: a name for each image; `00000000.png` and so on by default.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
@@ -134,7 +135,15 @@ class _High:
         if masks is None or len(class_names) != 2:
             return
         if hasattr(masks, "__len__") and hasattr(masks, "__getitem__"):  # it can be read twice
-            self.is_class = _is_0_and_255(masks)
+            seen = _seen(masks)
+            if seen == {_HIGH}:
+                raise MaskError(
+                    "from_arrays, masks",
+                    found=f"only the value {VOID}, of two classes",
+                    expected="masks that tell whether it is void or the second class",
+                    remedy=f"make it 1 if it is {class_names[1]}, or leave out what is all void",
+                )
+            self.is_class = seen == {_ZERO, _HIGH}
             self.masks = map(_high_as_1, masks) if self.is_class else masks
         else:
             self.masks = self._checked(masks)
@@ -166,14 +175,14 @@ def _kinds(mask: np.ndarray) -> set[str]:
     return {kind for kind, is_there in found.items() if is_there}
 
 
-def _is_0_and_255(masks: Iterable[np.ndarray]) -> bool:
-    high = False
+def _seen(masks: Iterable[np.ndarray]) -> set[str]:
+    """Returns which kinds of values masks have, as far as it takes to know that 255 is void."""
+    seen: set[str] = set()
     for mask in masks:
-        kinds = _kinds(mask)
-        if _OTHER in kinds:
-            return False
-        high = high or _HIGH in kinds
-    return high
+        seen |= _kinds(mask)
+        if _OTHER in seen:
+            break
+    return seen
 
 
 def _high_as_1(mask: np.ndarray) -> np.ndarray:

@@ -227,7 +227,7 @@ def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, i
             where,
             found="a polygon, but pycocotools, which draws those of COCO and CVAT, is missing",
             expected="an installed pycocotools",
-            remedy="pip install 'voc_seg_tfrecord[coco]'",
+            remedy="pip install pycocotools",
         ) from None
     runs = coco_masks.merge(coco_masks.frPyObjects(parts, *size))
     left, top, width, height = map(int, coco_masks.toBbox(runs))
