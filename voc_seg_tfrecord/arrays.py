@@ -130,7 +130,7 @@ def _crop_or_pad(
     return moved
 
 
-SAMPLE_WEIGHT = "sample_weight"
+SAMPLE_WEIGHT: str = "sample_weight"
 """Name of one weight per pixel beside the features, `[H, W]`."""
 
 
