@@ -113,9 +113,10 @@ def test_the_readme_is_short_and_leads_to_the_docs():
 
 def test_the_table_of_named_lists_is_that_of_the_package():
     text = (REPOSITORY / "docs" / "guides" / "benchmark-splits.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\d+) \|$", text, re.M)
+    rows = re.findall(r"^\| (`[\w`, ]+`) \| (\w+) \| (\d+) \|$", text, re.M)
+    shown = [(name, *row) for names, *row in rows for name in re.findall(r"\w+", names)]
     known = [(e.name, e.role, str(e.examples)) for e in lists.named_lists().values()]
-    assert rows == known
+    assert sorted(shown) == sorted(known)
 
 
 def test_three_dots_on_a_line_stand_for_lines_left_out_and_for_nothing_else():
