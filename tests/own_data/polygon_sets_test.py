@@ -1,6 +1,7 @@
 """Folders of photos and polygons, built as folders of masks are."""
 
 import base64
+import io
 import json
 import pathlib
 import shutil
@@ -11,10 +12,15 @@ from PIL import Image, ImageDraw
 import pytest
 from support.building import build, examples
 
-from voc_seg_tfrecord.base.errors import LayoutError, SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    LayoutError,
+    ListError,
+    MaskError,
+    SplitError,
+    VocSegError,
+)
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data import splits
 
 pytest.importorskip("pycocotools")
@@ -284,7 +290,7 @@ def test_images_that_are_lacking_are_counted(street):
 def test_polygons_of_two_tools_are_asked_about(street):
     root = street("coco")
     shutil.copy(street("cvat", "other") / "annotations.xml", root)
-    with pytest.raises(LayoutError, match="polygons of several tools: COCO's"):
+    with pytest.raises(LayoutError, match="polygons of several tools: CVAT's"):
         find_config(root, name="street")
     assert "polygons of CVAT" in notes(root, masks="annotations.xml")
 
@@ -405,15 +411,156 @@ def test_a_group_of_categories_is_no_class_if_no_shape_of_the_set_has_it(street)
     assert "traffic only groups other classes, so it is none." in text
 
 
-def test_a_folder_of_thousands_of_other_files_is_not_read(street, monkeypatch):
-    root = street("cvat")
-    (root / "Annotations").mkdir()
-    for number in range(300):
-        (root / "Annotations" / f"{number}.xml").write_text("<annotation/>")
-    seen = []
-    read = File.read
-    monkeypatch.setattr(
-        File, "read", lambda path, *rest: seen.append(str(path)) or read(path, *rest)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_polygons_behind_many_other_files_are_found(street, tool):
+    root = street(tool)
+    for number in range(60):
+        for ending in ("json", "xml"):
+            for folder in {path.parent for path in root.rglob(f"*.{ending}")}:
+                (folder / f"0{number:02}.{ending}").write_text('{"flags": "<annotation>"}')
+        if tool == "yolo":
+            photo = root / "images" / "train" / "street_1.jpg"
+            shutil.copy(photo, photo.with_stem(f"0{number:02}"))
+            (root / "labels" / "train" / f"0{number:02}.txt").write_text("")
+    text = notes(root)
+    assert f"masks:            {64 if tool == 'yolo' else 4} drawn from the polygons" in text
+    assert tool == "yolo" or "60 files such as " in text
+
+
+def test_masks_are_read_beside_files_of_polygons_that_cannot_be_and_a_note_names_them(street):
+    root = street("labelme")
+    write_masks(root)
+    for path in root.glob("*.json"):
+        path.unlink()
+        path.with_suffix(".txt").write_text("0 0.1 0.1 0.2 0.2 0.1 0.2\n")
+    text = notes(root, class_names=[f"c{n}" for n in range(21)])
+    assert "street_1.txt is not read: polygons of YOLO, and 0 files that name" in text
+
+
+def coco_file(path, *images):
+    """Writes a file with a square in each image, which is larger from image to image."""
+    numbers = range(1, len(images) + 1)
+    data = {
+        "images": [
+            {"id": n, "file_name": name, "width": 64, "height": 48}
+            for n, name in zip(numbers, images, strict=True)
+        ],
+        "categories": [{"id": 1, "name": "road"}],
+        "annotations": [
+            {
+                "id": n,
+                "image_id": n,
+                "category_id": 1,
+                "segmentation": [[0, 0, 9 + n, 0, 9 + n, 10, 0, 10]],
+            }
+            for n in numbers
+        ],
+    }
+    path.write_text(json.dumps(data))
+
+
+def photos(root, *names):
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", SIZE).save(root / name)
+    return root
+
+
+def sizes_of_shapes(root):
+    """Returns how many pixels the shapes of each image have, by its path."""
+    tree = find_config(root, name="street")[1].tree
+    read = {tree.images[i]: tree.pair(i).read() for i in tree.masks}
+    return {
+        name: int(np.count_nonzero(Image.open(io.BytesIO(r.mask.data)))) for name, r in read.items()
+    }
+
+
+def test_images_of_one_name_in_two_folders_have_their_own_shapes(tmp_path):
+    photos(tmp_path, "day/a.jpg", "night/a.jpg", "night/b.jpg")
+    coco_file(tmp_path / "all.json", "C:\\work\\night\\a.jpg", "night/b.jpg", "/home/me/day/a.jpg")
+    assert sizes_of_shapes(tmp_path) == {"night/a.jpg": 100, "night/b.jpg": 110, "day/a.jpg": 120}
+    assert "2 images in other places than COCO's files say, such as /home/me/day/a" in notes(
+        tmp_path
     )
-    assert "polygons of CVAT" in notes(root)
-    assert sum("Annotations" in path for path in seen) < 60
+
+
+@pytest.mark.parametrize("name", ["train.json", "train/a.json"])
+def test_images_of_one_name_in_two_splits_are_those_of_the_files_split(tmp_path, name):
+    photos(tmp_path, "train/a.jpg", "val/a.jpg", "val/b.jpg")
+    coco_file(tmp_path / name, "a.jpg")
+    assert sizes_of_shapes(tmp_path) == {"a.jpg": 100}
+
+
+def test_an_image_of_another_split_with_the_same_name_is_not_taken(tmp_path):
+    photos(tmp_path, "val/a.jpg", "train/b.jpg")
+    coco_file(tmp_path / "all.json", "train/a.jpg", "train/b.jpg")
+    assert sizes_of_shapes(tmp_path) == {"b.jpg": 110}
+    assert "1 images in COCO's files are not here, such as train/a.jpg" in notes(tmp_path)
+    coco_file(tmp_path / "all.json", "train/b.jpg")
+    coco_file(tmp_path / "instances_train.json", "a.jpg")
+    with pytest.raises(
+        MaskError, match=r"a\.jpg, and val/a\.jpg, which lies in the folder of another"
+    ):
+        notes(tmp_path)
+
+
+def test_an_image_that_may_be_one_of_two_is_an_error(tmp_path):
+    photos(tmp_path, "day/a.jpg", "night/a.jpg")
+    coco_file(tmp_path / "all.json", "a.jpg")
+    with pytest.raises(MaskError, match=r"which may be day/a\.jpg or night/a\.jpg"):
+        notes(tmp_path)
+
+
+@pytest.mark.parametrize("tool", ["coco", "yolo"])
+def test_two_images_whose_names_differ_in_the_ending_are_an_error(street, tmp_path, tool):
+    if tool == "coco":
+        root = photos(tmp_path / "new", "a.jpg", "a.png")
+        coco_file(root / "all.json", "a.jpg", "a.png")
+    else:
+        root = street("yolo")
+        photos(root, "images/train/street_1.png")
+    with pytest.raises(LayoutError, match=r"\.png: polygons of this image, and of \w+\.jpg"):
+        notes(root)
+
+
+def test_an_image_in_the_files_of_two_splits_is_an_error(tmp_path):
+    photos(tmp_path, "a.jpg", "b.jpg")
+    for split in ("train", "val"):
+        coco_file(tmp_path / f"{split}.json", "a.jpg")
+    with pytest.raises(ListError, match=r"1 of 1 and 1 ids in both, such as a"):
+        notes(tmp_path)
+
+
+def test_a_file_of_all_images_beside_those_of_splits_changes_nothing(tmp_path):
+    photos(tmp_path, "a.jpg", "b.jpg")
+    coco_file(tmp_path / "train.json", "a.jpg")
+    coco_file(tmp_path / "val.json", "b.jpg")
+    data = json.loads((tmp_path / "val.json").read_text())
+    data["images"][0]["id"] = data["annotations"][0]["image_id"] = 2
+    other = json.loads((tmp_path / "train.json").read_text())
+    data["images"] += other["images"]
+    data["annotations"] += other["annotations"]
+    (tmp_path / "trainval.json").write_text(json.dumps(data))
+    text = notes(tmp_path)
+    assert "split train:      1 ids" in text
+    assert "split validation: 1 ids" in text
+    (tmp_path / "train.json").unlink()
+    assert "Not all files are called as splits, so these make none: val." in notes(tmp_path)
+
+
+def test_a_file_beside_a_renamed_image_is_read_with_a_note(street):
+    root = street("labelme")
+    change(root / "street_1.json", imagePath="IMG_0001.JPG")
+    assert "such as IMG_0001.JPG, read from street_1.jpg." in notes(root)
+    change(root / "street_1.json", imagePath="street_1.png")
+    assert "other places" not in notes(root)
+
+
+def test_a_damaged_file_of_labelme_stops_the_build_and_an_empty_one_is_counted(street, tmp_path):
+    root = street("labelme")
+    (root / "street_2.json").write_text("")
+    assert "1 files such as street_2.json are not labelme's." in notes(root)
+    path = root / "street_1.json"
+    path.write_text(path.read_text()[:-9])
+    with pytest.raises(SplitError, match=r"street_1\.json"):
+        builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)

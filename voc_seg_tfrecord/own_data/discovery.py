@@ -59,19 +59,22 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     listing = Listing.of(folder)
     name = said.get("mask_name", "")
     said_masks = name.lower().endswith(MASK_SUFFIXES)
-    polygons, others = (None, []) if said_masks else polygon_sets.find(listing, said)
+    polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said)
     files = polygons.polygons.files.values() if polygons else ()
     if polygons and (name or posixpath.normpath(said.get("masks", "")) in files):
         return _with_lists(polygons, said)
     try:
         tree = _mask_tree(listing, folder, said)
     except LayoutError as error:
-        if error.kind != NO_MASKS or not (polygons or others):
+        if error.kind != NO_MASKS or not (polygons or problems):
             raise
         if polygons is None:
-            raise others[0] from None
+            raise problems[0] from None
         return _with_lists(polygons, said)
-    return polygon_sets.choose(tree, polygons) if polygons else tree
+    if polygons:
+        return polygon_sets.choose(tree, polygons)
+    tree.notes = [*tree.notes, *polygon_sets.notes_on(problems)]
+    return tree
 
 
 def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) -> VocTree:

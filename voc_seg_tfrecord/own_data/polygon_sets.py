@@ -1,21 +1,23 @@
 """Finds the polygons of labelling tools in a folder, and the image of each."""
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 import contextlib
 import dataclasses
+import functools
+import itertools
+import os
 import posixpath
 import re
 from typing import cast
+import unicodedata
 
-from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError
-from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
-from voc_seg_tfrecord.base.wording import command
-from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
-from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.base.wording import command, counted
+from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks import stored
@@ -24,118 +26,161 @@ from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.polygon_tree import PolygonPair, Polygons, PolygonTree
+from voc_seg_tfrecord.trees.polygon_tree import PolygonPair, Polygons, PolygonTree, number_classes
 from voc_seg_tfrecord.trees.tree import VocTree
 
-# By ending: words that all are in a file of a tool, and its reader.
+# By tool: the ending of its files, a word and a pattern that all of them have, and their reader.
+# A folder may have thousands of other files, and most are passed over by the word.
 _TOOLS = {
-    "labelme": (".json", (rb'"shapes"\s*:\s*\[', rb'"image(Path|Data)"\s*:'), labelme.read),
-    "COCO": (".json", (rb'"annotations"\s*:\s*\[', rb'"images"\s*:\s*\['), coco.read),
-    "CVAT": (".xml", (rb"<annotations>", rb"<(image|track)\b"), cvat.read),
+    "labelme": (".json", b'"shapes"', rb'"image(Path|Data)"\s*:', labelme.read),
+    "COCO": (".json", b'"annotations"', rb'"images"\s*:\s*\[', coco.read),
+    "CVAT": (".xml", b"<annotations", rb"<(image|track)\b", cvat.read),
 }
-_SAMPLE = 50  # files of a folder by which it is seen that it holds no polygons
-_YOLO_LINE = re.compile(rb"\A\s*\d+([ \t]+[-+.\de]+){6,}\s*$", re.MULTILINE)
+_YOLO_LINE = re.compile(rb"^\s*\d+(\.0*)?([ \t]+[-+]?[01]?(\.\d*)?(e[-+]?\d+)?){6,}\s*$", re.M)
+_UNUSABLE = "unusable polygons"  # the kind of errors that do no harm where there are masks
+
+Sheets = dict[str, Sheet]
+"""What the files of one tool hold, by their paths."""
 
 
-def find(listing: Listing, said: Mapping[str, str]) -> tuple[PolygonTree | None, list[MaskError]]:
-    """Returns the tree of the polygons in a folder, None if there are none.
+def find(
+    listing: Listing, options: Mapping[str, str]
+) -> tuple[PolygonTree | None, list[VocSegError]]:
+    """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
     Args:
       listing: all that lies in the folder.
-      said: the fields of the layout that the user gave; `masks` may be a file of polygons.
+      options: the fields of the layout that the user gave; `masks` may be a file of polygons.
 
     Returns:
-      The tree, and errors about files of tools that hold something else, such as boxes.
+      The tree, and errors about files of tools that are not used, such as those of boxes.
 
     Raises:
-      LayoutError: if there are polygons of several tools, or of images that are not there.
+      LayoutError: if there are polygons of several tools, or two images of one id.
+      MaskError: if it does not show which image a file means.
     """
-    files = _below(listing.below(), said.get("masks", ""))
-    images = [f for f in listing.below() if f.lower().endswith(IMAGE_SUFFIXES)]
-    images = _below(images, said.get("images", ""))
-    sheets: dict[str, dict[str, Sheet]] = collections.defaultdict(dict)
-    others = list[MaskError]()
-    for tool, (ending, patterns, reader) in _TOOLS.items():
-        unlike = collections.Counter[str]()  # files of a folder that are not the tool's
-        for name in (f for f in files if f.lower().endswith(ending)):
-            folder = posixpath.dirname(name)
-            if unlike[folder] > _SAMPLE:  # VOC has thousands of XML files
-                continue
-            file = File.read(listing.root / name, MaskError)
-            if not all(re.search(pattern, file.data) for pattern in patterns):
-                unlike[folder] += 1
-            else:
-                try:
-                    sheets[tool][name] = reader(file)
-                except MaskError as error:
-                    others.append(error)
-                    if tool == "labelme":  # one image cannot be used
-                        sheets[tool][name] = Sheet((), [Annotation(name, "", None, error=error)])
-    if yolo_files := _yolo_files(listing, files, images):
-        sheets["YOLO"] = _read_yolo(listing, yolo_files)
-    if len(sheets) > 1:
-        shown = "; ".join(f"{tool}'s {min(found)}" for tool, found in sheets.items())
-        raise LayoutError(
-            listing.root,
-            found=f"polygons of several tools: {shown}",
-            expected="polygons of one tool",
-            remedy="name the file or the folder of one of them with --masks",
-        )
-    for tool, found in sheets.items():
-        notes = [f"{epath.Path(e.where).name} is not read: {e.found}." for e in others]
-        return _tree(listing, tool, found, images, notes), others
-    return None, others
+    every = [*listing.below()]
+    files = _below(every, options.get("masks", ""))
+    images = _below(every, options.get("images", ""))
+    images = [name for name in images if name.lower().endswith(IMAGE_SUFFIXES)]
+    by_tool, problems, others = _read_sheets(listing, files)
+    try:
+        if yolo_files := _yolo_files(listing, files, images):
+            by_tool["YOLO"] = _read_yolo(listing, yolo_files)
+        if not by_tool:
+            return None, problems
+        (tool, sheets), *more = by_tool.items()
+        if not more:
+            notes = notes_on(problems)
+            if others:
+                notes.append(f"{len(others)} files such as {others[0]} are not {tool}'s.")
+            return _tree(listing, tool, sheets, images, notes), problems
+    except LayoutError as error:
+        if error.kind != _UNUSABLE:
+            raise
+        return None, [error, *problems]
+    shown = "; ".join(f"{tool}'s {min(sheets)}" for tool, sheets in by_tool.items())
+    raise LayoutError(
+        listing.root,
+        found=f"polygons of several tools: {shown}",
+        expected="polygons of one tool",
+        remedy="name the file or the folder of one of them, or a folder of masks, with --masks",
+    )
+
+
+def notes_on(problems: Sequence[VocSegError]) -> list[str]:
+    """Returns notes about files of polygons that are not read, one for each kind of problem."""
+    by_found = collections.defaultdict(list)
+    for problem in problems:
+        by_found[problem.found].append(posixpath.basename(problem.where))
+    return [
+        f"{name} {f'and {len(more)} more files are' if more else 'is'} not read: {found}."
+        for found, (name, *more) in by_found.items()
+    ]
 
 
 def _below(paths: Iterable[str], top: str) -> list[str]:
     """Returns the paths at or below one; all if it is empty."""
     top = posixpath.normpath(top)
-    return [p for p in paths if top in (".", p) or p.startswith(f"{top}/")]
+    if top == ".":
+        return [*paths]
+    return [path for path in paths if path == top or path.startswith(f"{top}/")]
+
+
+def _read_sheets(
+    listing: Listing, files: Sequence[str]
+) -> tuple[dict[str, Sheets], list[VocSegError], list[str]]:
+    """Returns what files of JSON and XML hold, errors about some, and those of no tool."""
+    by_tool: dict[str, Sheets] = collections.defaultdict(dict)
+    problems, others = list[VocSegError](), list[str]()
+    read = functools.partial(_read_sheet, os.fspath(listing.root))
+    names = [name for name in files if name.lower().endswith((".json", ".xml"))]
+    for name, (tool, sheet) in ordered_map(read, names, ahead=1):
+        if isinstance(sheet, MaskError):
+            problems.append(sheet)
+            if tool != "labelme":
+                continue
+            sheet = Sheet((), [Annotation(name, "", None, error=sheet)])  # one image lacks its mask
+        if sheet is None:
+            others.append(name)
+        else:
+            by_tool[tool][name] = sheet
+    return by_tool, problems, others
+
+
+def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
+    """Returns the tool that wrote a file, and what the file holds, or what is wrong with it."""
+    tool = ""
+    try:
+        file = File.read(posixpath.join(root, name), MaskError)
+        for tool, (ending, word, pattern, reader) in _TOOLS.items():
+            if not name.lower().endswith(ending) or word not in file.data:
+                continue
+            if re.search(pattern, file.data):
+                return tool, reader(file)
+    except MaskError as error:
+        return tool, error
+    return "", None
 
 
 def _yolo_files(
     listing: Listing, files: Sequence[str], images: Sequence[str]
 ) -> dict[str, str | None]:
-    """Returns the text file of each image in folders of images that have some, None without one."""
+    """Returns the text file of each image in folders of images that have some, None without one.
+
+    There are none if no line of any text is a polygon.
+    """
     texts = {f for f in files if f.lower().endswith(".txt")}
-    names = {posixpath.basename(text)[:-4] for text in texts}
-    if not any(posixpath.basename(image).rpartition(".")[0] in names for image in images):
-        return {}
-    pairs = {image: _label_of(image, texts) for image in images}
-    some = [text for text in pairs.values() if text][:_SAMPLE]
-    if not any(_YOLO_LINE.search(File.read(listing.root / t, MaskError).data) for t in some):
+    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
+    read = functools.partial(_has_polygon, os.fspath(listing.root))
+    if not any(there for _, there in ordered_map(read, filter(None, pairs.values()), ahead=1)):
         return {}
     folders = {posixpath.dirname(image) for image, text in pairs.items() if text}
     return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
 
 
-def _label_of(image: str, texts: Set[str]) -> str | None:
-    stem = posixpath.splitext(image)[0]
-    *above, name = stem.split("/")
-    places = [stem]
-    for place, folder in enumerate(above):
-        if folder == "images":
-            places.append("/".join([*above[:place], "labels", *above[place + 1 :], name]))
-    return next((f"{place}.txt" for place in places[::-1] if f"{place}.txt" in texts), None)
+def _has_polygon(root: str, name: str) -> bool:
+    return bool(_YOLO_LINE.search(File.read(posixpath.join(root, name), MaskError).data))
 
 
-def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
-    found: dict[tuple[str, ...], str] = {}
+def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> Sheets:
+    by_names: dict[tuple[str, ...], str] = {}
     for path in sorted(listing.below(), key=lambda path: (path.count("/"), path)):
         if path.lower().endswith((".yaml", ".yml")):
             with contextlib.suppress(LayoutError, MaskError):  # a file of another program
-                found.setdefault(yolo.read_names(File.read(listing.root / path)), path)
-    found.pop((), None)
-    if len(found) != 1:
+                by_names.setdefault(yolo.read_names(File.read(listing.root / path)), path)
+    by_names.pop((), None)
+    if len(by_names) != 1:
         raise LayoutError(
-            listing.root,
-            found=f"polygons of YOLO, and {len(found)} files that name their classes "
-            f"{' and '.join(found.values())}".strip(),
+            listing.root / next(filter(None, files.values())),
+            found=f"polygons of YOLO, and {len(by_names)} files that name their classes "
+            f"{' and '.join(by_names.values())}".strip(),
             expected="one file data.yaml with `names`",
             remedy="write one, such as `names: [crack, hole]`, or remove the others",
+            kind=_UNUSABLE,
         )
-    (names,) = found
-    sheets = {}
+    (names,) = by_names
+    sheets: Sheets = {}
     for image, text_file in files.items():
         path = text_file or image
         try:
@@ -143,153 +188,212 @@ def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> dict[str, S
             (annotation,) = yolo.read(text, names).annotations
         except MaskError as error:
             annotation = Annotation(path, "", None, error=error)
-        sheets[path] = Sheet(names, [dataclasses.replace(annotation, image=image)])
+        annotation = dataclasses.replace(annotation, image=image)
+        others = sheets[path].annotations if path in sheets else ()
+        sheets[path] = Sheet(names, [*others, annotation])
     return sheets
 
 
 def _tree(
-    listing: Listing,
-    tool: str,
-    sheets: Mapping[str, Sheet],
-    images: Sequence[str],
-    notes: Sequence[str],
+    listing: Listing, tool: str, sheets: Sheets, images: Sequence[str], notes: Sequence[str]
 ) -> PolygonTree:
-    place = _Images(images)
+    finder = _Images(tool, images)
     shapes: dict[str, tuple[str, Annotation]] = {}
+    of_split: dict[str, list[str]] = collections.defaultdict(list)
     lost, embedded = list[str](), set[str]()
     for file, sheet in sheets.items():
         for annotation in sheet.annotations:
-            path = place.of(tool, file, annotation)
+            path = finder.find(file, annotation)
             if path is None and annotation.embedded:
                 ending = posixpath.splitext(annotation.image)[1] or ".jpg"
                 path = posixpath.splitext(file)[0] + ending
                 embedded.add(path)
             if path is None:
                 lost.append(annotation.image or file)
-            elif path in shapes and shapes[path][1].shapes != annotation.shapes:
-                found = f"other shapes of {path} than {shapes[path][0]}"
+                continue
+            of_split[split_word(file)[0]].append(path)
+            first_file, first = shapes.get(path, (file, annotation))
+            if first.shapes != annotation.shapes:
+                found = f"other shapes of {path} than {first_file}"
                 remedy = f"name the file that is right: {command(masks=file)}"
                 error = wrong(file, found, "one file for each image", remedy)
                 annotation = dataclasses.replace(annotation, error=error)
-            if path is not None:
-                shapes[path] = file, annotation
+            shapes[path] = file, annotation
     if not shapes:
         raise LayoutError(
             listing.root,
             found=f"{tool}'s {min(sheets)}, but no image {min(lost, default='')}".strip(),
             expected="the images beside their polygons",
             remedy="put the images into the folder, under the names in the file",
+            kind=_UNUSABLE,
         )
-    common = common_folder([posixpath.dirname(path) for path in shapes])
-    ids = {path: posixpath.splitext(posixpath.relpath(path, common or "."))[0] for path in shapes}
-    notes = [*dict.fromkeys([*notes, *(note for sheet in sheets.values() for note in sheet.notes)])]
+    common = common_folder([posixpath.dirname(path) for path in shapes]) or "."
+    names = {path: posixpath.relpath(path, common) for path in shapes}
+    ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
+    _check_unique(listing, ids)
     if lost:
-        notes.append(f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}.")
-    names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
-    used = {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
-    if groups := {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used:
-        names = [name for name in names if name not in groups]
-        notes.append(f"{', '.join(sorted(groups))} only groups other classes, so it is none.")
-    if tool == "labelme":
-        names = sorted(
-            {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
-        )
-        notes.append("labelme does not number classes, so they are sorted by name.")
-    entries, values = _numbered(names, listing)
-    splits = collections.defaultdict(list)
-    for path, (file, _) in shapes.items():
-        splits[split_word(file)[0]].append(ids[path])
+        notes = [*notes, f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}."]
+    classes, class_notes = _classes(tool, sheets, [a for _, a in shapes.values()])
+    entries, values = number_classes(classes, listing.root)
+    notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
+    splits = {}
+    if tool in ("COCO", "CVAT") and len(sheets) > 1:
+        unnamed = of_split.pop("", [])
+        if {*unnamed} <= {path for paths in of_split.values() for path in paths}:
+            splits = {split: [ids[path] for path in paths] for split, paths in of_split.items()}
+        elif of_split:
+            words = ", ".join(of_split)
+            notes.append(f"Not all files are called as splits, so these make none: {words}.")
     polygons = Polygons(
         tool,
         ClassFile(f"{tool}'s files", entries),
         values,
-        images={ids[path]: posixpath.relpath(path, common or ".") for path in shapes},
+        images={ids[path]: name for path, name in names.items()},
         shapes={ids[path]: annotation.to_json() for path, (_, annotation) in shapes.items()},
         files={ids[path]: file for path, (file, _) in shapes.items()},
         embedded={ids[path] for path in embedded},
-        splits={} if "" in splits or len(sheets) == len(shapes) else splits,
+        splits=splits,
     )
     ending = posixpath.splitext(next(iter(sheets)))[1]
-    layout = Layout(common or ".", ".", mask_name=f"{ID}{ending}")
+    layout = Layout(common, ".", mask_name=f"{ID}{ending}")
+    notes = [*dict.fromkeys([*notes, *finder.notes()])]
     return PolygonTree(listing.root, layout, listing, notes, polygons=polygons)
 
 
-def _numbered(names: Sequence[str], listing: Listing) -> tuple[tuple[Entry, ...], dict[str, int]]:
-    """Returns background and the classes after it, and the value of each label in masks."""
-    if strange := [name for name in names if unprintable(name)]:
-        raise LayoutError(
-            listing.root,
-            found=f"the class name {strange[0]!r}",
-            expected="names without control characters",
-            remedy="rename the class in the tool, and export again",
-        )
-    void = [name for name in names if is_void_name(name)]
-    classes = [name for name in names if name not in void]
-    place = background_index(classes)
-    background = "background" if place is None else classes.pop(place)
-    if len(classes) >= VOID - 1:
-        raise LayoutError(
-            listing.root,
-            found=f"{len(classes)} classes",
-            expected=f"at most {VOID - 2} classes and background, which a mask can hold",
-            remedy="merge classes in the tool",
-        )
-    entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
-    return entries, {e.name: e.value for e in entries} | dict.fromkeys(void, VOID)
+def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
+    owners: dict[str, str] = {}
+    for path, image_id in ids.items():
+        if (owner := owners.setdefault(image_id, path)) != path:
+            raise LayoutError(
+                listing.root / path,
+                found=f"polygons of this image, and of {posixpath.basename(owner)} beside it",
+                expected="images whose names differ before the ending, which is no part of an id",
+                remedy="rename one of them, in the file of the polygons too; of an image and its "
+                "mask, name the file to read with --masks",
+            )
+
+
+def _classes(
+    tool: str, sheets: Sheets, annotations: Sequence[Annotation]
+) -> tuple[list[str], list[str]]:
+    """Returns the names of all classes in the tool's order, and notes on what is no class."""
+    used = {shape.label for annotation in annotations for shape in annotation.shapes}
+    if tool == "labelme":
+        return sorted(used), ["labelme does not number classes, so they are sorted by name."]
+    names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
+    groups = {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used
+    if not groups:
+        return names, []
+    note = f"{', '.join(sorted(groups))} only groups other classes, so it is none."
+    return [name for name in names if name not in groups], [note]
 
 
 class _Images:
-    """The images of a folder, by the names that files of tools have for them."""
+    """Finds the images of a folder by the names that the files of a tool have for them.
 
-    def __init__(self, paths: Sequence[str]):
-        self._paths = paths
+    Args:
+      tool: the tool.
+      paths: of all images.
+    """
+
+    def __init__(self, tool: str, paths: Sequence[str]):
+        self._tool = tool
+        self._paths = {*paths}
         self._by_stem: dict[str, list[str]] = collections.defaultdict(list)
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
+        self._moved: dict[str, str] = {}  # by what files call them, where images are
         # Of a.jpg and a.png, the latter may be a mask.
         for path in sorted(
             paths, key=lambda p: IMAGE_SUFFIXES.index(posixpath.splitext(p)[1].lower())
         ):
             self._by_stem[posixpath.splitext(path)[0]].append(path)
-            self._by_name[posixpath.basename(path)].append(path)
+            self._by_name[_composed(posixpath.basename(path))].append(path)
 
-    def of(self, tool: str, file: str, annotation: Annotation) -> str | None:
+    def find(self, file: str, annotation: Annotation) -> str | None:
         """Returns the path of an annotation's image, None if there is none.
 
         Raises:
-          MaskError: if several images may be meant.
+          MaskError: if several images may be meant, or one of another split.
         """
-        if tool == "YOLO":
-            return annotation.image
-        said = posixpath.normpath(posixpath.join(posixpath.dirname(file), annotation.image))
-        if tool == "labelme":
-            beside = self._by_stem.get(posixpath.splitext(file)[0], [])
-            named = [
-                path for path in self._by_name.get(posixpath.basename(said), []) if path == said
-            ]
-            if beside and named and named[0] not in beside:
+        image = annotation.image
+        if self._tool == "YOLO":
+            return image
+        if self._tool == "labelme":
+            named = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
+            stem = posixpath.splitext(file)[0]
+            beside = self._by_stem.get(stem, [])
+            if beside and named in self._paths and named not in beside:
                 raise wrong(
                     file,
-                    f"the shapes of {annotation.image}, and {beside[0]} beside it",
+                    f"the shapes of {image}, and {beside[0]} beside it",
                     "the shapes of the image of the same name",
                     "rename the file as its image, or correct imagePath in it",
                 )
-            if found := named or beside:
-                return found[0]
-        name = posixpath.basename(annotation.image)
-        found = [p for p in self._by_name.get(name, ()) if f"/{p}".endswith(f"/{annotation.image}")]
-        found = found or self._by_name.get(name, [])
-        if len(found) > 1:  # those in the file's own folder or split
-            near = [p for p in found if p.startswith(posixpath.join(posixpath.dirname(file), ""))]
-            near = near or [p for p in found if split_word(p)[1] == split_word(file)[1]]
-            found = near or found
-        if len(found) > 1:
+            if named in self._paths:
+                return named
+            if beside:
+                if image and posixpath.splitext(posixpath.basename(named))[0] != posixpath.basename(
+                    stem
+                ):
+                    self._moved[image] = beside[0]
+                return beside[0]
+        return self._by_suffix(file, image)
+
+    def _by_suffix(self, file: str, image: str) -> str | None:
+        """Returns the image whose path ends as the name of an image does."""
+        wanted = [p for p in _composed(image).split("/") if p not in ("", ".", "..")]
+        if not wanted or not (alike := self._by_name.get(wanted[-1])):
+            return None
+        same = {path: _same_parts(path, wanted) for path in alike}
+        best = [path for path in alike if same[path] == max(same.values())]
+        folder = posixpath.join(posixpath.dirname(file), "")
+        near = [p for p in best if p.startswith(folder)] if folder else []
+        near = near or [p for p in best if split_word(p)[1] == split_word(file)[1]]
+        best = near if len(best) > 1 and near else best
+        path = best[0]
+        if len(best) > 1:
             raise wrong(
                 file,
-                f"the image {annotation.image}, which may be {' or '.join(found[:3])}",
+                f"the image {image}, which may be {' or '.join(best[:3])}",
                 "one image of this name",
                 "write the folder before the name",
             )
-        return found[0] if found else None
+        common = posixpath.join(common_folder([*map(posixpath.dirname, (file, path))]), "")
+        place = posixpath.dirname(path.removeprefix(common))
+        of_path = split_word(place)[1]
+        of_name = split_word(posixpath.dirname(image))[1]
+        of_file = of_name or split_word(file.removeprefix(common))[1]
+        if not of_path or not of_file or of_path == of_file:
+            if same[path] < len(wanted):
+                self._moved[image] = path
+            return path
+        if of_name:
+            return None
+        raise wrong(
+            file,
+            f"the image {image}, and {path}, which lies in the folder of another split",
+            "the images of the file's own split",
+            "write the folder before the name, or rename the file if it is of no split",
+        )
+
+    def notes(self) -> list[str]:
+        """Returns a note on images that lie elsewhere than files say."""
+        if not self._moved:
+            return []
+        name, path = min(self._moved.items())
+        count = (
+            f"{counted(len(self._moved), 'image')} in other places than {self._tool}'s files say"
+        )
+        return [f"{count}, such as {name}, read from {path}."]
+
+
+def _same_parts(path: str, wanted: Sequence[str]) -> int:
+    """Returns how many folders and names two paths share at their ends."""
+    parts = zip(reversed(_composed(path).split("/")), reversed(wanted), strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], parts))
+
+
+_composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names
 
 
 def choose(tree: VocTree, polygons: PolygonTree) -> VocTree:

@@ -5,6 +5,9 @@ References:
     polygons lies above. An image without a text file is background.
 """
 
+from collections.abc import Set
+import posixpath
+
 import yaml
 
 from voc_seg_tfrecord.formats.file import File
@@ -64,3 +67,14 @@ def read_names(file: File) -> tuple[str, ...]:
         if not all(isinstance(name, str | int | float) for name in names or ()):
             raise ValueError("names that are no words")
         return tuple(str(name).strip() for name in names or ())
+
+
+def text_of(image: str, texts: Set[str]) -> str | None:
+    """Returns the text file of an image: beside it, or in `labels` if it is in `images`."""
+    stem = posixpath.splitext(image)[0]
+    *above, name = stem.split("/")
+    places = [stem]
+    for place, folder in enumerate(above):
+        if folder == "images":
+            places.append("/".join([*above[:place], "labels", *above[place + 1 :], name]))
+    return next((f"{place}.txt" for place in places[::-1] if f"{place}.txt" in texts), None)

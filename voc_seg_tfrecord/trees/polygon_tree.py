@@ -15,12 +15,19 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import AnnotationError, ConfigError, ImageError, VocSegError
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.base.errors import (
+    AnnotationError,
+    ConfigError,
+    ImageError,
+    LayoutError,
+    VocSegError,
+)
+from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
+from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, check_pixels
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.polygons import labelme
@@ -53,6 +60,36 @@ class Polygons(NamedTuple):
     files: Mapping[str, str]
     embedded: Set[str]
     splits: Mapping[str, Sequence[str]]
+
+
+def number_classes(
+    names: Sequence[str], root: epath.Path
+) -> tuple[tuple[Entry, ...], dict[str, int]]:
+    """Returns background and the classes after it, and the value of each label in masks.
+
+    Raises:
+      LayoutError: if there are too many, or a name is not printable.
+    """
+    if strange := [name for name in names if unprintable(name)]:
+        raise LayoutError(
+            root,
+            found=f"the class name {strange[0]!r}",
+            expected="names without control characters",
+            remedy="rename the class in the tool, and export again",
+        )
+    void = [name for name in names if is_void_name(name)]
+    classes = [name for name in names if name not in void]
+    place = background_index(classes)
+    background = "background" if place is None else classes.pop(place)
+    if len(classes) >= VOID - 1:
+        raise LayoutError(
+            root,
+            found=f"{len(classes)} classes",
+            expected=f"at most {VOID - 2} classes and background, which a mask can hold",
+            remedy="merge classes in the tool",
+        )
+    entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
+    return entries, {e.name: e.value for e in entries} | dict.fromkeys(void, VOID)
 
 
 @dataclasses.dataclass(frozen=True)
