@@ -162,6 +162,7 @@ def test_an_image_without_labels_is_background_in_yolo_and_a_note_counts_it(stre
     root = street("yolo")
     (root / "labels" / "train" / "street_1.txt").unlink()
     (root / "labels" / "train" / "street_2.txt").write_text("\n")
+    (root / "labels" / "train" / "street_3.txt").write_text("9 0 0 1 1 0 1\n")  # stops a build
     assert "2 images have no shape, so they are background everywhere." in notes(root)
 
 
@@ -180,6 +181,13 @@ def test_polygons_of_yolo_without_names_are_an_error(street):
     root = street("yolo")
     (root / "data.yaml").unlink()
     with pytest.raises(LayoutError, match="0 files that name their classes"):
+        find_config(root, name="street")
+
+
+def test_what_is_wrong_with_the_names_of_yolo_is_said(street):
+    root = street("yolo")
+    (root / "data.yaml").write_text("names: {0: road, 2: car}\n")
+    with pytest.raises(LayoutError, match=r"data\.yaml: no 1"):
         find_config(root, name="street")
 
 

@@ -117,6 +117,7 @@ def test_a_category_that_only_groups_others_is_no_class():
         ([[1, 1, 5, 5, "9", 4]], "the coordinate 9"),
         ({"size": [50, 40], "counts": TEXT}, "for the size [50, 40]"),
         ({"size": [40, 50], "counts": TEXT[:-2]}, "runs of other pixels"),
+        ({"size": [40, 50], "counts": f" {TEXT}"}, "characters that are none of runs"),
         ({"size": [40, 50], "counts": [1, -1, 2000]}, "runs of other pixels"),
         ({"size": [40, 50]}, "no 'counts'"),
         ("polygon", "string indices must be integers"),
@@ -148,6 +149,10 @@ def test_an_image_without_a_size_is_an_error():
         ({"annotations": [{"image_id": 8, "segmentation": [[1] * 6]}]}, "the image_id 8"),
         ({"annotations": [{"segmentation": [[1] * 6]}]}, "annotation 1: no 'image_id'"),
         ({"categories": [{"id": 3, "name": "a"}, {"id": 3, "name": "b"}]}, "an id of their own"),
+        (
+            {"images": [{"id": 7, "file_name": f"{n}.jpg"} for n in "ab"]},
+            "several images of the id 7",
+        ),
         ({"categories": None}, "no list categories"),
         ({"images": [3]}, "'int' object is not subscriptable"),
     ],

@@ -53,6 +53,25 @@ def test_a_shape_of_a_higher_z_order_lies_above():
     assert set(drawn.mask[1:9, 1:9].ravel()) == {2}
 
 
+@pytest.mark.parametrize("rotation", [0, 30, 90, 215])
+def test_an_ellipse_has_the_pixels_whose_centres_lie_in_it(rotation):
+    ellipse = '<ellipse label="car" cx="20.4" cy="14.6" rx="9.7" ry="5.2" rotation="{}"/>'
+    annotation = one(ellipse.format(rotation))
+    drawn = draw(annotation, {"car": 1}, annotation.size).mask.astype(bool)
+    y, x = np.indices(drawn.shape)
+    turn = np.exp(-1j * np.deg2rad(rotation)) * ((x - 20) + 1j * (y - 15))
+    inside = [np.hypot(turn.real / (10 + edge), turn.imag / (5 + edge)) < 1 for edge in (0, 1)]
+    assert drawn[inside[0]].all()
+    assert not drawn[~inside[1]].any()
+
+
+def test_a_rotated_ellipse_lies_below_a_later_box():
+    ellipse = '<ellipse label="car" cx="9" cy="9" rx="5" ry="5" rotation="9"/>'
+    annotation = one(ellipse + '<box label="road" xtl="1" ytl="1" xbr="19" ybr="19"/>')
+    drawn = draw(annotation, {"road": 1, "car": 2}, annotation.size)
+    assert set(drawn.mask[1:19, 1:19].ravel()) == {1}
+
+
 @pytest.mark.parametrize(
     ("element", "found"),
     [
@@ -64,7 +83,8 @@ def test_a_shape_of_a_higher_z_order_lies_above():
         ('<polygon label="car" points="1,1;2,2;3,1" z_order="x"/>', "could not convert"),
         ('<box label="car" xtl="1" ytl="1" xbr="9"/>', "no 'ybr'"),
         ('<box label="car" xtl="1" ytl="1" xbr="9" ybr="inf"/>', "inf"),
-        ('<ellipse label="car" cx="9" cy="9" rx="2" ry="3"/>', "the kind 'ellipse'"),
+        ('<ellipse label="car" cx="9" cy="9" rx="2"/>', "no 'ry'"),
+        ('<heart label="car"/>', "the kind 'heart'"),
         ('<mask label="car" rle="1,2" left="0" top="0" width="2" height="2"/>', "do not fill"),
         ('<mask label="car" rle="1,x" left="0" top="0" width="2" height="2"/>', "do not fill"),
     ],

@@ -43,6 +43,13 @@ def test_an_empty_file_is_background_and_points_outside_are_counted():
     assert draw(read("0 -0.1 0 1.2 0 0.5 1.0"), VALUES, (4, 4)).counts["outside"] == 2
 
 
+def test_boxes_are_counted_rotated_or_not():
+    boxes = ["0.1 0.1 0.3 0.1 0.3 0.5 0.1 0.5", "0.5 0.2 0.7 0.525 0.5 0.85 0.3 0.525"]
+    others = ["0.1 0.1 0.3 0.1 0.3 0.5 0.2 0.5", "0.1 0.1 0.3 0.1 0.3 0.5"]
+    text = "".join(f"0 {points}\n" for points in boxes + others)
+    assert draw(read(text), VALUES, (80, 130)).counts["boxes"] == 2
+
+
 @pytest.mark.parametrize(
     ("line", "found"),
     [
@@ -83,6 +90,7 @@ def test_class_names_are_read_from_yaml(text, names):
     ("text", "found"),
     [
         ("names: {0: car, 2: tree}\n", "no 1"),
+        ("names: [car, tree]\nnc: 3\n", "2 names, and 3 as nc"),
         ("names: [[car]]\n", "names that are no words"),
         ("names: [car]\nkpt_shape: [17, 3]\n", "keypoints"),
         ("names: [car\n", "not readable as YAML"),

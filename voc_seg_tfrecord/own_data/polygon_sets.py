@@ -2,7 +2,6 @@
 
 import collections
 from collections.abc import Iterable, Mapping, Sequence
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -165,11 +164,16 @@ def _has_polygon(root: str, name: str) -> bool:
 
 def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> Sheets:
     by_names: dict[tuple[str, ...], str] = {}
+    refused = list[VocSegError]()
     for path in sorted(listing.below(), key=lambda path: (path.count("/"), path)):
         if path.lower().endswith((".yaml", ".yml")):
-            with contextlib.suppress(LayoutError, MaskError):  # a file of another program
+            try:
                 by_names.setdefault(yolo.read_names(File.read(listing.root / path)), path)
+            except (LayoutError, MaskError) as error:  # perhaps a file of another program
+                refused.append(error)
     by_names.pop((), None)
+    if refused and not by_names:
+        raise refused[0].changed(type="LayoutError", kind=_UNUSABLE)
     if len(by_names) != 1:
         raise LayoutError(
             listing.root / next(filter(None, files.values())),

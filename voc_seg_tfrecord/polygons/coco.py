@@ -51,6 +51,9 @@ def read(file: File) -> Sheet:
         names = {key: names[key] for key in sorted(names)}
         if "" in names.values() or len(names) < len(data["categories"]):
             raise ValueError("categories without a name or an id of their own")
+        of_id = collections.Counter(image["id"] for image in data["images"])
+        if repeated := [image_id for image_id, count in of_id.items() if count > 1]:
+            raise ValueError(f"several images of the id {repeated[0]!r}")
         by_image: dict[Any, list[Any]] = collections.defaultdict(list)
         for number, shape in enumerate(data["annotations"], 1):
             with as_written(f"{file.where}, annotation {number}", "an annotation of an image"):
@@ -111,6 +114,8 @@ def _shape(
 def _from_text(text: str) -> list[int]:
     """Returns the runs that COCO writes as text: five bits per character, the lowest first."""
     runs: list[int] = []
+    if not re.fullmatch("([P-o]{0,12}[0-O])*", text):
+        raise ValueError("characters that are none of runs")
     for word in re.findall("[P-o]{0,12}[0-O]", text):
         digits = [ord(character) - ord("0") & 31 for character in word]
         value = sum(digit << 5 * place for place, digit in enumerate(digits))

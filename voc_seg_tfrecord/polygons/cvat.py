@@ -2,8 +2,9 @@
 
 References:
   CVAT's export `Segmentation mask 1.1`: pycocotools draws polygons and boxes, a group becomes one
-    mask with the label of its largest shape, and a shape of a higher z-order lies above. Polylines,
-    points, cuboids and skeletons are not drawn.
+    mask with the label of its largest shape, and a shape of a higher z-order lies above. Ellipses,
+    which OpenCV draws, are polygons of 360 points here. Polylines, points, cuboids and skeletons
+    are not drawn.
 """
 
 import collections
@@ -69,7 +70,9 @@ def _annotation(image: ET.Element, number: int, names: list[str], where: str) ->
         size = checked_size(height, width, f"{where}, {place}")
         elements = enumerate(image, 1)
         # CVAT makes polygons of rotated boxes, and adds them at the end.
-        for n, element in sorted(elements, key=lambda pair: "rotation" in pair[1].attrib):
+        for n, element in sorted(
+            elements, key=lambda pair: pair[1].tag == "box" and "rotation" in pair[1].attrib
+        ):
             if element.tag in _NOT_DRAWN:
                 left_out[element.tag] += 1
             elif element.tag != "tag":
@@ -105,28 +108,37 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
             raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
         return Shape(label, "rows", place, data=[*box, *runs], group=group, level=level)
     if kind == "box":
-        points: list[list[float]] = _corners(element, where)
+        x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
+        corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]]
+        points = _rotated(corners, x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2, element, where)
+    elif kind == "ellipse":
+        # OpenCV, with which CVAT draws, takes whole numbers, and the pixels on the edge too.
+        x, y, a, b = (round(n) + 0.5 for n in _numbers(element, "cx cy rx ry", where))
+        angles = [math.radians(degree) for degree in range(360)]
+        edge = [[x + a * math.cos(angle), y + b * math.sin(angle)] for angle in angles]
+        points = _rotated(edge, x, y, element, where)
     elif kind == "polygon":
         with as_written(where, "points as x,y;x,y;x,y"):
             words = element.attrib["points"].split(";")
             points = [[float(number) for number in pair.split(",")] for pair in words]
     else:
         remedy = "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'"
-        raise wrong(where, f"a shape of the kind {kind[:40]!r}", "polygons, boxes, masks", remedy)
+        known = "polygons, boxes, ellipses, masks"
+        raise wrong(where, f"a shape of the kind {kind[:40]!r}", known, remedy)
     # CVAT keeps two digits before it draws.
     part = [round(number, 2) for number in checked_points(points, where, 3)]
     return Shape(label, "parts", place, data=[part], group=group, level=level)
 
 
-def _corners(element: ET.Element, where: str) -> list[list[float]]:
-    x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
-    corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]]
+def _rotated(
+    points: list[list[float]], x0: float, y0: float, element: ET.Element, where: str
+) -> list[list[float]]:
+    """Returns points rotated around one, clockwise, by the degrees that an element says."""
     if "rotation" not in element.attrib:
-        return corners
+        return points
     angle = math.radians(*_numbers(element, "rotation", where))
-    x0, y0 = x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2
     cos, sin = math.cos(angle), math.sin(angle)
     return [
         [x0 + cos * (x - x0) - sin * (y - y0), y0 + sin * (x - x0) + cos * (y - y0)]
-        for x, y in corners
+        for x, y in points
     ]

@@ -38,7 +38,8 @@ class Drawn(NamedTuple):
       objects: uint8 `[H, W]`: from 1 on the number of each pixel's object, 0 of background, 255
         of void and crowds; None if it was not asked for.
       counts: of `outside`, points that lie outside the image; `contested`, pixels in shapes of two
-        classes or more; and `empty`, shapes without a pixel in the image.
+        classes or more; `empty`, shapes without a pixel in the image; and `boxes`, shapes that are
+        one.
     """
 
     mask: np.ndarray
@@ -89,6 +90,7 @@ def draw(
         "outside": sum(_outside(shape, size) for shape in annotation.shapes),
         "contested": int(np.count_nonzero(contested)),
         "empty": sum(not patch[0].any() for _, patch in drawn),
+        "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
     }
     return Drawn(value_of[canvas], numbers, counts)
 
@@ -140,6 +142,16 @@ def _outside(shape: Shape, size: tuple[int, int]) -> int:
         pairs = zip(points[::2], points[1::2], strict=True)
         outside += sum(not (0 <= x <= width and 0 <= y <= height) for x, y in pairs)
     return outside
+
+
+def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
+    """Says whether a shape is a box, rotated or not, to within a pixel."""
+    points = shape.data[0] if shape.kind == "parts" and len(shape.data) == 1 else shape.points
+    if len(points) != 8:
+        return shape.kind == "rectangle"
+    a, b, c, d = np.reshape(points, (4, 2)) * (size[::-1] if shape.kind == "fractions" else 1)
+    diagonals = np.hypot(*(a - c)), np.hypot(*(b - d))
+    return bool(np.abs(a + c - b - d).max() <= 1 and abs(diagonals[0] - diagonals[1]) <= 1)
 
 
 def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:

@@ -66,6 +66,8 @@ def read_names(file: File) -> tuple[str, ...]:
             names = [names[number] for number in range(len(names))]
         if not all(isinstance(name, str | int | float) for name in names or ()):
             raise ValueError("names that are no words")
+        if names and data.get("nc", len(names)) != len(names):
+            raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
         return tuple(str(name).strip() for name in names or ())
 
 

@@ -261,7 +261,8 @@ class PolygonTree(VocTree):
     def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]", np.ndarray]:
         pair = cast(PolygonPair, self.pair(image_id))
         annotation = Annotation.from_json(pair.shapes)
-        counts = collections.Counter({"background": not annotation.shapes, **annotation.left_out})
+        background = not annotation.shapes and not annotation.error
+        counts = collections.Counter({"background": background, **annotation.left_out})
         try:
             drawn = pair.draw(annotation)
         except ConfigError:  # about what is not installed
@@ -299,6 +300,7 @@ class PolygonTree(VocTree):
         texts = {
             "outside": "points lie outside of their image, and the shapes are cut off there",
             "contested": f"pixels lie in shapes of several classes. {_ABOVE[self.polygons.tool]}",
+            "boxes": "shapes are boxes, and all pixels in a box are of its class",
             "empty": "shapes have no pixel in their image",
             "background": "images have no shape, so they are background everywhere",
         }
