@@ -5,6 +5,7 @@ A `Source` has the items of each split and what examples are to hold.
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -115,12 +116,15 @@ class ExampleSpec:
     tiling: Tiling | None = None
     table: ClassTable | None = None
 
+    @functools.cached_property
+    def background_index(self) -> int | None:
+        """Index of the class that means background, None if there is none."""
+        return background_index(self.class_names, self.background)
+
     @property
     def fill(self) -> int | None:
         """The value of a mask that is not there: that of background; None if none is known."""
-        if self.table:
-            return self.table.fill
-        return background_index(self.class_names, self.background)
+        return self.table.fill if self.table else self.background_index
 
 
 def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
@@ -144,12 +148,11 @@ def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any
 def _make_tiles(
     raw: RawExample, spec: ExampleSpec, tiling: Tiling, key: str
 ) -> list[tuple[str, dict[str, Any]]]:
-    background = background_index(spec.class_names, spec.background)
     with images.large_in_turn(raw.image, raw.mask):
         image = _open_image(raw, spec)
         others = _other_features(raw, spec, (image.height, image.width))
         where = raw.image.where
-        return list(cut(key, image, others, tiling, where=where, background=background))
+        return list(cut(key, image, others, tiling, where=where, background=spec.background_index))
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
@@ -174,14 +177,13 @@ def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -
         return {FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
     if spec.task == "images":
         return {FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
-    background = background_index(spec.class_names, spec.background)
     mask = _read_mask(raw, spec, size)
     example = {
         FILENAME: raw.filename,
         HEIGHT: size[0],
         WIDTH: size[1],
         MASK: mask.png,
-        LABELS: [value for value in mask.present() if value != background],
+        LABELS: [value for value in mask.present() if value != spec.background_index],
     }
     if spec.instances:
         instances = (

@@ -271,7 +271,7 @@ def check_alike(file: File) -> str:
     header = jpeg.read_header(file)
     colorspace = "RGB" if header.components == 3 else "Gray"
     by_tensorflow, doubtful = _read_strictly(file, colorspace)
-    by_numpy = pillow.decode(file, ImageError)
+    by_numpy = decode_once(file)
     _check_sizes(file, (by_numpy.height, by_numpy.width), (header.height, header.width))
     if by_tensorflow is None:
         return doubtful
@@ -283,6 +283,16 @@ def check_alike(file: File) -> str:
         if largest > LARGEST_DIFFERENCE:
             raise _damaged(file, f"TensorFlow and NumPy decode it {largest} of 255 apart")
     return doubtful
+
+
+@once_per_file
+def decode_once(file: File) -> pillow.Still:
+    """Decodes an image in full as Pillow does; the file keeps it for whoever asks next.
+
+    Raises:
+      ImageError: if it cannot be decoded.
+    """
+    return pillow.decode(file, ImageError)
 
 
 def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:

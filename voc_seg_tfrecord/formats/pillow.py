@@ -136,7 +136,9 @@ class Still:
         with translated(self._where, self._error):
             image = self._rgb()
             if image.size != (width, height):
-                image = image.resize((width, height), Image.Resampling.BOX)
+                # Reducing by a whole number first takes less than half of the time of large images.
+                size, box = (width, height), Image.Resampling.BOX
+                image = image.resize(size, box, reducing_gap=1.0)
             return dataclasses.replace(self, _image=image)
 
     def _rgb(self) -> Image.Image:

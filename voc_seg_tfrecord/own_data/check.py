@@ -313,11 +313,13 @@ def _read_one(
             raw = dataclasses.replace(raw, mask=_blank(raw.mask))
         example = make_example(raw, spec)
         mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
-        image = File(example[IMAGE], str(pair.image))
+        same = example[IMAGE] is raw.image.data
+        image = raw.image if same else File(example[IMAGE], str(pair.image))
         seen = None
         if labels:
             shown = None if blank or raw.mask is None else mask
-            seen = examine(image, shown, image_id=pair.id, split=split, fits=fits)
+            still = images.decode_once(image)
+            seen = examine(image, shown, image_id=pair.id, split=split, fits=fits, decoded=still)
     except VocSegError as error:
         finding = finding_of(error)
         if raw and raw.mask and error.kind in (read.UNKNOWN_COLOR, read.UNKNOWN_VALUE):

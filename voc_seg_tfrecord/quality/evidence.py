@@ -81,7 +81,13 @@ class Evidence:
 
 
 def examine(
-    image: File, mask: np.ndarray | None, *, image_id: str, split: str, fits: bool
+    image: File,
+    mask: np.ndarray | None,
+    *,
+    image_id: str,
+    split: str,
+    fits: bool,
+    decoded: pillow.Still | None = None,
 ) -> Evidence:
     """Looks at one example.
 
@@ -91,12 +97,14 @@ def examine(
       image_id: the image id.
       split: the split; empty if the splits are not decided.
       fits: whether to measure how well the mask fits the image, which takes most of the time.
+      decoded: the image in full, if it was decoded already.
 
     Raises:
       ImageError: if the image cannot be decoded.
     """
     small = fit.size_to_compare(*mask.shape) if fits and mask is not None else None
-    still = pillow.decode(image, ImageError, side=min(small) if small else 4 * alike.WIDTH)
+    side = min(small) if small else 4 * alike.WIDTH
+    still = decoded or pillow.decode(image, ImageError, side=side)
     fits = small is not None and still.full_size == mask.shape
     if fits:
         still = still.resized(*small)

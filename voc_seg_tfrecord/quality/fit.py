@@ -3,7 +3,7 @@
 A mask that is mirrored, flipped, rotated or shifted fits its image worse than the same mask put
 right. So no model and no other image is needed to find it:
 
-1. Image and mask are reduced to 240 pixels. The gradient of the image, the largest of the three
+1. Image and mask are reduced to 200 pixels. The gradient of the image, the largest of the three
    channels, is replaced by its rank among all gradients of the image, 0 to 1, squared; each pixel
    takes the largest value within 1 pixel.
 2. The borders of the mask are where neighbouring values differ. Void closes first, from both sides,
@@ -23,9 +23,9 @@ import numpy as np
 
 from voc_seg_tfrecord.base.names import VOID
 
-SIDE = 240
-"""Longer side of the image that is compared, in pixels; 600 finds fewer and takes four times as
-long."""
+SIDE = 200
+"""Longer side of the image that is compared, in pixels. Of 106 pairs of VOC2012, 240 finds as many
+mistakes, takes half as long again and names two more good masks; 600 finds fewer."""
 
 WAYS = ("mirrored", "flipped upside down", "rotated by 180 degrees", "shifted")
 
@@ -345,17 +345,21 @@ def _fit_elsewhere(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray, np.ndar
     sizes = np.array([one.size for one in fits])
     for start in range(0, count, _WINDOW):
         rows = np.arange(start, min(start + _WINDOW, count))
-        columns = np.arange(max(0, start - _WINDOW), min(start + 2 * _WINDOW, count))
-        masks = np.array([fits[row].border for row in rows], np.float32)
-        images = np.array([fits[column].edges for column in columns], np.float32)
-        found = masks @ images.T / (255 * masks.sum(1, keepdims=True))
-        found -= found[np.arange(len(rows)), rows - columns[0]][:, None]
-        found[(sizes[rows][:, None] != sizes[columns]).any(2)] = -1
-        found[np.arange(len(rows)), rows - columns[0]] = -1
-        gains[rows], others[rows] = found.max(1), columns[found.argmax(1)]
+        near = np.arange(max(0, start - _WINDOW), min(start + 2 * _WINDOW, count))
+        found = np.full((len(rows), len(near)), -1, np.float32)
+        for size in np.unique(sizes[rows], axis=0):
+            ours = np.flatnonzero((sizes[rows] == size).all(1))
+            theirs = np.flatnonzero((sizes[near] == size).all(1))
+            masks = np.array([fits[start + row].border for row in ours], np.float32)
+            images = np.array([fits[near[column]].edges for column in theirs], np.float32)
+            other = masks @ images.T / (255 * masks.sum(1, keepdims=True))
+            own = other[np.arange(len(ours)), np.searchsorted(near[theirs], rows[ours])]
+            found[np.ix_(ours, theirs)] = other - own[:, None]
+        found[np.arange(len(rows)), rows - near[0]] = -1
+        gains[rows], others[rows] = found.max(1), near[found.argmax(1)]
         for side, step in enumerate((-1, 1)):
             known = (rows + step >= 0) & (rows + step < count)
-            next_ones[rows[known], side] = found[known, rows[known] + step - columns[0]]
+            next_ones[rows[known], side] = found[known, rows[known] + step - near[0]]
     return gains, others, next_ones
 
 

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.pictures.overlay import common_first, grown, layer, shrink
+from voc_seg_tfrecord.pictures.overlay import common_first, grown, numbered_layer, shrink
 from voc_seg_tfrecord.quality.evidence import Box
 from voc_seg_tfrecord.report.choose import Object, Place
 
@@ -100,26 +100,25 @@ def mask_url(mask: np.ndarray, colors: np.ndarray, side: int = SIDE) -> str:
     No class disappears in it, however few pixels it has.
     """
     small = small_mask(mask, side)
-    values, indices = np.unique(small, return_inverse=True)
-    grey = pillow.encode_png(indices.reshape(small.shape).astype(np.uint8))
-    return _url("png", png.palette_png(File(grey, "mask"), colors[values].tobytes()))
+    values = np.flatnonzero(count_values(small))
+    number_of = np.zeros(256, np.uint8)
+    number_of[values] = range(len(values))
+    return _palette_url(number_of[small], colors[values])
 
 
 def layer_url(
     mask: np.ndarray, colors: np.ndarray, background: int | None, side: int = SIDE
 ) -> str:
     """Returns what `preview` lays over an image, as the data URL of a PNG; see `mask_url`."""
-    drawn = layer(small_mask(mask, side), colors, background)
-    packed = drawn.view("<u4")[..., 0]
-    values, indices = np.unique(packed, return_inverse=True)
-    if len(values) > 256:
-        return _url("png", pillow.encode_png(drawn))
-    grey = pillow.encode_png(indices.reshape(packed.shape).astype(np.uint8))
-    entries = values.view(np.uint8).reshape(-1, 4)
-    return _url(
-        "png",
-        png.palette_png(File(grey, "mask"), entries[:, :3].tobytes(), entries[:, 3].tobytes()),
-    )
+    numbers, entries = numbered_layer(small_mask(mask, side), colors, background)
+    if len(entries) > 256:
+        return _url("png", pillow.encode_png(entries[numbers]))
+    return _palette_url(numbers.astype(np.uint8), entries[:, :3], entries[:, 3].tobytes())
+
+
+def _palette_url(numbers: np.ndarray, colors: np.ndarray, alpha: bytes = b"") -> str:
+    grey = File(pillow.encode_png(numbers), "mask")
+    return _url("png", png.palette_png(grey, colors.tobytes(), alpha))
 
 
 def small_mask(mask: np.ndarray, side: int = SIDE) -> np.ndarray:

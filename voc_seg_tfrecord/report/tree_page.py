@@ -149,9 +149,13 @@ class Cards:
     def _card(self, image_id: str, finding: Finding) -> Card:
         tree = self.report.tree
         image, mask = self._paths(image_id)
-        pixels, size = _pixels(image)
         by_class = self._mask(image_id) if image and mask else None
         values, colors = _stored(mask, self.colors) if by_class is None else (by_class, self.colors)
+        boxes = [finding.box] if finding.box else []
+        if by_class is None:  # all boxes of which the finding has the first
+            boxes = self._unknown(mask)
+        boxes = [box for box in boxes if is_small(box, values.shape[:2])]
+        pixels, size = _pixels(image, side=None if boxes else self.side)
         shown = Shown(
             image_id,
             str(tree.images.get(image_id, "no image")) if tree else "",
@@ -162,10 +166,6 @@ class Cards:
             {},
             "" if by_class is None else self._layer(by_class),
         )
-        boxes = [finding.box] if finding.box else []
-        if by_class is None:  # all boxes of which the finding has the first
-            boxes = self._unknown(mask)
-        boxes = [box for box in boxes if is_small(box, size)]
         same = not values.size or values.shape[:2] == size
         return self._made(
             image_id,
@@ -186,7 +186,7 @@ class Cards:
         image, other = self._paths(fix.image)
         url = ""
         if fix.way == "another image":
-            pixels, _ = _pixels(image)
+            pixels, _ = _pixels(image, side=self.side)
             url = "" if pixels is None else image_url(pixels, self.side)
         elif image and other:
             found = self._mask(fix.image)
@@ -251,10 +251,10 @@ def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np
 _ONE = threading.Lock()
 
 
-def _decode(file: File, error: type[VocSegError]) -> pillow.Still:
+def _decode(file: File, error: type[VocSegError], side: int | None = None) -> pillow.Still:
     """Decodes a file, one that is truncated as far as it goes, which one thread at a time may."""
     try:
-        return pillow.decode(file, error)
+        return pillow.decode(file, error, side=side)
     except VocSegError:
         with _ONE:
             return pillow.decode(file, error, damaged=True)
@@ -266,12 +266,17 @@ def _mask_url(values: np.ndarray, colors: np.ndarray, side: int) -> str:
     return mask_url(values, colors, side) if values.ndim == 2 else image_url(values, side)
 
 
-def _pixels(path: epath.Path | None) -> tuple[np.ndarray | None, tuple[int, int]]:
-    """Returns an image, uint8 `[H, W, 3]`, and its size; None and 0 of one that shows nothing."""
+def _pixels(
+    path: epath.Path | None, *, side: int | None
+) -> tuple[np.ndarray | None, tuple[int, int]]:
+    """Returns an image, uint8 `[H, W, 3]`, and its size; None and 0 of one that shows nothing.
+
+    With `side` the image may be smaller than its file says, but not than this.
+    """
     try:
         if path is not None:
             file = File.read(path, ImageError)
-            still = _decode(file, ImageError)
+            still = _decode(file, ImageError, side)
             return still.rgb(), still.full_size
     except VocSegError:
         pass
