@@ -153,6 +153,7 @@ def test_an_image_without_a_size_is_an_error():
             {"images": [{"id": 7, "file_name": f"{n}.jpg"} for n in "ab"]},
             "several images of the id 7",
         ),
+        ({"categories": [{"id": 3, "name": None}]}, "categories without a name"),
         ({"categories": None}, "no list categories"),
         ({"images": [3]}, "'int' object is not subscriptable"),
     ],

@@ -49,7 +49,8 @@ def read(file: File) -> Sheet:
             raise wrong(file.where, kind, "polygons or masks of objects", "export those")
         names = {category["id"]: str(category["name"]).strip() for category in data["categories"]}
         names = {key: names[key] for key in sorted(names)}
-        if "" in names.values() or len(names) < len(data["categories"]):
+        texts = all(isinstance(category["name"], str | int) for category in data["categories"])
+        if not texts or "" in names.values() or len(names) < len(data["categories"]):
             raise ValueError("categories without a name or an id of their own")
         of_id = collections.Counter(image["id"] for image in data["images"])
         if repeated := [image_id for image_id, count in of_id.items() if count > 1]:
