@@ -12,17 +12,13 @@ import io
 import json
 import math
 import random
-import shutil
 import xml.dom.minidom
 
 import numpy as np
 from PIL import Image, ImageDraw
 import pytest
-from support.building import examples
 
 from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import VOC_CLASSES
-from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.draw import draw

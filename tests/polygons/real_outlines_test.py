@@ -1,0 +1,123 @@
+"""Outlines of real masks in the files of each tool, built, and compared with the tool's pixels."""
+
+import json
+import shutil
+
+import numpy as np
+from PIL import Image, ImageDraw
+import pytest
+from support.building import examples
+
+from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
+
+coco_masks = pytest.importorskip("pycocotools.mask")
+contourpy = pytest.importorskip("contourpy")
+
+NAMES = (*VOC_CLASSES[1:], "__ignore__")
+
+
+def outlines(mask):
+    """Returns the outlines of each class of a mask: pairs of name and points."""
+    found = []
+    for value in np.unique(mask[mask > 0]):
+        padded = np.pad(mask == value, 1).astype(float)
+        for line in contourpy.contour_generator(z=padded).lines(0.5):
+            name = "__ignore__" if value == 255 else VOC_CLASSES[value]
+            found.append((name, (line[:-1] - 0.63).round(2).tolist()))
+    return [(name, line) for name, line in found if len(line) > 2]
+
+
+def write_labelme(root, images):
+    for name, (height, width), shapes in images:
+        listed = [{"label": label, "points": line} for label, line in shapes]
+        data = {"imagePath": f"{name}.jpg", "imageHeight": height, "imageWidth": width}
+        (root / f"{name}.json").write_text(json.dumps({**data, "shapes": listed}))
+
+
+def write_coco(root, images):
+    data = {
+        "images": [
+            {"id": n, "file_name": f"{name}.jpg", "height": height, "width": width}
+            for n, (name, (height, width), _) in enumerate(images)
+        ],
+        "annotations": [
+            {
+                "image_id": n,
+                "category_id": NAMES.index(label),
+                "segmentation": [np.ravel(line).tolist()],
+            }
+            for n, (_, _, shapes) in enumerate(images)
+            for label, line in shapes
+        ],
+        "categories": [{"id": n, "name": name} for n, name in enumerate(NAMES)],
+    }
+    (root / "coco.json").write_text(json.dumps(data))
+
+
+def write_yolo(root, images):
+    (root / "data.yaml").write_text(json.dumps({"names": NAMES}))
+    for name, (height, width), shapes in images:
+        lines = [
+            " ".join([str(NAMES.index(label)), *(f"{x / width!r} {y / height!r}" for x, y in line)])
+            for label, line in shapes
+        ]
+        (root / f"{name}.txt").write_text("\n".join(lines))
+
+
+def write_cvat(root, images):
+    lines = ["<annotations><meta><labels>"]
+    lines += [f"<label><name>{name}</name></label>" for name in NAMES] + ["</labels></meta>"]
+    for name, (height, width), shapes in images:
+        lines.append(f'<image name="{name}.jpg" width="{width}" height="{height}">')
+        for label, line in shapes:
+            text = ";".join(f"{x},{y}" for x, y in line)
+            lines.append(f'<polygon label="{label}" points="{text}" z_order="0"/>')
+        lines.append("</image>")
+    (root / "annotations.xml").write_text("\n".join([*lines, "</annotations>"]))
+
+
+def by_pillow(line, size):
+    image = Image.new("L", size[::-1])
+    ImageDraw.Draw(image).polygon([tuple(point) for point in line], fill=1, outline=1)
+    return np.array(image)
+
+
+def by_pycocotools(line, size):
+    return coco_masks.decode(coco_masks.frPyObjects([np.ravel(line).tolist()], *size)[0])
+
+
+@pytest.mark.parametrize(
+    ("write", "draw", "smaller_above"),
+    [
+        (write_labelme, by_pillow, False),
+        (write_coco, by_pycocotools, True),
+        (write_yolo, by_pillow, True),
+        (write_cvat, by_pycocotools, False),
+    ],
+)
+def test_real_outlines_are_built_with_the_pixels_of_the_tool(
+    real_data, tmp_path, write, draw, smaller_above
+):
+    (tmp_path / "set").mkdir()
+    images = {}
+    for path in sorted(real_data.glob("voc2012/VOCdevkit/VOC2012/SegmentationClass/*.png")):
+        shutil.copy(path.parents[1] / "JPEGImages" / f"{path.stem}.jpg", tmp_path / "set")
+        mask = np.array(Image.open(path))
+        images[path.stem] = path.stem, mask.shape, outlines(mask)
+    write(tmp_path / "set", [*images.values()])
+    builder = builder_from_tree(
+        tmp_path / "set", name="real", data_dir=tmp_path / "built", verbose=False
+    )
+    names = builder.info.features["segmentation_mask"].names
+    values = {name: n for n, name in enumerate(names)} | {"__ignore__": 255}
+    built = examples(builder, "train")
+    assert len(built) == len(images) == 106
+    for name, size, shapes in images.values():
+        drawn = [(values[label], draw(line, size)) for label, line in shapes]
+        if smaller_above:
+            drawn.sort(key=lambda pair: -int(pair[1].sum()))
+        expected = np.zeros(size, np.uint8)
+        for value, pixels in drawn:
+            expected[pixels > 0] = value
+        np.testing.assert_array_equal(built[f"{name}.jpg"]["segmentation_mask"][..., 0], expected)
