@@ -110,16 +110,16 @@ def from_arrays(
     # Whoever names void may have masks without any class.
     high = _High(masks, config.built_class_names if len(config.class_names) == 2 else ())
     items = _items(images, high.masks, labels, filenames)
-    found = {"train": items} if splits is None else share_out(items, splits, seed)
+    by_split = {"train": items} if splits is None else share_out(items, splits, seed)
     spec = config.example_spec(config.index_rule())
     if high.is_class:
-        zero, one = config.built_class_names
+        zero, second = config.built_class_names
         warnings.warn(
             f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two classes. "
-            f"So 0 is {zero} and {VOID} is {one}",
+            f"So 0 is {zero} and {VOID} is {second}",
             stacklevel=2,
         )
-    return build_source(Source(found, spec), config, data_dir=data_dir, **options)
+    return build_source(Source(by_split, spec), config, data_dir=data_dir, **options)
 
 
 class _High:
@@ -171,8 +171,8 @@ def _kinds(mask: np.ndarray) -> set[str]:
     if array.dtype.kind not in "iu":
         return {_OTHER}
     high, zero = array == VOID, array == 0
-    found = {_ZERO: zero.any(), _HIGH: high.any(), _OTHER: not (high | zero).all()}
-    return {kind for kind, is_there in found.items() if is_there}
+    present = {_ZERO: zero.any(), _HIGH: high.any(), _OTHER: not (high | zero).all()}
+    return {kind for kind, is_there in present.items() if is_there}
 
 
 def _seen(masks: Iterable[np.ndarray]) -> set[str]:

@@ -81,10 +81,10 @@ def import_records(
         if scan.problems:
             total = len(scan.records) + len(scan.problems)
             raise SplitError("records", scan.problems, total)
-        found = make_items(scan)
+        by_split = make_items(scan)
         if splits is not None:
-            found = share_out(itertools.chain(*found.values()), splits, seed)
-        source = Source(found, config.example_spec(rule))
+            by_split = share_out(itertools.chain(*by_split.values()), splits, seed)
+        source = Source(by_split, config.example_spec(rule))
         return build_source(source, config, data_dir=data_dir, **options)
 
 

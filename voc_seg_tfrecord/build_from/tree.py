@@ -141,9 +141,9 @@ def find_config_of(
     early = {key: value for key, value in fields.items() if class_names or key != "classes"}
     tree = open_tree(epath.Path(root).expanduser(), VocSegConfig(name=name, **early))
     fields |= {"missing_mask": missing_mask, "background": background}
-    said = check_rows(fields.get("classes") or ())
-    keys = {key for key, _ in said}
-    fields["classes"] = (*said, *(row for row in rows_of_tree(tree) if row[0] not in keys))
+    rows = check_rows(fields.get("classes") or ())
+    keys = {key for key, _ in rows}
+    fields["classes"] = (*rows, *(row for row in rows_of_tree(tree) if row[0] not in keys))
     if not class_names:
         fields |= _found_names(tree, {"name": name, **fields})
     return tree, VocSegConfig(name=name, **fields)
@@ -174,15 +174,15 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
     """Returns the background that a class file names, empty if its name says so anyway."""
-    said = class_file.background
-    needless = said not in names or background_index(names) == names.index(said)
-    return "" if needless else said
+    background = class_file.background
+    needless = background not in names or background_index(names) == names.index(background)
+    return "" if needless else background
 
 
 def _no_names(tree: VocTree, config: VocSegConfig) -> LayoutError:
     of_images = [image_id for image_id in tree.masks if image_id in tree.images]
-    found, official = tree.survey(of_images or tree.masks, all_colors=True), official_note(tree)
-    seen = seen_in(found)
+    survey, official = tree.survey(of_images or tree.masks, all_colors=True), official_note(tree)
+    seen = seen_in(survey)
     given = (
         "give them with --class_names background,crack, or VOC's 21 with --class_names voc"
         f"{f' ({official})' if official else ''}; or {remedy(tree, config, named=False)}"
@@ -192,7 +192,7 @@ def _no_names(tree: VocTree, config: VocSegConfig) -> LayoutError:
         found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
         + (f". The masks hold\n    {seen}" if seen else ""),
         expected="the names of the classes, in the order of the masks' values",
-        remedy=smoothed(found) or given,
+        remedy=smoothed(survey) or given,
         kind=NO_CLASS_NAMES,
     )
 

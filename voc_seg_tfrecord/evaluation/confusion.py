@@ -155,8 +155,8 @@ def _count_pairs(mask: np.ndarray, prediction: np.ndarray) -> tuple[np.ndarray, 
     last = run_ends(mask, prediction)[: mask.size]  # none of an empty mask
     pairs = mask.ravel()[last].astype(np.int64) << 8 | prediction.ravel()[last]
     counts = np.bincount(pairs, weights=np.diff(last, prepend=-1))
-    found = np.flatnonzero(counts > 0)  # of floats it takes ten times as long
-    return np.stack([found >> 8, found & 255]), counts[found].astype(np.int64)
+    codes = np.flatnonzero(counts > 0)  # of floats it takes ten times as long
+    return np.stack([codes >> 8, codes & 255]), counts[codes].astype(np.int64)
 
 
 def _check_values(pairs: np.ndarray, counts: np.ndarray, classes: int, where: object) -> None:
@@ -181,29 +181,29 @@ def _check_values(pairs: np.ndarray, counts: np.ndarray, classes: int, where: ob
 
 def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
     """Returns masks or predictions as uint8 `[B, H, W]`."""
-    found = np.asarray(array)
-    shape = found.shape
-    if found.ndim > 2 and shape[-1] == 1:
-        found = found[..., 0]
-    if found.ndim == 2:
-        found = found[np.newaxis]
-    if found.ndim != 3 or found.dtype.kind not in "iu":
+    values = np.asarray(array)
+    shape = values.shape
+    if values.ndim > 2 and shape[-1] == 1:
+        values = values[..., 0]
+    if values.ndim == 2:
+        values = values[np.newaxis]
+    if values.ndim != 3 or values.dtype.kind not in "iu":
         raise MaskError(
             where or name,
             found=f"a {name} {array.dtype if hasattr(array, 'dtype') else ''}{list(shape)}",
             expected="integers [H, W], [H, W, 1], [B, H, W] or [B, H, W, 1]",
             remedy="take .argmax(-1) of the scores of a network",
         )
-    if found.dtype != np.uint8:
-        if found.size and (found.min() < 0 or found.max() > VOID):
+    if values.dtype != np.uint8:
+        if values.size and (values.min() < 0 or values.max() > VOID):
             raise MaskError(
                 where or name,
-                found=f"a {name} with values from {found.min()} to {found.max()}",
+                found=f"a {name} with values from {values.min()} to {values.max()}",
                 expected=f"0 to {VOID}",
                 kind=f"unknown {name} value",
             )
-        found = found.astype(np.uint8)
-    return found
+        values = values.astype(np.uint8)
+    return values
 
 
 def _spread(near: np.ndarray, axis: int, before: int, after: int) -> np.ndarray:

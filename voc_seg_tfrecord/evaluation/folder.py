@@ -90,10 +90,10 @@ def evaluate(
     check_features(builder, (IMAGE, FILENAME, MASK))
     split_names = check_splits(builder, split_names)
     names = class_names(builder)
-    found = Predictions(predictions, len(names), probabilities)
+    readable = Predictions(predictions, len(names), probabilities)
     tiling = _tiling(builder, boundary)
     total = Confusion(names, boundary=boundary)
-    score = functools.partial(_score, total, found, tiling)
+    score = functools.partial(_score, total, readable, tiling)
     fingerprints: dict[str, fingerprint.Fingerprint] = {}
     predicted: dict[str, fingerprint.Digests] = {}
     scored: set[str] = set()
@@ -101,23 +101,23 @@ def evaluate(
     for split in split_names:
         digests: dict[str, fingerprint.Digests] = {}
         problems: list[VocSegError] = []
-        for number, one in enumerate(records.scan(builder, split, score, progress=progress)):
-            digests[one.id] = one.digests
-            scored.add(one.prediction_id)
-            predicted[one.id] = fingerprint.Digests(b"", one.prediction)
-            if isinstance(one.counted, VocSegError):
-                problems.append(one.counted)
+        for number, each in enumerate(records.scan(builder, split, score, progress=progress)):
+            digests[each.id] = each.digests
+            scored.add(each.prediction_id)
+            predicted[each.id] = fingerprint.Digests(b"", each.prediction)
+            if isinstance(each.counted, VocSegError):
+                problems.append(each.counted)
                 continue
-            total.merge(one.counted)
+            total.merge(each.counted)
             if per_image:
-                matrix = one.counted.matrix
+                matrix = each.counted.matrix
                 pixels = {(int(i), int(j)): int(matrix[i, j]) for i, j in np.argwhere(matrix)}
-                images.append(ImageScore(one.id, split, number, pixels, one.label_quality))
+                images.append(ImageScore(each.id, split, number, pixels, each.label_quality))
         _check_complete(builder, split, digests, problems)
         # So that it does not depend on what a list is called.
         fingerprints["ids" if isinstance(split, Part) else split] = fingerprint.of_split(digests)
     if not any(isinstance(split, Part) for split in split_names):
-        found.check_extra(scored)  # a list selects from what was predicted too
+        readable.check_extra(scored)  # a list selects from what was predicted too
     total.images = len(predicted if tiling is None else {image_of(i) for i in predicted})
     result = total.result(
         fingerprint=fingerprint.of_dataset(fingerprints),
@@ -228,8 +228,8 @@ def compare(
             expected="a tile of its image, of the size and in the place that its id says",
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
-    name, found = _read(record.id, place.image_id, place.size, tile, predictions)
-    return Compared(name, tile.own, mask[tile.own], found.part(tile.own))
+    name, prediction = _read(record.id, place.image_id, place.size, tile, predictions)
+    return Compared(name, tile.own, mask[tile.own], prediction.part(tile.own))
 
 
 def _read(

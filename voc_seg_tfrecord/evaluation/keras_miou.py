@@ -96,13 +96,13 @@ class VocMeanIoU(keras.metrics.Metric):
         correct = ops.diagonal(matrix)
         union = ops.sum(matrix, 0) + ops.sum(matrix, 1) - correct
         present = union > 0
-        one, zero = ops.ones_like(union), ops.zeros_like(union)
-        iou = ops.where(present, correct / ops.where(present, union, one), zero)
+        ones, zero = ops.ones_like(union), ops.zeros_like(union)
+        iou = ops.where(present, correct / ops.where(present, union, ones), zero)
         total = ops.zeros((), _float_type())
         for index in range(self.num_classes):
             # One after the other: a sum in another order differs in the last digit.
             total = total + iou[index]
-        mean = total / ops.sum(ops.where(present, one, zero))
+        mean = total / ops.sum(ops.where(present, ones, zero))
         return ops.where(ops.equal(words[2], 0), mean, float("nan"))
 
     def get_config(self) -> dict[str, Any]:

@@ -113,11 +113,11 @@ class Predictions:
             predicted = Predicted(chances.argmax(-1), chances)
         else:
             predicted = Predicted(_read_indices(file, self._classes))
-        found = predicted.classes.shape
-        if size is not None and tuple(found) != tuple(size):
+        shape = predicted.classes.shape
+        if size is not None and tuple(shape) != tuple(size):
             raise MaskError(
                 path,
-                found=f"a prediction of {found[1]} x {found[0]} pixels",
+                found=f"a prediction of {shape[1]} x {shape[0]} pixels",
                 expected=f"{size[1]} x {size[0]} (width x height), as its image has",
                 remedy="resize the scores of the network to the size of the image before "
                 "taking the class of each pixel",
@@ -182,11 +182,11 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     chances = chances.astype(np.float32)
     sums = chances.sum(-1)
     if not (np.abs(sums - 1) <= _SUM).all() or chances.min() < 0:
-        found = f"values from {chances.min():.3g} to {chances.max():.3g}, "
-        found += f"whose sums go from {sums.min():.3g} to {sums.max():.3g}"
+        ranges = f"values from {chances.min():.3g} to {chances.max():.3g}, "
+        ranges += f"whose sums go from {sums.min():.3g} to {sums.max():.3g}"
         raise MaskError(
             file.where,
-            found=found,
+            found=ranges,
             expected=expected,
             remedy=f"{remedy}, or name the order of the axes as it is",
             kind="no probabilities",

@@ -175,8 +175,8 @@ class Result:
     @property
     def boundary_miou(self) -> float:
         """The mean of `boundary_iou` over the classes that have one; NaN without any."""
-        found = self.boundary_iou
-        return float("nan") if found is None else _mean(found[~np.isnan(found)])
+        of_classes = self.boundary_iou
+        return float("nan") if of_classes is None else _mean(of_classes[~np.isnan(of_classes)])
 
     @property
     def accuracy(self) -> npt.NDArray[np.float64]:

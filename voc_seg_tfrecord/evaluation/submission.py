@@ -70,11 +70,11 @@ def submission(
             expected=f"the {len(ids)} images of VOC2012's test",
             remedy="give the test split of the config 2012_test",
         )
-    found = Predictions(predictions)
-    found.check_extra(set(ids))
+    readable = Predictions(predictions)
+    readable.check_extra(set(ids))
     with staging.staged_file(out) as incomplete:
         with incomplete.open("wb") as stream:
-            made = ordered_map(functools.partial(_try_png, found, sizes), ids)
+            made = ordered_map(functools.partial(_try_png, readable, sizes), ids)
             problems = _write(stream, made, f"results/VOC2012/Segmentation/comp{comp}_test_cls")
         if problems:
             raise SplitError("test", problems, len(ids))
@@ -97,20 +97,20 @@ def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
     return dict(records.scan(builder, split, size))
 
 
-def _try_png(found: Predictions, sizes: Sizes | None, image_id: str) -> bytes | VocSegError:
+def _try_png(predictions: Predictions, sizes: Sizes | None, image_id: str) -> bytes | VocSegError:
     try:
-        return _png(found, sizes[image_id] if sizes else None, image_id)
+        return _png(predictions, sizes[image_id] if sizes else None, image_id)
     except VocSegError as error:
         return error
 
 
-def _png(found: Predictions, size: Sequence[int] | None, image_id: str) -> bytes:
+def _png(predictions: Predictions, size: Sequence[int] | None, image_id: str) -> bytes:
     """Returns a prediction as a PNG with VOC's palette."""
-    values = found.read(image_id, size).classes
+    values = predictions.read(image_id, size).classes
     wrong = np.unique(values[(values < 0) | (values >= len(VOC_CLASSES))])
     if len(wrong):
         raise MaskError(
-            found.path(image_id),
+            predictions.path(image_id),
             found=f"the values {', '.join(map(str, wrong[:5]))}",
             expected=f"0 to {len(VOC_CLASSES) - 1}; 255 is no prediction",
             remedy="predict one of the classes for every pixel",

@@ -218,8 +218,8 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pill
     image = images.open_image(
         raw.image, exif=spec.exif, mask_size=mask_size, decoding=spec.decoding
     )
-    kept = isinstance(image, images.StoredImage) and raw.image.kind is Kind.JPEG
-    if spec.official and not kept:
+    keeps_bytes = isinstance(image, images.StoredImage) and raw.image.kind is Kind.JPEG
+    if spec.official and not keeps_bytes:
         raise ImageError(
             raw.image.where,
             found="an image that is not a plain JPEG of 1 or 3 components",
@@ -243,13 +243,13 @@ def _read_objects(
     """Reads the boxes; those of classes that rows made void or background are left out."""
     table = spec.table
     names = table.names if table and table.names else spec.class_names
-    found = annotations.read_objects(cast(File, raw.annotation), names, *size)
-    for one in found:
-        one["bbox"] = np.array(one["bbox"])
+    objects = annotations.read_objects(cast(File, raw.annotation), names, *size)
+    for box in objects:
+        box["bbox"] = np.array(box["bbox"])
         if table and table.became():
-            one["label"] = table.target(one["label"])
+            box["label"] = table.target(box["label"])
     dropped = {VOID_CLASS, table.background_name} if table and table.became() else set()
-    return [one for one in found if one["label"] not in dropped]
+    return [box for box in objects if box["label"] not in dropped]
 
 
 @dataclasses.dataclass(frozen=True)

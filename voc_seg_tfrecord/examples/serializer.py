@@ -46,11 +46,11 @@ class StableSerializer(example_serializer.ExampleSerializer):
             example = utils.flatten_nest_dict(example)
         parts: list[bytes] = []
         for name, key, content in self._content:
-            found = content(example[name]) if content else None
-            if found is None:
+            entry = content(example[name]) if content else None
+            if entry is None:
                 parts.append(self._entry(name, example[name]))
             else:
-                parts += _entry(key, *found)
+                parts += _entry(key, *entry)
         return b"".join([_FIRST, _varint(sum(map(len, parts))), *parts])
 
     def _entry(self, name: str, value: Any) -> bytes:
@@ -140,9 +140,9 @@ def _varint(number: int) -> bytes:
     if 0 <= number < 0x4000:
         return bytes((number & 0x7F | 0x80, number >> 7))
     number &= (1 << 64) - 1
-    found = bytearray()
+    encoded = bytearray()
     while number >= 0x80:
-        found.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    found.append(number)
-    return bytes(found)
+    encoded.append(number)
+    return bytes(encoded)

@@ -285,8 +285,8 @@ class _Plan:
     def check(self) -> None:
         """Raises the problems of the split, in the order of its items."""
         if self._problems:
-            found = [error for _, error in sorted(self._problems, key=lambda problem: problem[0])]
-            raise SplitError(self.split, found, len(self._items))
+            errors = [error for _, error in sorted(self._problems, key=lambda problem: problem[0])]
+            raise SplitError(self.split, errors, len(self._items))
         self._place()
 
     def _place(self) -> None:

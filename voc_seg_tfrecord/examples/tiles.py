@@ -156,8 +156,8 @@ class Tiling:
 
 def image_of(tile_id: str) -> str | None:
     """Returns the id of the image that a tile is of, None if this is no tile's id."""
-    found = _NAME.fullmatch(tile_id)
-    return found[1] if found else None
+    match = _NAME.fullmatch(tile_id)
+    return match[1] if match else None
 
 
 def _tile(row: int, column: int, vertical: _Span, horizontal: _Span) -> Tile:
@@ -175,9 +175,9 @@ def _check_number(
         raise _wrong(option, number, expected)
 
 
-def _wrong(option: str, found: object, expected: str) -> ConfigError:
+def _wrong(option: str, value: object, expected: str) -> ConfigError:
     return ConfigError(
-        f"option {option}", found=repr(found), expected=expected, remedy=f"change {option}"
+        f"option {option}", found=repr(value), expected=expected, remedy=f"change {option}"
     )
 
 

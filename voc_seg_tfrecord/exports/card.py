@@ -93,12 +93,12 @@ def _lines(fields: Mapping[str, Any], indent: str) -> list[str]:
             lines += [f"{indent}{_key(key)}:", *_lines(value, f"{indent}  ")]
         elif isinstance(value, Sequence) and not isinstance(value, str):
             lines.append(f"{indent}{_key(key)}:")
-            for one in value:
-                if isinstance(one, Mapping):
-                    first, *rest = _lines(one, f"{indent}  ")
+            for item in value:
+                if isinstance(item, Mapping):
+                    first, *rest = _lines(item, f"{indent}  ")
                     lines += [f"{indent}- {first.strip()}", *rest]
                 else:
-                    lines.append(f"{indent}- {_scalar(one)}")
+                    lines.append(f"{indent}- {_scalar(item)}")
         else:
             lines.append(f"{indent}{_key(key)}: {_scalar(value)}")
     return lines
@@ -213,7 +213,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
     config = dataset.config_of(builder)
     fields = {name: value for name, value in config.items() if name not in _SAID_ABOVE}
     names = filter(None, (builder.name, getattr(builder.builder_config, "name", None)))
-    said = {
+    context = {
         "title": title(builder),
         "said": description.description_of_built(builder.info),
         "name": "/".join(names),
@@ -234,8 +234,8 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
     }
     for part in ("masks", "load"):
         text = environment.from_string(getattr(LAYOUTS[layout], part))
-        said[f"about_{part}"] = text.render(said).strip()
-    body = environment.get_template("card.md.jinja").render(said)
+        context[f"about_{part}"] = text.render(context).strip()
+    body = environment.get_template("card.md.jinja").render(context)
     return f"{front_matter(_fields(builder, summary, layout))}\n{body.strip()}\n"
 
 

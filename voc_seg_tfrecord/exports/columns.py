@@ -94,8 +94,8 @@ def schema(described: Sequence[Column]) -> "pa.Schema":
     import pyarrow as pa
 
     features = {column.name: column.description for column in described}
-    said = {"huggingface": json.dumps({"info": {"features": features}})}
-    return pa.schema([(column.name, column.type) for column in described], metadata=said)
+    metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+    return pa.schema([(column.name, column.type) for column in described], metadata=metadata)
 
 
 def yaml_features(described: Sequence[Column]) -> list[dict[str, Any]]:
@@ -103,11 +103,11 @@ def yaml_features(described: Sequence[Column]) -> list[dict[str, Any]]:
     return [{"name": column.name, **_yaml(column.description)} for column in described]
 
 
-def _yaml(said: Any) -> dict[str, Any]:
-    if isinstance(said, list):
-        (fields,) = said
+def _yaml(feature: Any) -> dict[str, Any]:
+    if isinstance(feature, list):
+        (fields,) = feature
         return {"list": [{"name": name, **_yaml(field)} for name, field in fields.items()]}
-    rest = dict(said)
+    rest = dict(feature)
     kind = rest.pop("_type")
     if kind == "Value":
         return rest
@@ -160,10 +160,10 @@ def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Colu
         for key, (length, convert) in parts.items():
             flat = [convert(v) for v in record.get(f"{name}/{key}", ())]
             values[key] = _rows(flat, length) if length else flat
-        if len({len(one) for one in values.values()}) != 1:
+        if len({len(part) for part in values.values()}) != 1:
             raise RecordError(
                 f"{where}, {name}",
-                found=", ".join(f"{len(one)} of {key}" for key, one in values.items()),
+                found=", ".join(f"{len(part)} of {key}" for key, part in values.items()),
                 expected="as many of each",
                 remedy="build the dataset again",
             )

@@ -116,8 +116,8 @@ def write_coco(split: Split) -> int:
         size = {"height": int(example[HEIGHT]), "width": int(example[WIDTH])}
         images.append({"id": number, "file_name": filename, **size})
         mask_name = f"{image_id}.png"
-        found = {"image_id": number, "file_name": mask_name, "segments_info": segments(ids)}
-        annotations.append(found)
+        annotation = {"image_id": number, "file_name": mask_name, "segments_info": segments(ids)}
+        annotations.append(annotation)
     described = _categories(split.builder)
     text = {"images": images, "annotations": annotations, "categories": described}
     _put(folder / ANNOTATIONS / f"{masks}.json", json.dumps(text).encode())
@@ -184,7 +184,7 @@ def _segment_png(ids: np.ndarray) -> bytes:
 
 def segments(ids: np.ndarray) -> list[dict[str, Any]]:
     """Returns what the format says of each segment: class, area, and box as x, y, width, height."""
-    found = []
+    infos = []
     counts = np.zeros(1 << 16, np.int64)
     for start in range(0, len(ids), _ROWS):
         counts += np.bincount(ids[start : start + _ROWS].ravel(), minlength=1 << 16)
@@ -193,7 +193,7 @@ def segments(ids: np.ndarray) -> list[dict[str, Any]]:
         rows, columns = (np.flatnonzero(inside.any(axis)) for axis in (1, 0))
         top, left = int(rows[0]), int(columns[0])
         box = [left, top, int(columns[-1]) - left + 1, int(rows[-1]) - top + 1]
-        found.append(
+        infos.append(
             {
                 "id": segment,
                 "category_id": (segment - 1) // 256,
@@ -202,7 +202,7 @@ def segments(ids: np.ndarray) -> list[dict[str, Any]]:
                 "iscrowd": 0,
             }
         )
-    return found
+    return infos
 
 
 def _named(split: Split) -> Iterator[tuple[str, str, str, dict[str, Any]]]:

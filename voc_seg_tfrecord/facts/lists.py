@@ -71,15 +71,15 @@ def list_ids(name: str) -> tuple[str, ...]:
             expected=f"one of {', '.join(named_lists())}",
         )
     entry = named_lists()[name]
-    found = sorted(i for part in entry.made_from.split(" + ") for i in _part(part))
-    if id_list_sha256(found) != entry.sha256:
+    ids = sorted(i for part in entry.made_from.split(" + ") for i in _part(part))
+    if id_list_sha256(ids) != entry.sha256:
         raise ListError(
             f"list {name!r}",
-            found=f"{len(found)} ids, sha256 {id_list_sha256(found)}",
+            found=f"{len(ids)} ids, sha256 {id_list_sha256(ids)}",
             expected=f"{entry.examples} ids, sha256 {entry.sha256}",
             remedy="install the package again",
         )
-    return tuple(found)
+    return tuple(ids)
 
 
 def identify(sha256: str) -> str:
@@ -203,11 +203,11 @@ def _pairs(fold: int, part: str) -> Pairs:
     (row,) = (r for r in rows if (r["fold"], r["part"]) == (str(fold), part))
     path = folder / "pascal5i" / f"{part}_{fold}.txt"
     data = path.read_bytes()
-    found = hashlib.sha256(data).hexdigest()
-    if found != row["sha256"]:
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != row["sha256"]:
         raise ListError(
             path,
-            found=f"sha256 {found}",
+            found=f"sha256 {digest}",
             expected=f"sha256 {row['sha256']}",
             remedy="install the package again",
         )
@@ -242,7 +242,7 @@ def ids_in(wanted: IdList) -> frozenset[str]:
 
 def check_present(
     ids: Collection[str],
-    found: Collection[str],
+    present_ids: Collection[str],
     where: object,
     *,
     partial: bool,
@@ -252,7 +252,7 @@ def check_present(
 
     Args:
       ids: the list.
-      found: the ids that the dataset has.
+      present_ids: the ids that the dataset has.
       where: the dataset, for the error.
       partial: whether it may have only some of them, or none.
       remedy: for the error; by default what Python code can do.
@@ -263,7 +263,7 @@ def check_present(
     Raises:
       ConfigError: if some are not there and `partial` is False.
     """
-    present = frozenset(ids).intersection(found)
+    present = frozenset(ids).intersection(present_ids)
     lacking = sorted(set(ids) - present)
     if lacking and not partial:
         more = ", ..." if len(lacking) > SHOWN_IDS else ""

@@ -77,15 +77,15 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
         really is, if that is known.
     """
     expected = splits()[config, split]
-    found = id_list_sha256(ids)
-    if len(ids) in expected.counts and expected.ids_sha256 in ("", found):
+    digest = id_list_sha256(ids)
+    if len(ids) in expected.counts and expected.ids_sha256 in ("", digest):
         return
-    other = next((s for s in splits().values() if s.ids_sha256 == found), None)
+    other = next((s for s in splits().values() if s.ids_sha256 == digest), None)
     really = f". This is the list {other.name} of {title(other.config)}" if other else ""
     sha256 = f", sha256 {expected.ids_sha256}" if expected.ids_sha256 else ""
     raise ListError(
         where,
-        found=f"{len(ids)} ids, sha256 {found}{really}",
+        found=f"{len(ids)} ids, sha256 {digest}{really}",
         expected=f"the official list {split} of {title(config)}: "
         f"{expected.describe_counts()} ids{sha256}",
         remedy=(

@@ -30,19 +30,19 @@ def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
     files: list[epath.Path] = []
     for name in names:
         path = epath.Path(name).expanduser()
-        found = [path] if path.is_file() else []
+        paths = [path] if path.is_file() else []
         if path.is_dir():
-            found = [p for p in path.iterdir() if p.is_file() and "tfrecord" in p.name]
-        elif not found and "*" in path.name:
-            found = list(path.parent.glob(path.name))
-        if not found:
+            paths = [p for p in path.iterdir() if p.is_file() and "tfrecord" in p.name]
+        elif not paths and "*" in path.name:
+            paths = list(path.parent.glob(path.name))
+        if not paths:
             raise SourceError(
                 path,
                 found="no such file",
                 expected="a TFRecord file, or a folder of files named *tfrecord*",
                 remedy="check the path",
             )
-        files += sorted(found)
+        files += sorted(paths)
     return files
 
 
@@ -118,8 +118,8 @@ def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]
     """
     number = 0
     try:
-        for found in frames.read(path):
-            yield found
+        for record in frames.read(path):
+            yield record
             number += 1
     except frames.FrameError as error:
         raise _damaged(where, number, error) from None
@@ -199,13 +199,13 @@ def _message() -> Any:
     kinds = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="tensor.proto", package="tensors")
     dim, shape, tensor = (file.message_type.add(name=name) for name in ("Dim", "Shape", "Tensor"))
-    one, many, message = kinds.LABEL_OPTIONAL, kinds.LABEL_REPEATED, kinds.TYPE_MESSAGE
+    optional, many, message = kinds.LABEL_OPTIONAL, kinds.LABEL_REPEATED, kinds.TYPE_MESSAGE
     for owner, name, number, label, kind, of in (
-        (dim, "size", 1, one, kinds.TYPE_INT64, None),
+        (dim, "size", 1, optional, kinds.TYPE_INT64, None),
         (shape, "dim", 2, many, message, ".tensors.Dim"),
-        (tensor, "dtype", 1, one, kinds.TYPE_INT32, None),
-        (tensor, "tensor_shape", 2, one, message, ".tensors.Shape"),
-        (tensor, "tensor_content", 4, one, kinds.TYPE_BYTES, None),
+        (tensor, "dtype", 1, optional, kinds.TYPE_INT32, None),
+        (tensor, "tensor_shape", 2, optional, message, ".tensors.Shape"),
+        (tensor, "tensor_content", 4, optional, kinds.TYPE_BYTES, None),
     ):
         owner.field.add(name=name, number=number, label=label, type=kind, type_name=of)
     pool = descriptor_pool.DescriptorPool()

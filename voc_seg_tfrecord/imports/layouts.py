@@ -49,8 +49,8 @@ class RecordLayout:
     @property
     def keys(self) -> dict[str, str]:
         """The features that are named, by what they hold."""
-        held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {what: key for what, key in held.items() if key and what != "size"}
+        by_field = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {what: key for what, key in by_field.items() if key and what != "size"}
 
     def of_size(self, size: tuple[int, ...]) -> "RecordLayout":
         """Returns this layout for records whose images all have one size, which none holds."""
@@ -285,6 +285,6 @@ def _one(record: Record, key: str, where: object) -> Value:
     return values[0]
 
 
-def _wrong_feature(where: object, found: str, expected: str) -> RecordError:
+def _wrong_feature(where: object, problem: str, expected: str) -> RecordError:
     remedy = "say which feature holds what with --keys, such as --keys image=img,mask=seg"
-    return RecordError(where, found=found, expected=expected, remedy=remedy)
+    return RecordError(where, found=problem, expected=expected, remedy=remedy)

@@ -78,10 +78,12 @@ class RecordItem:
             image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
         mask, label = None, None
         if self.layout.mask:
-            found = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
+            values = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
             where = f"{self.where}, mask"
             mask = (
-                File(found, where) if isinstance(found, bytes) else stored.from_array(found, where)
+                File(values, where)
+                if isinstance(values, bytes)
+                else stored.from_array(values, where)
             )
         if self.layout.label:
             label = layouts.read_integer(record, self.layout.label, self.where)
@@ -162,7 +164,7 @@ def scan_records(
 def _layout(
     record: Mapping[str, Any], keys: Mapping[str, str] | None, size: tuple[int, ...], where: str
 ) -> tuple[str, RecordLayout]:
-    held = layouts.sizes_in(record)
+    sizes = layouts.sizes_in(record)
     if keys:
         names = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
         if "image" not in keys or set(keys) - names:
@@ -172,11 +174,11 @@ def _layout(
                 expected=f"image=KEY and others of {', '.join(sorted(names))}",
                 remedy="name the features",
             )
-        held = [keys[what] for what in ("height", "width", "shape") if what in keys]
-    if size and held:
+        sizes = [keys[what] for what in ("height", "width", "shape") if what in keys]
+    if size and sizes:
         raise ConfigError(
             "--shape",
-            found=f"a size, though the records hold theirs in {', '.join(held)}",
+            found=f"a size, though the records hold theirs in {', '.join(sizes)}",
             expected="a size only for records that hold none",
             remedy="leave --shape out, or say with --keys which features hold what",
         )
@@ -245,8 +247,8 @@ def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
         names = {file: f"{n}-{name}" for n, (file, name) in enumerate(names.items())}
     splits: dict[str, list[RecordItem]] = {}
     for record, key in zip(scan.records, ids, strict=True):
-        own = f"{names[record.file]}-{record.number:06}"
-        named: dict[str, Any] = {"id": key} if unique else {"id": own, "filename": own}
+        numbered = f"{names[record.file]}-{record.number:06}"
+        named: dict[str, Any] = {"id": key} if unique else {"id": numbered, "filename": numbered}
         item = dataclasses.replace(record, **named)
         splits.setdefault(_split_of(posixpath.basename(record.file)), []).append(item)
     return splits

@@ -25,9 +25,9 @@ def class_colors(
       The given colours. If these are VOC's, background is black, whichever index it has.
     """
     palette = voc_palette().copy()
-    own = np.array(palette if colors is None else colors, np.uint8)
-    if (own != palette).any():
-        return own
+    chosen = np.array(palette if colors is None else colors, np.uint8)
+    if (chosen != palette).any():
+        return chosen
     if background:
         palette[[0, background]] = palette[[background, 0]]
     return palette

@@ -53,9 +53,9 @@ def read_at(
     """
     chosen = set(places)
     serialized = itertools.islice(records.read_shards(builder, split), max(chosen, default=-1) + 1)
-    for place, one in enumerate(serialized):
+    for place, record in enumerate(serialized):
         if place in chosen:
-            yield place, records.parse(one)
+            yield place, records.parse(record)
 
 
 def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -124,25 +124,25 @@ def named(
     """
     seen: set[str] = set()
     of_splits: list[str] = []
-    found: dict[str, Example] = {}
+    by_id: dict[str, Example] = {}
     for split in splits:
         count_examples(builder, split)
         for record in map(records.parse, records.read_shards(builder, split)):
             seen.add(record.id)
-            if record.id in ids and record.id not in found:
-                found[record.id] = decoded(record)
+            if record.id in ids and record.id not in by_id:
+                by_id[record.id] = decoded(record)
                 of_splits += [] if split in of_splits else [split]
-        if len(found) == len(set(ids)):
+        if len(by_id) == len(set(ids)):
             break
     for image_id in ids:
-        if image_id not in found:
+        if image_id not in by_id:
             raise ConfigError(
                 f"id {image_id!r}",
                 found=f"no such example in {', '.join(splits)}"
                 f"{did_you_mean(image_id, sorted(seen))}",
                 expected="an image id, which is the name of its file without the ending",
             )
-    return [found[image_id] for image_id in ids], of_splits
+    return [by_id[image_id] for image_id in ids], of_splits
 
 
 def by_class(

@@ -128,10 +128,10 @@ def _chosen(builder: tfds.core.DatasetBuilder, choice: Choice) -> tuple[list[Gro
     if choice.ids is not None:
         check_number(len(choice.ids))
         splits = [choice.split] if choice.split else builder.info.splits
-        examples, found = pick.named(
+        examples, of_splits = pick.named(
             builder, sorted(splits, key=lambda split: split != "train"), choice.ids
         )
-        return [Group(examples)], found
+        return [Group(examples)], of_splits
     split = choice.split or pick.default_split(builder)
     if choice.by_class:
         num = choice.num or _NUM_OF_CLASS

@@ -188,10 +188,10 @@ class Room(NamedTuple):
         scaled = _scaled(current, scale)
         larger = scaled > canvas
         shown = tf.clip_by_value(_scaled(canvas, 1 / scale), 1, current)
-        kept = tf.where(larger, shown, current)
-        highest = tf.where(larger, current - kept, canvas - scaled)
+        size = tf.where(larger, shown, current)
+        highest = tf.where(larger, current - size, canvas - scaled)
         places = (tf.range(highest[axis] + 1) for axis in (0, 1))
-        return cls(kept, tf.minimum(scaled, canvas), larger, *places)
+        return cls(size, tf.minimum(scaled, canvas), larger, *places)
 
     def places(self, seed: tf.Tensor, count: int = 1) -> list[tf.Tensor]:
         """Draws places, int32 `[2]` each."""
@@ -263,13 +263,13 @@ def on_a_class(
     chance, which, where = uniform(seed, "class", 3)
 
     def limited() -> Room:
-        found = mask[..., 0] == tf.cast(_drawn(classes, weights, which), mask.dtype)
-        seen = [room.can_show(axis, tf.shape(found)[axis]) for axis in (0, 1)]
-        visible = found & seen[0][:, tf.newaxis] & seen[1]
+        of_class = mask[..., 0] == tf.cast(_drawn(classes, weights, which), mask.dtype)
+        seen = [room.can_show(axis, tf.shape(of_class)[axis]) for axis in (0, 1)]
+        visible = of_class & seen[0][:, tf.newaxis] & seen[1]
         return tf.cond(
             tf.reduce_any(visible),
             lambda: room.showing(_pixel(visible, where)),
-            lambda: unscaled.showing(_pixel(found, where)),
+            lambda: unscaled.showing(_pixel(of_class, where)),
         )
 
     drawn = tf.logical_and(chance < probability, tf.size(classes) > 0)
@@ -327,15 +327,15 @@ def _drawn(classes: tf.Tensor, weights: tf.Tensor, fraction: tf.Tensor) -> tf.Te
     return tf.gather(classes, tf.minimum(index, tf.size(classes) - 1))
 
 
-def _pixel(found: tf.Tensor, fraction: tf.Tensor) -> tf.Tensor:
+def _pixel(of_class: tf.Tensor, fraction: tf.Tensor) -> tf.Tensor:
     """Draws one of the pixels that are true, bool `[H, W]`, each equally likely; int32 `[2]`.
 
     A list of all of them is never made: only of those in one row.
     """
-    ends = tf.cumsum(tf.reduce_sum(tf.cast(found, tf.int32), axis=1))
+    ends = tf.cumsum(tf.reduce_sum(tf.cast(of_class, tf.int32), axis=1))
     total = tf.cast(ends[-1], tf.float64)
     number = tf.cast(tf.cast(fraction, tf.float64) * total, tf.int32)
-    row = tf.minimum(tf.searchsorted(ends, [number], side="right")[0], tf.shape(found)[0] - 1)
+    row = tf.minimum(tf.searchsorted(ends, [number], side="right")[0], tf.shape(of_class)[0] - 1)
     before = tf.where(row > 0, ends[tf.maximum(row - 1, 0)], 0)
-    columns = tf.cast(tf.where(found[row])[:, 0], tf.int32)
+    columns = tf.cast(tf.where(of_class[row])[:, 0], tf.int32)
     return tf.stack([row, columns[number - before]])

@@ -245,13 +245,13 @@ def epoch_stream(
             drawn = tf.numpy_function(order.of_epoch, [epoch], (tf.int64, tf.int64), stateful=False)
             for column in drawn:
                 column.set_shape([None])
-            found = tf.data.Dataset.from_tensor_slices(tuple(drawn))
+            examples = tf.data.Dataset.from_tensor_slices(tuple(drawn))
         else:
-            found = _copied(selection.records, balance, seed, epoch)
+            examples = _copied(selection.records, balance, seed, epoch)
             buffer = total if shuffle is True else shuffle
-            found = _shuffled(found, buffer, seed, epoch) if buffer else found
-        found = found.take(take).shard(shard[1], shard[0])
-        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), found))
+            examples = _shuffled(examples, buffer, seed, epoch) if buffer else examples
+        examples = examples.take(take).shard(shard[1], shard[0])
+        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), examples))
 
     if epochs is None:
         cardinality = tf.data.INFINITE_CARDINALITY

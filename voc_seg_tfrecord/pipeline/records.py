@@ -62,7 +62,8 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
         )
     instructions = builder.info.splits[split].file_instructions
     paths, skips, takes = zip(
-        *((str(one.filename), one.skip, one.take) for one in instructions), strict=True
+        *((str(i.filename), i.skip, i.take) for i in instructions),
+        strict=True,
     )
     buffer = _REMOTE_BUFFER if is_bucket(paths[0]) else _BUFFER
     return _interleaved(
@@ -119,21 +120,23 @@ class Places:
     def read(self, number: tf.Tensor) -> tf.Tensor:
         """Returns a record by its number in the order of `tfds.load`."""
         file, start = (tf.gather(column, number) for column in self.starts)
-        one = {"output_types": [tf.string], "output_shapes": [[]]}
+        kind = {"output_types": [tf.string], "output_shapes": [[]]}
         record = tf.raw_ops.TFRecordDatasetV2(
             filenames=[tf.gather(self.shards.paths, file)],
             compression_type="",
             buffer_size=tf.constant(_ONE_BUFFER, tf.int64),
             byte_offsets=[start],
         )
-        record = tf.raw_ops.IgnoreErrorsDataset(input_dataset=record, **one)
+        record = tf.raw_ops.IgnoreErrorsDataset(input_dataset=record, **kind)
         nothing = tf.raw_ops.TensorDataset(components=[tf.constant(b"")], output_shapes=[[]])
-        record = tf.raw_ops.ConcatenateDataset(input_dataset=record, another_dataset=nothing, **one)
-        first = tf.raw_ops.TakeDataset(input_dataset=record, count=tf.constant(1, tf.int64), **one)
-        (found,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **one)
-        found = tf.ensure_shape(found, [])
+        record = tf.raw_ops.ConcatenateDataset(
+            input_dataset=record, another_dataset=nothing, **kind
+        )
+        first = tf.raw_ops.TakeDataset(input_dataset=record, count=tf.constant(1, tf.int64), **kind)
+        (data,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **kind)
+        data = tf.ensure_shape(data, [])
         # TensorFlow's error does not name the file. Python's function does, and takes longer.
-        return tf.cond(found == b"", lambda: self._read_by_python(number), lambda: found)
+        return tf.cond(data == b"", lambda: self._read_by_python(number), lambda: data)
 
     def _read_by_python(self, number: tf.Tensor) -> tf.Tensor:
         def read(number: np.ndarray) -> bytes:
@@ -225,9 +228,9 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
     if not _is_list(builder, split):
         split = cast(str, split)  # or a ReadInstruction of TFDS, which has no types
         total = count_records(builder, split)  # of an empty split there is nothing to open
-        found = records(builder, split)
+        stream = records(builder, split)
         places = Places.of(builder, split)
-        return Selection(found, total, (places,) if places else ())
+        return Selection(stream, total, (places,) if places else ())
     where = (
         f"{builder.info.full_name}, list {split!r}"
         if isinstance(split, str)
@@ -235,8 +238,8 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
     )
     ids = ids_in(split)
     splits = [name for name, info in builder.info.splits.items() if info.num_examples]
-    found = {name: _Scanned.of(builder, name) for name in splits}
-    everywhere = [i for scanned in found.values() for i in scanned.ids]
+    stream = {name: _Scanned.of(builder, name) for name in splits}
+    everywhere = [i for scanned in stream.values() for i in scanned.ids]
     present = check_present(ids, everywhere, where, partial=partial)
     times = sum(i in present for i in everywhere)
     if times > len(present):
@@ -246,7 +249,7 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
             expected="each id in one split",
             remedy="take the ids of one split with splits.load(builder, split, ids)",
         )
-    return _joined([scanned.only(present) for scanned in found.values()], where)
+    return _joined([scanned.only(present) for scanned in stream.values()], where)
 
 
 def divide(
@@ -285,22 +288,22 @@ class _Scanned:
 
     @classmethod
     def of(cls, builder: tfds.core.DatasetBuilder, split: str) -> "_Scanned":
-        found = records(builder, split)
+        stream = records(builder, split)
         parse = parser(builder, [FILENAME])
-        named = in_order(found, lambda r: (parse(r)[FILENAME], tf.strings.length(r)))
+        named = in_order(stream, lambda r: (parse(r)[FILENAME], tf.strings.length(r)))
         pairs = list(named.batch(64).as_numpy_iterator())
         names = [name for batch, _ in pairs for name in batch]
         lengths = [int(length) for _, batch in pairs for length in batch]
         ids = [image_id(name.decode()) for name in names]
-        return cls(found, Places.of(builder, split), ids, lengths)
+        return cls(stream, Places.of(builder, split), ids, lengths)
 
     def only(self, ids: Collection[str]) -> tuple[Selection, int]:
         """Returns the records with these ids, and their length in bytes."""
         keep = np.array([i in ids for i in self.ids], bool)
         flags = tf.constant(keep)
-        kept = self.records.enumerate().filter(lambda number, _: flags[number])
+        wanted = self.records.enumerate().filter(lambda number, _: flags[number])
         places = () if self.places is None else (self.places.only(keep),)
-        selection = Selection(kept.map(lambda _, record: record), int(keep.sum()), places)
+        selection = Selection(wanted.map(lambda _, record: record), int(keep.sum()), places)
         return selection, int(np.array(self.lengths, np.int64)[keep].sum())
 
 
@@ -316,12 +319,12 @@ def _joined(parts: list[tuple[Selection, int]], where: object) -> Selection:
     if places:
         numbered = Selection(tf.data.Dataset.range(count), count, places)
         return dataclasses.replace(numbered, records=in_order(numbered.records, numbered.read))
-    found = parts[0][0].records
+    stream = parts[0][0].records
     for other, _ in parts[1:]:
-        found = found.concatenate(other.records)
+        stream = stream.concatenate(other.records)
     if sum(length for _, length in parts) <= KEPT:
-        found = tf.data.Dataset.from_tensor_slices(list(found.as_numpy_iterator()))
-    return Selection(found, count)
+        stream = tf.data.Dataset.from_tensor_slices(list(stream.as_numpy_iterator()))
+    return Selection(stream, count)
 
 
 def _is_list(builder: tfds.core.DatasetBuilder, split: IdList) -> bool:

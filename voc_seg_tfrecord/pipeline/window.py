@@ -40,12 +40,12 @@ def image_names(example: Mapping[str, Any]) -> list[str]:
     Raises:
       ConfigError: if the example has none of them, or is a batch.
     """
-    found = [name for name in FILL if name in example]
-    if not found:
+    names = [name for name in FILL if name in example]
+    if not names:
         raise ConfigError(
             "example", found=f"features {sorted(example)}", expected=f"one of {', '.join(FILL)}"
         )
-    for name in found:
+    for name in names:
         rank = example[name].shape.rank
         if rank not in (None, 0 if is_encoded(example[name]) else 3):
             raise ConfigError(
@@ -54,7 +54,7 @@ def image_names(example: Mapping[str, Any]) -> list[str]:
                 expected="one example: rank 3, or 0 if it is not decoded",
                 remedy="map the function before batching",
             )
-    return found
+    return names
 
 
 def image_size(example: Mapping[str, Any]) -> tf.Tensor:

@@ -63,8 +63,8 @@ class ContextTree(VocTree):
 
     def __init__(self, root: epath.PathLike, labels: epath.Path):
         root = epath.Path(root)
-        own = any((root / _LISTS[0] / f"{name}.txt").exists() for name in ("train", "val"))
-        super().__init__(root, Layout(lists=_LISTS[0] if own else _LISTS[1]))
+        has_lists = any((root / _LISTS[0] / f"{name}.txt").exists() for name in ("train", "val"))
+        super().__init__(root, Layout(lists=_LISTS[0] if has_lists else _LISTS[1]))
         self.labels = labels
 
     def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
@@ -101,12 +101,12 @@ def check_names(labels: epath.Path) -> None:
         return
     text = File.read(path, SourceError).data.decode("utf-8", "replace")
     lines = (line.partition(":") for line in text.splitlines())
-    found = {number.strip(): name.strip() for number, _, name in lines}
+    names = {number.strip(): name.strip() for number, _, name in lines}
     for name, number in CONTEXT_NUMBERS.items():
-        if found.get(str(number)) != name:
+        if names.get(str(number)) != name:
             raise SourceError(
                 path,
-                found=f"{number} is {found.get(str(number), 'no class')}",
+                found=f"{number} is {names.get(str(number), 'no class')}",
                 expected=f"{number} is {name}, as in the original labels of Pascal Context",
                 remedy="unpack the archive of Pascal Context again; its labels cannot be read "
                 "with other numbers",
@@ -162,12 +162,12 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
     )
     versions = list(zip(of_train, of_val, strict=True))
     if both or (len(train), len(val)) not in versions:
-        said = " or ".join(f"{t} and {v}" for t, v in versions)
+        counts = " or ".join(f"{t} and {v}" for t, v in versions)
         raise ListError(
             where,
             found=f"train.txt with {len(train)} ids and val.txt with {len(val)}, "
             f"which share {len(both)}",
-            expected=f"lists of {said} ids that share none",
+            expected=f"lists of {counts} ids that share none",
             remedy="take both lists from one place, or build this folder as a part of Pascal "
             "Context under another name: "
             f'--config \'{{"name": "part", "release": "{name}", "strict": false}}\'',

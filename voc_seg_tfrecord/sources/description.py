@@ -52,13 +52,13 @@ def dataset_description(config: VocSegConfig, of_releases: str, bibliography: st
 
 def description_of_built(info: tfds.core.DatasetInfo) -> Description:
     """Returns what a built dataset says of itself."""
-    said = info.as_proto
+    proto = info.as_proto
     return Description(
         info.description.strip(),
         info.citation.strip() or None,
         # Without an address, `info.homepage` makes one up of a page that does not exist.
-        said.location.urls[0] if said.location.urls else None,
-        said.redistribution_info.license.strip() or None,
+        proto.location.urls[0] if proto.location.urls else None,
+        proto.redistribution_info.license.strip() or None,
     )
 
 
@@ -75,15 +75,15 @@ def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
       ConfigError: if it was built with other classes, meanings of mask values or tiles.
     """
     path = folder / "metadata.json"
-    said = json.loads(storage.read_small(path)).get("config") if path.exists() else None
-    if not isinstance(said, dict):
+    built = json.loads(storage.read_small(path)).get("config") if path.exists() else None
+    if not isinstance(built, dict):
         return  # built by something else; reading it says so
     fields = json.loads(config.to_json())
     for field in (*_CLASSES, *_TILES):
-        if said.get(field) != fields.get(field):
+        if built.get(field) != fields.get(field):
             raise ConfigError(
                 folder,
-                found=f"a dataset that was built with {field} {said.get(field, 'as by default')}",
+                found=f"a dataset that was built with {field} {built.get(field, 'as by default')}",
                 expected=f"{field} {fields.get(field, 'as by default')}, as in this config",
                 remedy="choose another name for the new dataset, or delete the folder",
             )
@@ -108,11 +108,11 @@ def _description(config: VocSegConfig, of_releases: str) -> str:
 def _classes(config: VocSegConfig) -> str:
     names = config.built_class_names
     background = background_index(names, config.built_background)
-    said = "no class is known to be background"
+    background_text = "no class is known to be background"
     if background is not None:
-        said = f"index {background} is background"
+        background_text = f"index {background} is background"
     classes = f"{len(names)} class" if len(names) == 1 else f"{len(names)} classes"
-    return f"Masks have one class index per pixel: {classes}, {said}, {VOID} is void."
+    return f"Masks have one class index per pixel: {classes}, {background_text}, {VOID} is void."
 
 
 def _entry(bibliography: str, key: str) -> str:

@@ -106,15 +106,15 @@ def check_sha256(path: epath.Path, archive: Archive) -> str:
     Raises:
       SourceError: if it is not the release's own.
     """
-    found = checksums.compute_url_info(path)
-    if found.checksum not in archive.sha256s:
+    digest = checksums.compute_url_info(path)
+    if digest.checksum not in archive.sha256s:
         raise SourceError(
             path,
-            found=f"{int(found.size)} bytes, sha256 {found.checksum}",
+            found=f"{int(digest.size)} bytes, sha256 {digest.checksum}",
             expected=f"sha256 {' or '.join(archive.sha256s)}",
             remedy="copy or download the archive again",
         )
-    return found.checksum
+    return digest.checksum
 
 
 def manual_place(fetcher: Fetcher) -> str:

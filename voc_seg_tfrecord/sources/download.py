@@ -70,18 +70,18 @@ class TfdsFetcher:
         # TFDS has no public question for what it keeps, nor for registered sizes and its flag.
         # pylint: disable=protected-access
         manager = self._manager
-        kept = resource.Resource(url=url)
+        target = resource.Resource(url=url)
         registered = manager._url_infos.get(url)
-        if registered is None or manager._get_checksum_dl_result(kept):
+        if registered is None or manager._get_checksum_dl_result(target):
             return
-        path = manager._get_dl_path(kept, registered.checksum)
+        path = manager._get_dl_path(target, registered.checksum)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = pathlib.Path(path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex}"))
         try:
             size = int(registered.size)
-            found = Transfer(url, part, size, verify=manager._verify_ssl).run()
-            if found != registered.checksum:
-                raise TransferError(f"has wrong checksum: sha256 {found}")
+            checksum = Transfer(url, part, size, verify=manager._verify_ssl).run()
+            if checksum != registered.checksum:
+                raise TransferError(f"has wrong checksum: sha256 {checksum}")
             resource.write_info_file(
                 url=url,
                 path=path,

@@ -168,15 +168,15 @@ def open_folder(
     Raises:
       SourceError: if it is not in its archive.
     """
-    found = find_sbd(fetcher.manual_dir) if fetcher.manual_dir is not None else None
-    if found is None:
+    reader = find_sbd(fetcher.manual_dir) if fetcher.manual_dir is not None else None
+    if reader is None:
         path = devkit.find_archive(release, archive, fetcher, what, tree)
-        found = find_sbd(fetcher.extract(path))
-        if found is None:
+        reader = find_sbd(fetcher.extract(path))
+        if reader is None:
             raise SourceError(
                 path,
                 found="an archive without SBD",
                 expected="an archive that holds benchmark_RELEASE/dataset/cls",
                 remedy="get the archive from SBD's own page",
             )
-    return found
+    return reader

@@ -101,9 +101,9 @@ class TrainaugTree(VocTree):
             places["image"] = Place(self._sbd.root / sbd.IMAGES, self._sbd.images)
         if parts.instances and not of_voc:
             # Only SBD's own folder has instance masks of these images.
-            found = self._sbd.instances if self._sbd else Names()
+            instances = self._sbd.instances if self._sbd else Names()
             folder = (self.sbd_root or self.root) / sbd.INSTANCES
-            places["instances"] = Place(folder, found, needed=False)
+            places["instances"] = Place(folder, instances, needed=False)
         return places
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:

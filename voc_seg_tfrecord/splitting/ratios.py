@@ -148,17 +148,17 @@ class Grouping:
           ConfigError: if the rule finds no group for an id. As a group of its own, such an id
             could silently bring frames of one video into two splits.
         """
-        found = {image_id: self._group(image_id) for image_id in ids}
-        without = sorted(image_id for image_id, group in found.items() if not group)
+        groups = {image_id: self._group(image_id) for image_id in ids}
+        without = sorted(image_id for image_id, group in groups.items() if not group)
         if without:
             raise _error(
-                f"{self.text!r}, by which {len(without)} of {len(found)} ids have no group, such "
+                f"{self.text!r}, by which {len(without)} of {len(groups)} ids have no group, such "
                 f"as {', '.join(without[:_SHOWN])}",
                 "a group for each id",
                 "change the rule so that it fits all ids; regex:PATTERN may have several forms, "
                 "separated by |",
             )
-        return found
+        return groups
 
     def _group(self, image_id: str) -> str:
         # The same name may be composed of other characters on another system.
@@ -175,5 +175,5 @@ class Grouping:
         return "\0".join(text or "" for text in texts) if any(texts) else match[0] * (not texts)
 
 
-def _error(found: str, expected: str, remedy: str = "change group_by") -> ConfigError:
-    return ConfigError("option group_by", found=found, expected=expected, remedy=remedy)
+def _error(problem: str, expected: str, remedy: str = "change group_by") -> ConfigError:
+    return ConfigError("option group_by", found=problem, expected=expected, remedy=remedy)

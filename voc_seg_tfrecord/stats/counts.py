@@ -104,8 +104,8 @@ def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
     pairs = numbers[counted].astype(np.int64) * VOID + classes[counted]
     rows = int(numbers[counted].max()) + 1
     table = np.bincount(pairs, weights=lengths, minlength=rows * VOID).reshape(rows, VOID)
-    found = np.flatnonzero(table.any(1))
-    objects = [found, table[found].argmax(1), table[found].sum(1)]
+    object_numbers = np.flatnonzero(table.any(1))
+    objects = [object_numbers, table[object_numbers].argmax(1), table[object_numbers].sum(1)]
     return np.stack(objects, axis=1).astype(np.int64)
 
 
@@ -230,9 +230,9 @@ def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
     Raises:
       RecordError: if a record cannot be read.
     """
-    found = {}
+    counts = {}
     for split in builder.info.splits:
-        found[split] = ClassCounts()
+        counts[split] = ClassCounts()
         for histogram in records.scan(builder, split, lambda r: count_values(r.pixels(MASK))):
-            found[split].add(histogram)
-    return found
+            counts[split].add(histogram)
+    return counts

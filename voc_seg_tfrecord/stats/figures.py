@@ -223,15 +223,15 @@ def compare(stats: Stats) -> Comparison | None:
 
 
 def _differences(figures: Iterable[Figure]) -> tuple[str, ...]:
-    return tuple(f"{what}: {found}, published {p}" for what, found, p in figures if found != p)
+    return tuple(f"{what}: {figure}, published {p}" for what, figure, p in figures if figure != p)
 
 
 def _pixel_figures(stats: Stats, year: str, split: str) -> Iterator[Figure]:
     for row in _table(f"voc{year}_pixels"):
         index = int(row["index"])
         if index < len(stats.pixels) or index == 255:
-            found = stats.void if index == 255 else int(stats.pixels[index])
-            yield f"pixels of {row['class']}", found, int(row[split])
+            figure = stats.void if index == 255 else int(stats.pixels[index])
+            yield f"pixels of {row['class']}", figure, int(row[split])
 
 
 def _image_and_object_figures(stats: Stats, year: str, split: str) -> Iterator[Figure]:
