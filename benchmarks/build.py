@@ -1,185 +1,113 @@
-"""Compares the ways to make TFRecords of a VOC tree, side by side, as a Markdown table.
+"""Compares the ways to make TFRecords of a VOC tree, side by side.
 
-    python benchmarks/build.py FOLDER [--pairs 2913] [--copies 1 16] [--repeats 5]
-        [--only ours floor ...]
+    python benchmarks/build.py FOLDER [--pairs 2913] [--repeats 5]
 
-Each build is a process of its own, the contenders take turns, and the figures are medians.
-Trees and outputs are put into FOLDER. A tree that is there already is used again. Seconds and
-CPU seconds are those of the build alone, workers included, without the start of Python and
-TensorFlow. The column "added MiB" is the peak of the process's memory minus what it had before the
-build, and "worker MiB" the peak of the largest worker's memory as a whole. This package is compared
-with the floor, which is what TFDS itself takes, and the others with it.
+Each build is a process of its own. Seconds and CPU seconds are those of the build alone, workers
+included, without the start of Python and TensorFlow. `added MiB` is the peak of the process's
+memory minus what it had before the build, and `worker MiB` the peak of the largest worker as a
+whole. Trees of more than 2,913 pairs have links to the files of so many. Of trees of more than
+100,000 pairs only what comes before the first record is measured: finding and checking all pairs.
 """
 
-import argparse
-from collections.abc import Sequence
 import contextlib
-import importlib
+from functools import partial
 import json
 import os
 import pathlib
 import shutil
-import statistics
-import subprocess
 import sys
 import threading
-import time
+from unittest import mock
 
-import machine
-from rows import Row, table
-from trees import drawn_tree
+import baselines
+from make_tree import build, make_tree
+import measuring
+from measuring import Figures, Way
+import psutil
+
+from voc_seg_tfrecord.examples import shards
 
 FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
-CONTENDERS = {
-    "floor": "TFDS writing from memory, the floor",
-    "ours": "`build`",
-    "ours_2": "`build --workers 2`",
-    "trusted": "`build --trust_images`",
-    "trusted_2": "`build --trust_images --workers 2`",
-    "tutorial": "tutorials' script",
-    "plain_tfds": "plain TFDS builder",
-    "deeplab": "DeepLab's way",
-    "copy": "copying the files",
+DIFFERENT, LARGE = 2913, 100_000
+FLOOR, OURS = "TFDS writing from memory, the floor", "`build`"
+BUILDS = {
+    OURS: partial(build, workers=1),
+    "`build --workers 2`": partial(build, workers=2),
+    "`build --trust_images`": partial(build, workers=1, trust_images=True),
+    "`build --trust_images --workers 2`": partial(build, workers=2, trust_images=True),
 }
-OURS, FLOOR = ("ours", "ours_2", "trusted", "trusted_2"), "floor"
-BIG_LIMIT = {"tutorial"}
-"""Not run on trees with copies unless named, because decoded pixels take 9 times the room."""
+FIRST = "`build`, up to its first record"
+OTHERS = {"tutorials' script": baselines.tutorial, "plain TFDS builder": baselines.plain_tfds}
+"""Not run on trees with links: decoded pixels take nine times the room."""
 
 
-def measure(name: str, root: pathlib.Path, out: pathlib.Path) -> dict[str, float]:
-    """Runs one contender in this process.
+class Reached(BaseException):
+    """All is ready for the first record."""
 
-    Args:
-      name: a module of `baselines`.
-      root: the tree.
-      out: an empty folder.
 
-    Returns:
-      `wall` and `cpu` in seconds, `memory`, `worker` and `bytes` in bytes.
-    """
-    importlib.import_module("tensorflow")  # TFDS would import it in the middle of a build
-    module = importlib.import_module(f"baselines.{name.removesuffix('_2')}")
-    options = {"workers": 2 if name.endswith("_2") else 1} if name in OURS else {}
-    source = module.prepare(root) if hasattr(module, "prepare") else root
-    before = _status("VmRSS")
-    pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets the peak back to now
+def build_up_to_first_record(root: pathlib.Path, out: pathlib.Path) -> None:
+    """Goes to where the records would be made."""
+
+    def run(engine, work, tasks, note):
+        del engine, work, note
+        next(iter(tasks))
+        raise Reached
+        yield
+
+    with mock.patch.object(shards.Here, "run", run), contextlib.suppress(Reached):
+        build(root, out, workers=1)
+
+
+def build_once(name: str, root: pathlib.Path, out: pathlib.Path) -> Figures:
+    """Builds in this process, below an empty folder."""
+    import tensorflow  # noqa: F401 - TFDS would import it in the middle of a build
+
+    if name == FLOOR:
+        work = baselines.floor(root, out)
+    else:
+        ways = {FIRST: build_up_to_first_record, **BUILDS, **OTHERS}
+        work = partial(ways[name], root, out)
     ended, peaks = threading.Event(), [0]
-    watcher = threading.Thread(target=_watch_workers, args=(ended, peaks))
-    watcher.start()
-    wall, cpu = time.perf_counter(), sum(os.times()[:4])
-    module.build(source, out, **options)
-    wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
+    threading.Thread(target=_watch_workers, args=(ended, peaks), daemon=True).start()
+    figures = measuring.timed_with_memory(work)
     ended.set()
-    watcher.join()
     written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    memory = _status("VmHWM") - before
-    return {"wall": wall, "cpu": cpu, "memory": memory, "worker": max(peaks), "bytes": written}
+    return {**figures, "worker MiB": max(peaks) / 2**20, "written MB": written / 1e6}
 
 
 def _watch_workers(ended: threading.Event, peaks: list[int]) -> None:
-    """Notes the peak memory of the processes that this one starts, ten times a second.
-
-    `getrusage` would count what this process had when it started them.
-    """
+    """Notes the memory of the processes that this one starts, ten times a second."""
     while not ended.wait(0.1):
-        for children in pathlib.Path("/proc/self/task").glob("*/children"):
-            with contextlib.suppress(OSError, KeyError):  # it has just ended
-                peaks += [_status("VmHWM", child) for child in children.read_text().split()]
+        for worker in psutil.Process().children():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                peaks.append(worker.memory_info().rss)
 
 
-def _status(field: str, process: str = "self") -> int:
-    for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise KeyError(field)
-
-
-def _run(name: str, root: pathlib.Path, folder: pathlib.Path) -> dict[str, float]:
+def _in_a_process(name: str, root: pathlib.Path, folder: pathlib.Path) -> Figures:
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    os.sync()  # so that nobody writes back what another has written
-    result = subprocess.run(
-        [sys.executable, __file__, "--measure", name, root, out],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-    )
-    shutil.rmtree(out, ignore_errors=True)
-    if result.returncode:
-        raise RuntimeError(f"{name} failed:\n{result.stderr[-2000:]}")
-    return json.loads(result.stdout.splitlines()[-1])
+    os.sync()  # so that no build writes back what another has written
+    figures = measuring.run_python(__file__, "--one", name, root, out)
+    shutil.rmtree(out)
+    return figures
 
 
-def rows(
-    folder: pathlib.Path,
-    *,
-    pairs: int,
-    repeats: int,
-    copies: int = 1,
-    names: Sequence[str] = tuple(CONTENDERS),
-) -> list[Row]:
-    """Builds in every way, in turns.
-
-    Args:
-      folder: where trees and outputs are put.
-      pairs: different pairs of image and mask.
-      repeats: runs of each.
-      copies: ids per pair.
-      names: some of `CONTENDERS`.
-    """
-    root, total = drawn_tree(folder, pairs, copies), pairs * copies
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for turn in range(repeats):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            runs[name].append(_run(name, root, folder))
-            print(f"{name}: {runs[name][-1]}", file=sys.stderr)
-    found = []
-    for name, results in runs.items():
-        median = {key: statistics.median(run[key] for run in results) for key in results[0]}
-        figures = {
-            "s": f"{median['wall']:.2f}",
-            "CPU s": f"{median['cpu']:.2f}",
-            "added MiB": f"{median['memory'] / 2**20:.0f}",
-            "worker MiB": f"{median['worker'] / 2**20:.0f}" if median["worker"] else "",
-            "written MB": f"{median['bytes'] / 1e6:.0f}",
-        }
-        against = FLOOR if name in OURS else "" if name == FLOOR else OURS[0]
-        found.append(
-            Row(
-                "build" if copies == 1 else f"build, each pair {copies} times",
-                CONTENDERS[name],
-                tuple(total / run["wall"] for run in results),
-                CONTENDERS[against] if against in runs else "",
-                name in OURS,
-                figures,
-            )
-        )
-    return found
-
-
-def main() -> None:
-    """Parses the command line and prints a table for each size."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument(
-        "--pairs", type=int, default=2913, help="images with masks in the tree (%(default)s)"
-    )
-    parser.add_argument("--copies", type=int, nargs="+", default=[1, 16], help="ids per image")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each (%(default)s)")
-    parser.add_argument("--only", nargs="+", choices=CONTENDERS, help="which to run (all)")
-    args = parser.parse_args()
-    print(machine.description())
-    for copies in args.copies:
-        names = args.only or [n for n in CONTENDERS if copies == 1 or n not in BIG_LIMIT]
-        found = rows(
-            args.folder, pairs=args.pairs, repeats=args.repeats, copies=copies, names=names
-        )
-        print("\n" + table(found))
+def measure(folder: pathlib.Path, *, pairs: int, repeats: int) -> list[Way]:
+    """Builds a tree of so many pairs in every way, in turns."""
+    root = make_tree(folder, pairs, DIFFERENT)
+    others = OTHERS if pairs <= DIFFERENT else {}
+    names = [FIRST] if pairs > LARGE else [FIRST, FLOOR, *BUILDS, *others]
+    ways = []
+    for name in names:
+        against = (FLOOR, *others) if name == OURS else [FLOOR] if name in BUILDS else []
+        ways.append(Way("build", name, partial(_in_a_process, name, root, folder), pairs, against))
+    measuring.take_turns(ways, repeats, warm_up=False)
+    return ways
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        print(json.dumps(measure(sys.argv[2], *map(pathlib.Path, sys.argv[3:5]))))
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(build_once(sys.argv[2], *map(pathlib.Path, sys.argv[3:]))))
     else:
-        main()
+        measuring.main(__doc__, measure, **FULL)

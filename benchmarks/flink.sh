@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # Sets up Apache Flink in a folder of its own, builds the generated tree on it with one and
-# with two task managers, kills one of two in the middle of a build, compares the files with
-# those of a build without Beam, and stops everything. Everything listens on loopback alone.
+# with two task managers, compares the files with those of a build without Beam, and stops
+# everything. Everything listens on loopback alone.
 #
 #   benchmarks/flink.sh FOLDER [--setup-only | arguments of benchmarks/flink.py]
 #
-# Needs Java 11 or 17, Maven and pip, and PYTHON (python3) with this package installed.
-# Beam's own job server jar is used if JOB_SERVER_JAR names one. Without it the job server is
-# put together from Beam's artifacts: the pom below names the newest versions of them that
-# could be had together where this was written.
+# Needs Java 11 or 17, Maven and pip, and PYTHON (python3) with this package installed. The job
+# server is put together from Beam's artifacts: the pom names the newest that could be had.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -26,10 +24,7 @@ if [ ! -e "$folder/flink/lib/flink-dist-$flink.jar" ]; then
   rm "$folder"/apache-flink-libraries-$flink.tar.gz
 fi
 
-if [ -n "${JOB_SERVER_JAR:-}" ]; then
-  mkdir -p "$folder/jars"
-  cp "$JOB_SERVER_JAR" "$folder/jars/"
-elif [ ! -d "$folder/jars" ]; then
+if [ ! -d "$folder/jars" ]; then
   cat > "$folder/pom.xml" <<'POM'
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

@@ -5,11 +5,13 @@ and `jars` with Beam's. Everything listens on the loopback address alone, and is
 `with` block.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,130 +19,154 @@ import sys
 import time
 import urllib.request
 
-from flink_config import CONFIG, LOG, OPENS
 import psutil
 
+# Flink's own list for Java 17, as far as Beam's jobs need it.
+OPENS = [
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in (
+        *("java.lang", "java.lang.reflect", "java.net", "java.io", "java.text", "java.time"),
+        *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "sun.net.util"),
+        *("java.util.concurrent.locks", "java.nio", "sun.nio.ch"),
+    )
+]
 
-def missing(folder: pathlib.Path) -> str:
+# Every size is given, since Flink's start scripts, which would work them out, are not there. If one
+# of two task managers dies, the other one has slots for all tasks: Flink goes on then.
+CONFIG = """\
+jobmanager.rpc.address: localhost
+jobmanager.rpc.port: {rpc}
+jobmanager.bind-host: localhost
+rest.address: localhost
+rest.bind-address: localhost
+rest.port: {rest}
+taskmanager.host: localhost
+taskmanager.bind-host: localhost
+taskmanager.numberOfTaskSlots: 2
+taskmanager.cpu.cores: 1.0
+taskmanager.memory.task.heap.size: 2560m
+taskmanager.memory.task.off-heap.size: 64m
+taskmanager.memory.network.min: 256m
+taskmanager.memory.network.max: 256m
+taskmanager.memory.managed.size: 512m
+taskmanager.memory.framework.heap.size: 128m
+taskmanager.memory.framework.off-heap.size: 128m
+taskmanager.memory.jvm-metaspace.size: 256m
+taskmanager.memory.jvm-overhead.min: 192m
+taskmanager.memory.jvm-overhead.max: 192m
+restart-strategy.type: fixed-delay
+restart-strategy.fixed-delay.attempts: 100
+restart-strategy.fixed-delay.delay: 1 s
+heartbeat.interval: 1000
+heartbeat.timeout: 10000
+cluster.evenly-spread-out-slots: true
+io.tmp.dirs: {folder}
+blob.storage.directory: {folder}
+"""
+
+
+def missing(software: pathlib.Path) -> str:
     """Returns what a cluster lacks in this folder, in words. Empty if it can be started."""
-    if subprocess.run(["which", "java"], capture_output=True).returncode:
-        return "no java"
     for jar in ("flink/lib/flink-dist-*.jar", "jars/beam-runners-flink-*.jar"):
-        if not list(folder.glob(jar)):
-            return f"no {jar} in {folder}"
-    return ""
+        if not list(software.glob(jar)):
+            return f"no {jar} in {software}"
+    return "" if shutil.which("java") else "no java"
 
 
+@dataclasses.dataclass(frozen=True)
 class Cluster:
-    """A running cluster.
+    """A running cluster."""
 
-    Attributes:
-      beam_flags: the flags that send a Beam pipeline to it.
-      task_managers: the processes that do the work.
-    """
-
-    def __init__(
-        self,
-        software: pathlib.Path,
-        folder: pathlib.Path,
-        task_managers: int,
-        slots: int,
-        parallelism: int,
-        stack: contextlib.ExitStack,
-    ):
-        self._software = software
-        self._folder = folder
-        self._stack = stack
-        self._processes: list[psutil.Process] = []
-        rpc, rest, job, artifacts, expansion, pool = _free_ports(6)
-        (folder / "conf").mkdir(parents=True)
-        (folder / "tmp").mkdir()
-        config = CONFIG.format(
-            rpc=rpc,
-            rest=rest,
-            slots=slots,
-            folder=folder / "tmp",
-        )
-        (folder / "conf" / "config.yaml").write_text(config)
-        (folder / "log4j.properties").write_text(LOG)
-        self._rest = f"http://localhost:{rest}"
-        runtime = "org.apache.flink.runtime"
-        self._flink("jobmanager", f"{runtime}.entrypoint.StandaloneSessionClusterEntrypoint")
-        self.task_managers = [
-            self._flink(f"taskmanager{n}", f"{runtime}.taskexecutor.TaskManagerRunner")
-            for n in range(task_managers)
-        ]
-        pool_command = [sys.executable, __file__, str(pool)]
-        # The pool starts workers with the `python` that it finds first.
-        path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._start("pool", pool_command, env={**os.environ, "PATH": path})
-        self._java(
-            "jobserver",
-            [f"{software}/jars/*", f"{software}/flink/lib/log4j-*.jar"],
-            "org.apache.beam.runners.flink.FlinkJobServerDriver",
-            *("--job-host=localhost", f"--job-port={job}", f"--artifact-port={artifacts}"),
-            *(f"--expansion-port={expansion}", f"--artifacts-dir={folder / 'tmp'}"),
-            f"--flink-master=localhost:{rest}",
-            f"--flink-conf-dir={folder / 'conf'}",
-        )
-        _wait_for(lambda: self._get("/overview")["taskmanagers"] == task_managers, "task managers")
-        _wait_for(lambda: _listens(job), "job server")
-        self.beam_flags = (
-            *("--runner=PortableRunner", f"--job_endpoint=localhost:{job}"),
-            *("--environment_type=EXTERNAL", f"--environment_config=localhost:{pool}"),
-            f"--parallelism={parallelism}",
-        )
+    beam_flags: tuple[str, ...]
+    """What sends a Beam pipeline to it."""
+    task_managers: list[subprocess.Popen]
+    """The processes that do the work."""
+    processes: list[psutil.Process]
+    """All of them."""
 
     def cpu_seconds(self) -> float:
         """Returns the CPU seconds of all processes of the cluster so far, and of their workers."""
-        return sum(_cpu(process) for process in self._processes)
-
-    def _get(self, path: str):
-        with urllib.request.urlopen(self._rest + path, timeout=5) as answer:
-            return json.load(answer)
-
-    def _flink(self, name: str, main: str) -> subprocess.Popen:
-        classpath = [f"{self._software}/flink/lib/*"]
-        return self._java(name, classpath, main, "--configDir", str(self._folder / "conf"))
-
-    def _java(self, name: str, classpath: Sequence[str], main: str, *args: str):
-        log = f"-Dlog4j.configurationFile={self._folder / 'log4j.properties'}"
-        command = ["java", "-Xmx3g", *OPENS, log, "-cp", os.pathsep.join(classpath), main, *args]
-        return self._start(name, command)
-
-    def _start(self, name: str, command: Sequence[str], env=None) -> subprocess.Popen:
-        output = self._stack.enter_context((self._folder / f"{name}.log").open("wb"))
-        process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=env, start_new_session=True
-        )
-        self._stack.callback(_end, process)
-        self._processes.append(psutil.Process(process.pid))
-        return process
+        seconds = 0.0
+        for process in self.processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                # Those of its children that ended are in its own times.
+                everyone = [process, *process.children(recursive=True)]
+                seconds += sum(sum(one.cpu_times()[:4]) for one in everyone)
+        return seconds
 
 
 @contextlib.contextmanager
 def cluster(
-    software: pathlib.Path,
-    folder: pathlib.Path,
-    *,
-    task_managers: int = 2,
-    slots: int = 1,
-    parallelism: int = 2,
+    software: pathlib.Path, folder: pathlib.Path, *, task_managers: int = 2
 ) -> Iterator[Cluster]:
     """Starts a cluster and ends it.
 
     Args:
       software: what `benchmarks/flink.sh` has set up.
       folder: a new folder for its logs and temporary files.
-      task_managers: how many, a process each.
-      slots: how many tasks each may run at a time.
-      parallelism: how many tasks run at a time; at most as many as there are slots.
-
-    Yields:
-      The cluster, ready to take jobs.
+      task_managers: how many, a process each; as many tasks run at a time.
     """
+    rpc, rest, job, artifacts, expansion, pool = _free_ports(6)
+    conf, temporary = folder / "conf", folder / "tmp"
+    conf.mkdir(parents=True)
+    temporary.mkdir()
+    config = CONFIG.format(rpc=rpc, rest=rest, folder=temporary)
+    (conf / "config.yaml").write_text(config)
+    processes: list[subprocess.Popen] = []
+
+    def start(name: str, *command: str) -> subprocess.Popen:
+        output = stack.enter_context((folder / f"{name}.log").open("wb"))
+        # Beam's pool starts workers with the `python` that it finds first.
+        path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        process = subprocess.Popen(
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PATH": path},
+            start_new_session=True,
+        )
+        stack.callback(_end, process)
+        processes.append(process)
+        return process
+
+    def java(name: str, jars: str, main: str, *arguments: str) -> subprocess.Popen:
+        log = "-Dorg.apache.logging.log4j.level=INFO"
+        return start(name, "java", "-Xmx3g", *OPENS, log, "-cp", jars, main, *arguments)
+
+    def wait() -> None:
+        for _ in range(300):
+            with contextlib.suppress(OSError):  # a server does not answer yet
+                socket.create_connection(("localhost", job), 1).close()
+                with urllib.request.urlopen(f"http://localhost:{rest}/overview", timeout=5) as page:
+                    if json.load(page)["taskmanagers"] == task_managers:
+                        return
+            time.sleep(0.2)
+        raise TimeoutError(f"Flink did not start within a minute; see the logs in {folder}")
+
+    def flink(name: str, main: str) -> subprocess.Popen:
+        main = f"org.apache.flink.runtime.{main}"
+        return java(name, f"{software}/flink/lib/*", main, "--configDir", str(conf))
+
     with contextlib.ExitStack() as stack:
-        yield Cluster(software, folder, task_managers, slots, parallelism, stack)
+        flink("jobmanager", "entrypoint.StandaloneSessionClusterEntrypoint")
+        runner = "taskexecutor.TaskManagerRunner"
+        workers = [flink(f"taskmanager{n}", runner) for n in range(task_managers)]
+        start("pool", sys.executable, __file__, str(pool))
+        java(
+            "jobserver",
+            f"{software}/jars/*",
+            "org.apache.beam.runners.flink.FlinkJobServerDriver",
+            *("--job-host=localhost", f"--job-port={job}", f"--artifact-port={artifacts}"),
+            *(f"--expansion-port={expansion}", f"--artifacts-dir={temporary}"),
+            *(f"--flink-master=localhost:{rest}", f"--flink-conf-dir={conf}"),
+        )
+        wait()
+        flags = (
+            *("--runner=PortableRunner", f"--job_endpoint=localhost:{job}"),
+            *("--environment_type=EXTERNAL", f"--environment_config=localhost:{pool}"),
+            f"--parallelism={task_managers}",
+        )
+        yield Cluster(flags, workers, [psutil.Process(process.pid) for process in processes])
 
 
 def serve_workers(port: int) -> None:
@@ -152,9 +178,8 @@ def serve_workers(port: int) -> None:
 
     class Pool(worker_pool_main.BeamFnExternalWorkerPoolServicer):
         def StopWorker(self, *_):  # noqa: N802
-            # Every task manager numbers its workers from 1, so with two of them on one
-            # machine an id does not say whose worker to stop. A worker ends anyway when
-            # its task manager hangs up.
+            # Every task manager numbers its workers from 1, so an id does not say whose worker to
+            # stop. A worker ends anyway when its task manager hangs up.
             return beam_fn_api_pb2.StopWorkerResponse()
 
     server = grpc.server(UnboundedThreadPoolExecutor())
@@ -167,43 +192,17 @@ def serve_workers(port: int) -> None:
 
 
 def _end(process: subprocess.Popen) -> None:
-    # The group, because the pool has workers of its own.
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
-            os.killpg(process.pid, how)
-            process.wait(5)
-
-
-def _cpu(process: psutil.Process) -> float:
-    """Returns the CPU seconds of a process, of its children that ended, and of those that run."""
-    try:
-        children = process.children(recursive=True)
-        return sum(sum(one.cpu_times()[:4]) for one in (process, *children))
-    except psutil.NoSuchProcess:
-        return 0.0
-
-
-def _wait_for(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            if condition():
-                return
-        time.sleep(0.2)
-    raise TimeoutError(f"Flink: no {what} after {seconds} seconds; see the logs")
-
-
-def _listens(port: int) -> bool:
-    with socket.create_connection(("localhost", port), 1):
-        return True
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # the group, because the pool has workers of its own
+    process.wait()
 
 
 def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("localhost", 0))
-        return [one.getsockname()[1] for one in sockets]
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
 
 
 if __name__ == "__main__":

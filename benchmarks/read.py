@@ -1,158 +1,185 @@
 """Measures reading: this package, its limit and its peers, side by side in one run.
 
-    python benchmarks/read.py [FOLDER] [--pairs 2913] [--repeats 5] [--only limit peers ...]
-        [--tree VOC_TREE] [--peers-python PYTHON ...]
+    [PEERS_PYTHON=PYTHON:...] python benchmarks/read.py FOLDER [--pairs 2913] [--repeats 5]
 
-A tree of drawn images is made in FOLDER and kept there. With --tree the pairs of a tree of your
-own are read, each as often as it takes to have as many. Every way of reading is run once a round,
-in turns, so that a change of the machine's mood hits all alike; what is printed are medians. Each
-peer runs in a process of its own, by the first interpreter that has its packages: this one, or one
-of --peers-python. A line says what is missing for those that nothing can run.
+Each peer runs in a process of its own, by the first interpreter that has its packages: this one, or
+one of PEERS_PYTHON. A line says what is missing for those that nothing can run.
 """
 
-import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
 import contextlib
 import os
 import pathlib
-import statistics
 import sys
-import tempfile
+import tarfile
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
-import forms
-import machine
-from measuring import Way, take_turns
-import read_peers
-import read_tutorials
-import read_ways
-from rows import Row, markdown, table
+import baselines
+from make_tree import build, make_tree
+import measuring
+from measuring import Figures, Way
+import peers
+import tensorflow as tf
 import tensorflow_datasets as tfds
-from trees import SPLIT, drawn_tree, repeated_tree
+
+from voc_seg_tfrecord import pipeline
+from voc_seg_tfrecord.exports.export import export
 
 FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 300, "repeats": 3}
-PARTS = ("limit", "batches", "crops", "rare", "peers")
-QUICK_PARTS = ("limit", "batches", "crops", "peers")
-CROP = 384
+AUTOTUNE = tf.data.AUTOTUNE
+SPLIT, NO_CACHE = "train+validation", tfds.ReadConfig(try_autocache=False)
+EXAMPLES, LOOP = "read: decoded examples", "read: arrays in a Python loop"
+BATCHES, CROPS = "read: 384 x 384, batches of 16", "read: DeepLab's crops of 513 x 513"
+ONE_STAGE = "`pipeline.read(decoded=True)`"
 
 
-def rows(
-    folder: pathlib.Path,
-    *,
-    pairs: int,
-    repeats: int,
-    parts: Sequence[str] = QUICK_PARTS,
-    interpreters: Sequence[str] = (),
-    tree: pathlib.Path | None = None,
-) -> list[Row]:
-    """Measures.
-
-    Args:
-      folder: where trees and datasets are put, and found again.
-      pairs: how many images with masks.
-      repeats: rounds.
-      parts: some of `PARTS`.
-      interpreters: others that may have the peers' packages.
-      tree: one's own; its pairs are repeated until there are as many.
-    """
-    with contextlib.ExitStack() as stack:
-        if tree is None:
-            root, home = drawn_tree(folder, pairs), folder / f"read_{pairs}"
-        else:
-            home = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(dir=folder)))
-            root, different = repeated_tree(tree, home / "tree", pairs)
-            print(f"{different} different pairs of {tree}, repeated", file=sys.stderr)
-        source, builder = forms.write(root, home)
-        ways, absent = _ways(stack, source, builder, parts, (sys.executable, *interpreters))
-        return [*take_turns(ways, repeats), *absent]
+def drained(dataset: tf.data.Dataset) -> Callable[[], Figures]:
+    """Returns what goes through a dataset without a Python loop."""
+    return lambda: measuring.timed(lambda: dataset.reduce(0, lambda n, *_: n + 1).numpy())
 
 
-def _ways(
-    stack: contextlib.ExitStack,
-    source: forms.Source,
-    builder: tfds.core.DatasetBuilder,
-    parts: Sequence[str],
-    interpreters: Sequence[str],
-) -> tuple[list[Way], list[Row]]:
-    ways, absent = [], []
-    if "limit" in parts:
-        ways += read_ways.single_examples(builder)
-    if "batches" in parts:
-        raw_file = source.folder / "raw.tfrecord"
-        if not raw_file.exists():
-            decoded = builder.as_dataset(split=SPLIT, read_config=read_ways.NO_CACHE)
-            read_tutorials.write_raw(decoded, raw_file)
-        ways += read_ways.fixed_batches(builder, read_tutorials.raw_dataset(raw_file, CROP), CROP)
-    if "crops" in parts:
-        ways += read_ways.deeplab_batches(builder)
-    if "rare" in parts:
-        ways += read_ways.rare_classes(builder)
-    if "peers" in parts:
-        others, absent = read_peers.others(stack, source, builder, interpreters)
-        ways += [read_peers.ours(builder), *others]
-    return ways, absent
+def single_examples(builder: tfds.core.DatasetBuilder, pairs: int) -> list[Way]:
+    """Decoded examples, and their limit."""
+    skip = {name: tfds.decode.SkipDecoding() for name in ("image", "segmentation_mask")}
+    encoded = builder.as_dataset(split=SPLIT, decoders=skip, read_config=NO_CACHE)
+    files = [(e["image"], e["segmentation_mask"]) for e in encoded.as_numpy_iterator()]
+    in_memory = tf.data.Dataset.from_tensor_slices(tuple(map(list, zip(*files, strict=True))))
+
+    def decoded(image: tf.Tensor, mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.io.decode_jpeg(image, channels=3), tf.io.decode_png(mask, channels=1)
+
+    limit = "limit: `decode_jpeg`, `decode_png` from memory"
+    ours = {
+        "`tfds.load`": builder.as_dataset(split=SPLIT, read_config=NO_CACHE),
+        "`pipeline.read`, `pipeline.decode`": pipeline.read(builder, SPLIT).map(
+            pipeline.decode, num_parallel_calls=AUTOTUNE
+        ),
+        ONE_STAGE: pipeline.read(builder, SPLIT, decoded=True),
+    }
+    in_memory = in_memory.map(decoded, num_parallel_calls=AUTOTUNE)
+    ways = [Way(EXAMPLES, limit, drained(in_memory), pairs)]
+    return ways + [Way(EXAMPLES, name, drained(ours[name]), pairs, [limit]) for name in ours]
 
 
-def first_batches(folder: pathlib.Path, repeats: int) -> str:
-    """Returns the table of seconds from the call to the first batch."""
-    builder = tfds.builder_from_directory(forms.Source(folder, folder).tfrecord)
-    ways = read_ways.first_batches(builder)
-    take_turns(ways, repeats)
-    lines = [["time to the first batch", "seconds"]]
-    lines += [[way.name, f"{statistics.median(way.seconds):.2f}"] for way in ways]
-    return markdown(lines, numbers=[1])
+def fixed_batches(builder: tfds.core.DatasetBuilder, raw: list[str], pairs: int) -> list[Way]:
+    """Batches of images that are cropped or padded; `raw` are files of the tutorials' script."""
+    features = {key: tf.io.FixedLenFeature([], tf.int64) for key in ("height", "width")}
+    features |= {key: tf.io.FixedLenFeature([], tf.string) for key in ("image_raw", "mask_raw")}
+
+    def parsed(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:  # its padding is background
+        example = tf.io.parse_single_example(record, features)
+        height, width = example["height"], example["width"]
+        image = tf.reshape(tf.io.decode_raw(example["image_raw"], tf.uint8), [height, width, 3])
+        mask = tf.reshape(tf.io.decode_raw(example["mask_raw"], tf.uint8), [height, width, 1])
+        return tuple(tf.image.resize_with_crop_or_pad(array, 384, 384) for array in (image, mask))
+
+    def prepared(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        image = tf.image.resize_with_crop_or_pad(example["image"], 384, 384)
+        # uint8 wraps around, so that padding, 0, becomes 255.
+        mask = example["segmentation_mask"] + 1
+        return image, tf.image.resize_with_crop_or_pad(mask, 384, 384) - 1
+
+    def batched(dataset: tf.data.Dataset, function: Callable) -> Callable[[], Figures]:
+        mapped = dataset.map(function, num_parallel_calls=AUTOTUNE)
+        return drained(mapped.batch(16).prefetch(AUTOTUNE))
+
+    plain = batched(builder.as_dataset(split=SPLIT, read_config=NO_CACHE), prepared)
+    names = ("image", "segmentation_mask", "image/height", "image/width")
+    ours = pipeline.evaluation_batches(builder, SPLIT, batch_size=16, size=384, features=names)
+    tutorial = batched(tf.data.TFRecordDataset(raw), parsed)
+    others = {"`tfds.load`, map, batch": plain, "raw tensors in a TFRecord": tutorial}
+    ways = [Way(BATCHES, name, run, pairs) for name, run in others.items()]
+    return [*ways, Way(BATCHES, "`evaluation_batches`", drained(ours), pairs, list(others))]
 
 
-def disk(folder: pathlib.Path, root: pathlib.Path) -> str:
-    """Returns the table of bytes of all forms."""
-    sizes = {"JPEG and PNG files": _bytes(root / "JPEGImages", root / "SegmentationClass")}
-    for name in ("tfrecord", "array_record", "parquet", "tars", "raw.tfrecord"):
-        if (folder / name).exists():
-            sizes[name] = _bytes(folder / name)
-    files = next(iter(sizes.values()))
-    lines = [["bytes on disk", "MB", "of the files"]]
-    lines += [[name, f"{size / 1e6:.1f}", f"{size / files:.3f}"] for name, size in sizes.items()]
-    return markdown(lines, numbers=(1, 2))
+def random_crops(builder: tfds.core.DatasetBuilder, pairs: int) -> list[Way]:
+    """Random scale, crop and flip in batches: the whole image is scaled first, or its crop."""
 
+    def by_the_book(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        image, mask = example["image"], example["segmentation_mask"]
+        scale = 0.5 + 0.25 * tf.cast(tf.random.uniform([], 0, 7, tf.int32), tf.float32)
+        size = tf.cast(tf.cast(tf.shape(image)[:2], tf.float32) * scale, tf.int32)
+        image = tf.cast(tf.round(tf.image.resize(image, size)), tf.uint8)
+        mask = tf.image.resize(mask, size, "nearest")
+        height, width = tf.maximum(size[0], 513), tf.maximum(size[1], 513)
+        image = tf.image.pad_to_bounding_box(image, 0, 0, height, width)
+        mask = tf.image.pad_to_bounding_box(mask + 1, 0, 0, height, width) - 1
+        both = tf.image.random_crop(tf.concat([image, mask], axis=-1), [513, 513, 4])
+        both = tf.image.random_flip_left_right(both)
+        return both[..., :3], both[..., 3:]
 
-def _bytes(*places: pathlib.Path) -> int:
-    files = [
-        file for place in places for file in ([place] if place.is_file() else place.rglob("*"))
+    plain = builder.as_dataset(split=SPLIT, read_config=NO_CACHE).shuffle(1024, seed=1)
+    plain = plain.map(by_the_book, num_parallel_calls=AUTOTUNE)
+    plain = plain.batch(16, drop_remainder=True).prefetch(AUTOTUNE)
+    ours = pipeline.training_batches(builder, SPLIT, size=513, batch_size=16, epochs=1)
+    by_hand = "`tfds.load`, scale, crop, flip"
+    return [
+        Way(CROPS, by_hand, drained(plain), pairs),
+        Way(CROPS, "`training_batches`", drained(ours), pairs, [by_hand]),
     ]
-    return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Runs everything and prints the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path, nargs="?", help="where to work (temporary)")
-    parser.add_argument("--pairs", type=int, default=2913, help="images with masks (%(default)s)")
-    parser.add_argument("--repeats", type=int, default=5, help="rounds (%(default)s)")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts (all)")
-    parser.add_argument("--tree", type=pathlib.Path, help="a tree of your own, in VOC's layout")
-    parser.add_argument(
-        "--peers-python", nargs="+", default=[], help="interpreters with the peers' packages"
-    )
-    args = parser.parse_args(argv)
+def python_loops(
+    stack: contextlib.ExitStack, builder: tfds.core.DatasetBuilder, source: peers.Source
+) -> list[Way]:
+    """Reads with this package in this process, and with peers in theirs, which end with the stack.
+
+    Those that fail have a note. Those that read other pixels are refused.
+    """
+    names = ("image", "segmentation_mask")
+    ours = pipeline.read(builder, SPLIT, features=names, decoded=True).prefetch(AUTOTUNE)
+    expected = peers.seen((e["image"], e["segmentation_mask"]) for e in tfds.as_numpy(ours))
+    count = expected["count"]
+
+    def run() -> Figures:
+        return measuring.through(ours.as_numpy_iterator())
+
+    ways = [Way(LOOP, ONE_STAGE, run, count, list(peers.PEERS))]
+    pythons = [sys.executable, *filter(None, os.environ.get("PEERS_PYTHON", "").split(":"))]
+    for name in peers.PEERS:
+        for python in pythons:
+            running = peers.Running(stack, python, name, source)
+            seen = running.seen()
+            if isinstance(seen, dict):
+                peers.check_seen(name, seen, expected)
+                break
+        note = seen if isinstance(seen, str) else ""
+        ways.append(Way(LOOP, name, running.run, count, note=note))
+    return ways
+
+
+def write_forms(folder: pathlib.Path, root: pathlib.Path) -> tfds.core.DatasetBuilder:
+    """Writes what is read, unless it is there; returns the dataset as TFRecords."""
+    builder = build(root, folder / "tfrecord")
+    build(root, folder / "array_record", file_format="array_record")
+    if (folder / "tars").exists():
+        return builder
+    with contextlib.redirect_stdout(sys.stderr):
+        export(builder, folder / "parquet", layout="parquet")
+    (folder / "raw").mkdir()
+    baselines.tutorial(root, folder / "raw")
+    (folder / "tars").mkdir()
+    files = peers.Source(root, folder).files()
+    for number in (0, 1):
+        with tarfile.open(folder / "tars" / f"{number}.tar", "w") as tar:
+            for path in (path for pair in files[number::2] for path in pair):
+                tar.add(path, pathlib.Path(path).name)
+    return builder
+
+
+def measure(folder: pathlib.Path, *, pairs: int, repeats: int) -> list[Way]:
+    """Reads a tree of so many pairs in every way, in turns."""
+    root = make_tree(folder, pairs)
+    folder = folder / f"read_{pairs}"
+    builder = write_forms(folder, root)
+    raw = [str(path) for path in sorted((folder / "raw").iterdir())]
     with contextlib.ExitStack() as stack:
-        folder = args.folder or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder.mkdir(parents=True, exist_ok=True)
-        print(machine.description(), "\n")
-        found = rows(
-            folder,
-            pairs=args.pairs,
-            repeats=args.repeats,
-            parts=args.only,
-            interpreters=args.peers_python,
-            tree=args.tree,
-        )
-        print(table(found))
-        if args.tree is None:
-            home = folder / f"read_{args.pairs}"
-            print("\n" + first_batches(home, args.repeats))
-            print("\n" + disk(home, drawn_tree(folder, args.pairs)))
+        ways = single_examples(builder, pairs)
+        ways += fixed_batches(builder, raw, pairs)
+        ways += random_crops(builder, pairs)
+        ways += python_loops(stack, builder, peers.Source(root, folder))
+        measuring.take_turns(ways, repeats)
+    return ways
 
 
 if __name__ == "__main__":
-    main()
+    measuring.main(__doc__, measure, **FULL)

@@ -1,104 +1,112 @@
 """The benchmarks run, and compare what they say they compare. No test looks at a time."""
 
 import importlib
-import tarfile
+import sys
+import types
 
-import forms
-import page
-from peers import Source
+from make_tree import ids_of, make_tree
+import measuring
+from measuring import Way
+import peers
 import pytest
-import read_peers
-import rows
-from rows import Row
-from support.paths import DUMMY_DATA
-import trees
+
+PAGE = f"before\n{measuring.BEGIN}old{measuring.END}\nafter\n"
+
+
+def way(name, *seconds, against=(), note=""):
+    rounds = [{"s": value} for value in seconds]
+    return Way("read", name, dict, 10, against, note, rounds)
 
 
 def test_a_ratio_is_the_median_of_the_rounds_ratios():
-    ours = Row("read", "ours", (10.0, 100.0, 30.0), "theirs", ours=True)
-    theirs = Row("read", "theirs", (5.0, 200.0, 10.0))
-    assert rows.ratio(ours, theirs) == 2.0
+    ours, theirs = way("ours", 1.0, 0.1, 0.3), way("theirs", 2.0, 0.05, 1.0)
+    assert ours.times_as_fast_as(theirs) == 2.0
+    theirs.images = 20
+    assert ours.times_as_fast_as(theirs) == 1.0
 
 
 def test_this_package_stands_on_the_left_of_every_comparison():
-    found = [
-        Row("read", "limit", (20.0,)),
-        Row("read", "ours", (10.0,), "limit", ours=True),
-        Row("read", "theirs", (5.0,), "ours"),
-        Row("read", "absent", note="not installed"),
+    ways = [
+        way("limit", 0.5),
+        way("absent", note="not installed"),
+        way("ours", 1.0, against=["limit", "absent", "theirs"]),
+        way("theirs", 2.0),
     ]
-    compared = [(one.way, one.other, one.ratio) for one in rows.comparisons(found)]
-    assert compared == [("ours", "limit", 0.5), ("ours", "theirs", 2.0)]
-    assert rows.missing(found) == ["absent: not installed"]
+    lines = measuring.comparisons(ways).splitlines()[2:]
+    assert lines == ["| read | ours | 0.50 | limit |", "| read | ours | 2.00 | theirs |"]
+    assert measuring.missing(ways) == "- absent: not measured: not installed"
 
 
-def test_all_writes_its_table_into_a_page(tmp_path):
+def test_ways_take_turns_and_the_first_round_does_not_count():
+    ran = []
+
+    def run(name):
+        ran.append(name)
+        return {"s": float(len(ran))}
+
+    ways = [Way("read", name, lambda name=name: run(name), 1) for name in "ab"]
+    measuring.take_turns(ways, 2)
+    assert ran == list("ababab")
+    assert [one["s"] for one in ways[1].rounds] == [4.0, 6.0]
+
+
+def test_the_memory_of_a_command_is_not_that_of_who_starts_it():
+    large = b"x" * (400 << 20)
+    assert 5 < measuring.run_command("-c", "")["MiB"] < len(large) >> 22
+
+
+def test_all_writes_its_table_into_a_page(tmp_path, monkeypatch):
+    def measure(folder, *, pairs, repeats):
+        assert (folder, pairs, repeats) == (tmp_path / "work", 4, 2)
+        return [way("tiles", 1.0, against=["images"]), way("images", 5.0)]
+
+    usual = {"pairs": 200, "repeats": 2}
+    monkeypatch.setitem(sys.modules, "tiles", types.SimpleNamespace(QUICK=usual, measure=measure))
     generated = tmp_path / "speed.md"
-    generated.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
-    options = [
-        "--only",
-        "evaluate",
-        "--pairs",
-        "4",
-        "--repeats",
-        "1",
-        "--folder",
-        tmp_path / "work",
-    ]
-    options += ["--page", generated]
-    importlib.import_module("all").main([*map(str, options)])
-    before, table, after = generated.read_text().partition(page.BEGIN)[0::1]
-    assert before == "before\n"
-    assert after.endswith(f"{page.END}\nafter\n")
-    assert "| evaluate predictions in png files | `evaluate` | " in after
-    assert "old" not in after
-    assert table == page.BEGIN
+    generated.write_text(PAGE)
+    options = ["--only", "tiles", "--quick", "--pairs", "4", "--folder", tmp_path / "work"]
+    importlib.import_module("all").main([*map(str, options), "--page", str(generated)])
+    before, _, rest = generated.read_text().partition(measuring.BEGIN)
+    table, _, after = rest.partition(measuring.END)
+    assert (before, after) == ("before\n", "\nafter\n")
+    assert "Images and rounds: tiles 4 and 2." in table
+    assert "| read | tiles | 5.00 | images |" in table
+    assert "old" not in table
 
 
-def test_a_page_without_marks_is_left_alone(tmp_path):
+@pytest.mark.parametrize("text", ["text\n", 2 * PAGE])
+def test_a_page_without_one_pair_of_marks_is_left_alone(tmp_path, text):
     path = tmp_path / "speed.md"
-    path.write_text("text\n")
-    with pytest.raises(ValueError, match="nothing is written"):
-        page.replace_between_marks(path, "table")
-    assert path.read_text() == "text\n"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"speed\.md: expected .* once; found"):
+        measuring.replace_between_marks(path, "table")
+    assert path.read_text() == text
 
 
 @pytest.mark.slow
-def test_reading_is_measured_beside_its_limit_and_its_peers(tmp_path):
-    read = importlib.import_module("read")
-    found = read.rows(tmp_path, pairs=6, repeats=1, parts=("limit", "peers"))
-    measured = {row.way for row in found if row.rates}
-    assert {"`tfds.load`", "Pillow", "`datasets`, exported Parquet"} <= measured
-    assert all(row.note.startswith("not measured: ") for row in found if not row.rates)
+@pytest.mark.parametrize(
+    ("name", "pairs"), [("build", 4), ("read", 16), ("commands", 4), ("tiles", 1)]
+)
+def test_every_benchmark_measures_its_ways(name, pairs, tmp_path):
+    ways = importlib.import_module(name).measure(tmp_path, pairs=pairs, repeats=1)
+    assert all(way.rounds or "No module named" in way.note for way in ways)
+    assert len(measuring.comparisons(ways).splitlines()) > 3
+    if name == "read":
+        assert {"Pillow", "`datasets`, exported Parquet"} <= {
+            way.name for way in ways if way.rounds
+        }
 
 
 def test_a_peer_that_reads_other_masks_is_refused():
     right = {"count": 1, "pixels": 3, "values": [1, 0]}
     with pytest.raises(RuntimeError, match="Pillow does not read the same values"):
-        read_peers.check_seen("Pillow", right | {"values": [0, 1]}, right)
+        peers.check_seen("Pillow", right | {"values": [0, 1]}, right)
 
 
-def test_pairs_of_a_tree_are_repeated_until_there_are_enough(tmp_path):
-    sample = DUMMY_DATA
-    root, different = trees.repeated_tree(sample, tmp_path / "tree", 20)
-    files = Source(root, tmp_path).files()
-    assert len(files) >= 20
-    assert len(files) % different == 0
-    lists = [(root / f"ImageSets/Segmentation/{name}.txt").read_text() for name in ("train", "val")]
-    assert len("".join(lists).split()) == len(files)
-
-
-def test_repeated_pairs_are_complete_files_in_tars(tmp_path):
-    root, _ = trees.repeated_tree(DUMMY_DATA, tmp_path / "tree", 20)
-    source = Source(root, tmp_path)
-    forms.write_tars(source)
-    members = []
-    for path in source.tars.iterdir():
-        with tarfile.open(path) as tar:
-            members += [member for member in tar if member.isreg()]
-    assert len(members) == 2 * len(source.files())
-
-
-def test_a_folder_without_pairs_is_no_tree(tmp_path):
-    with pytest.raises(FileNotFoundError, match="expected a tree in VOC's layout"):
-        trees.repeated_tree(tmp_path, tmp_path / "tree", 20)
+def test_ids_of_a_large_tree_share_files(tmp_path):
+    root = make_tree(tmp_path, 5, different=2)
+    images = list((root / "JPEGImages").iterdir())
+    assert len({image.read_bytes() for image in images}) == 2
+    ids = [*ids_of(root, "train"), *ids_of(root, "val")]
+    assert sorted(ids) == sorted(image.stem for image in images)
+    assert len(peers.Source(root, tmp_path).files()) == len(ids) == 5

@@ -23,7 +23,7 @@ def flink(tmp_path):
     if lacks := flink_cluster.missing(pathlib.Path(folder)):
         pytest.skip(f"Flink cannot be started: {lacks}")
     software, work = pathlib.Path(folder), tmp_path / "cluster"
-    with flink_cluster.cluster(software, work, slots=2) as cluster:
+    with flink_cluster.cluster(software, work) as cluster:
         yield cluster
 
 

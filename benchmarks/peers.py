@@ -1,0 +1,274 @@
+"""How libraries read the same images and masks in a Python loop, each in a process of its own.
+
+read.py starts `python peers.py NAME TREE FOLDER` with an interpreter that has the peer's packages.
+torch and TensorFlow bring two copies of LLVM, with which one process may crash, and no peer should
+bear the threads of another. So libraries are imported where they are used, TensorFlow never.
+
+A peer is a function from a `Source` to pairs, which are iterated over many times: an image, uint8
+`[H, W, 3]` or `[3, H, W]`, and a mask of class indices.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+import contextlib
+import dataclasses
+import io
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from measuring import Figures, through
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """The same images and masks in several forms; read.py writes them."""
+
+    tree: pathlib.Path
+    """The root of the VOC tree."""
+    folder: pathlib.Path
+    """Holds the datasets `tfrecord` and `array_record`, what `export` writes in `parquet`, and in
+    `tars` the files' own bytes."""
+
+    def files(self) -> list[tuple[str, str]]:
+        """Returns paths of image and mask of each pair."""
+        masks = sorted((self.tree / "SegmentationClass").iterdir())
+        images = (self.tree / "JPEGImages" / f"{mask.stem}.jpg" for mask in masks)
+        return list(zip(map(str, images), map(str, masks), strict=True))
+
+    def dataset(self, file_format: str) -> str:
+        """Returns the version folder of a built dataset."""
+        return str(self.folder / file_format / "voc_seg_tfrecord/bench/1.0.0")
+
+
+@dataclasses.dataclass(frozen=True)
+class Pairs:
+    """Pairs by number, as loaders take them."""
+
+    count: int
+    read: Callable[[int], tuple[Any, Any]]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        if index >= self.count:
+            raise IndexError(index)
+        return self.read(index)
+
+
+def pillow(source: Source) -> Pairs:
+    """Pillow opens images and masks as torchvision's VOCSegmentation does."""
+    from PIL import Image
+
+    files = source.files()
+
+    def read(number: int) -> tuple[np.ndarray, np.ndarray]:
+        image, mask = files[number]
+        return np.array(Image.open(image).convert("RGB")), np.array(Image.open(mask))
+
+    return Pairs(len(files), read)
+
+
+def voc_segmentation(source: Source) -> Iterable:
+    """The class that comes with torchvision, in PyTorch's loader; its PIL images made arrays."""
+    from torch.utils import data
+    from torchvision.datasets import VOCSegmentation
+
+    folder = str(source.tree.parent.parent)
+    both = data.ConcatDataset([VOCSegmentation(folder, "2012", name) for name in ("train", "val")])
+    pairs = Pairs(len(both), lambda number: tuple(map(np.array, both[number])))
+    return data.DataLoader(pairs, batch_size=None, num_workers=2)
+
+
+def torchvision_decoders(source: Source) -> Pairs:
+    """`decode_image` for images. It would make colours of palette masks, so Pillow opens those."""
+    from PIL import Image
+    from torchvision.io import ImageReadMode, decode_image
+
+    files = source.files()
+
+    def read(number: int) -> tuple[Any, np.ndarray]:
+        image, mask = files[number]
+        return decode_image(image, ImageReadMode.RGB), np.array(Image.open(mask))
+
+    return Pairs(len(files), read)
+
+
+def hugging_face(source: Source) -> Pairs:
+    """Hugging Face's datasets, on the exported Parquet files."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    cache = str(source.folder / "datasets")  # the library copies the files to one of its own
+    loaded = datasets.load_dataset(str(source.folder / "parquet"), cache_dir=cache)
+    both = datasets.concatenate_datasets(list(loaded.values()))
+    rows = both.select_columns(["image", "segmentation_mask"])
+    return Pairs(len(rows), lambda number: tuple(map(np.array, rows[number].values())))
+
+
+def web_dataset(source: Source) -> Iterable:
+    """WebDataset, on tar files. Its own `decode("pil")` would make colours of palette masks."""
+    from PIL import Image
+    import webdataset
+
+    def decoded(files: tuple[bytes, bytes]) -> tuple[np.ndarray, np.ndarray]:
+        image, mask = (Image.open(io.BytesIO(file)) for file in files)
+        return np.array(image.convert("RGB")), np.array(mask)
+
+    tars = sorted(map(str, (source.folder / "tars").iterdir()))
+    return webdataset.WebDataset(tars, shardshuffle=False).to_tuple("jpg", "png").map(decoded)
+
+
+def grain_threads(source: Source) -> Iterable:
+    """`tfds.data_source` of the dataset built as array_record, in Grain with two threads."""
+    import grain
+    import tensorflow_datasets as tfds
+
+    builder = tfds.builder_from_directory(source.dataset("array_record"))
+    parts = [builder.as_data_source(name) for name in ("train", "validation")]
+    both = grain.MapDataset.concatenate([grain.MapDataset.source(part) for part in parts])
+    # Grain's default is to read 500 examples ahead with 16 threads, for slow disks. Here that
+    # many would be read before the first is there and the clock starts.
+    options = grain.ReadOptions(num_threads=2, prefetch_buffer_size=8)
+    return both.map(_arrays).to_iter_dataset(options)
+
+
+class Dali:
+    """NVIDIA DALI's decoders on the processor, on this package's TFRecord files.
+
+    DALI makes colours of VOC's own palette masks. The masks of the records are grey.
+    """
+
+    BATCH, THREADS = 16, 2
+
+    def __init__(self, source: Source):
+        from nvidia.dali import fn, pipeline_def, types
+        import nvidia.dali.tfrecord as features
+
+        files = sorted(pathlib.Path(source.dataset("tfrecord")).glob("*.tfrecord-*"))
+        indices = [source.folder / f"{path.name}.idx" for path in files]
+        self._count = sum(map(self._write_index, files, indices))
+        names = ("image", "segmentation_mask")
+
+        @pipeline_def(batch_size=self.BATCH, num_threads=self.THREADS, device_id=None)
+        def decoded():
+            read = fn.readers.tfrecord(
+                path=[*map(str, files)],
+                index_path=[*map(str, indices)],
+                features={n: features.FixedLenFeature((), features.string, "") for n in names},
+            )
+            image, mask = (read[name] for name in names)
+            return (
+                fn.decoders.image(image, device="cpu", output_type=types.RGB),
+                fn.decoders.image(mask, device="cpu", output_type=types.GRAY),
+            )
+
+        self._pipeline = decoded
+
+    def _write_index(self, path: pathlib.Path, index: pathlib.Path) -> int:
+        """Writes where each record of a TFRecord file starts; returns how many there are."""
+        lines, start, data = [], 0, path.read_bytes()
+        while start < len(data):
+            size = struct.unpack_from("<Q", data, start)[0] + 16
+            lines.append(f"{start} {size}\n")
+            start += size
+        index.write_text("".join(lines))
+        return len(lines)
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        pipeline = self._pipeline()  # a new one has not read ahead
+        pipeline.build()
+        for start in range(0, self._count, self.BATCH):  # its reader never ends
+            images, masks = pipeline.run()
+            for place in range(min(self.BATCH, self._count - start)):
+                yield np.asarray(images[place]), np.asarray(masks[place])[..., 0]
+
+
+def this_package(source: Source) -> Pairs:
+    """`data_source`, without TensorFlow, as docs/guides/pytorch.md shows it."""
+    import voc_seg_tfrecord
+
+    rows = voc_seg_tfrecord.data_source(
+        source.dataset("tfrecord"), "train+validation", features=["image", "segmentation_mask"]
+    )
+    return Pairs(len(rows), lambda number: _arrays(rows[number]))
+
+
+def _arrays(example: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    return example["image"], example["segmentation_mask"]
+
+
+PEERS: dict[str, Callable[[Source], Iterable]] = {
+    "`voc_seg_tfrecord.data_source`": this_package,
+    "Pillow": pillow,
+    "torchvision VOCSegmentation, 2 workers": voc_segmentation,
+    "torchvision `decode_image`": torchvision_decoders,
+    "`datasets`, exported Parquet": hugging_face,
+    "WebDataset": web_dataset,
+    "`tfds.data_source`, Grain, 2 threads": grain_threads,
+    "DALI, 2 threads, these records": Dali,
+}
+"""Each as it was fastest of those tried, but VOCSegmentation, which people give to a loader."""
+
+
+def seen(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Returns how many pairs there are, and the pixels of their images and of each class."""
+    count, pixels, values = 0, 0, np.zeros(256, np.int64)
+    for image, mask in pairs:
+        count, pixels = count + 1, pixels + np.asarray(image).size
+        values += np.bincount(np.asarray(mask, np.uint8).ravel(), minlength=256)
+    return {"count": count, "pixels": pixels, "values": values.tolist()}
+
+
+def check_seen(name: str, found: dict, expected: dict) -> None:
+    """Raises if a way is fast because it reads something else, such as colours for classes."""
+    wrong = [what for what in expected if found[what] != expected[what]]
+    if wrong:
+        what = " and ".join(wrong)
+        raise RuntimeError(f"{name} does not read the same {what}: {found}, expected {expected}")
+
+
+class Running:
+    """The process of a peer, which ends with the stack. It goes through all pairs when asked."""
+
+    def __init__(self, stack: contextlib.ExitStack, python: str, name: str, source: Source):
+        command = [python, __file__, name, str(source.tree), str(source.folder)]
+        # Others' processes are not to find this checkout's folder or a path meant for this one.
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - the stack closes it
+        self._errors = stack.enter_context(errors)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
+        process = subprocess.Popen(command, **pipes, text=True, env=environment)
+        self._process = stack.enter_context(process)
+
+    def seen(self) -> dict[str, Any] | str:
+        """Waits until it is ready; returns what `seen` found there, or why it has failed."""
+        if line := self._process.stdout.readline():
+            return json.loads(line)
+        status = self._process.wait()
+        self._errors.seek(0)
+        return (self._errors.read().strip() or f"exit status {status}").splitlines()[-1]
+
+    def run(self) -> Figures:
+        """Lets it go through the pairs again."""
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+
+def main(name: str, tree: str, folder: str) -> None:
+    """Says what a peer has seen, and then, for each line that it is sent, how long it took."""
+    pairs = PEERS[name](Source(pathlib.Path(tree), pathlib.Path(folder)))
+    print(json.dumps(seen(pairs)), flush=True)
+    for _ in sys.stdin:
+        print(json.dumps(through(pairs)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
