@@ -184,11 +184,12 @@ def test_a_pattern_that_was_found_is_told(tmp_path):
     )
 
 
-def test_png_images_beside_jpegs_are_not_taken_for_masks(tmp_path):
+def test_an_image_among_the_masks_beside_images_is_in_the_account(tmp_path):
     root = write(tmp_path, ONE, ("{}.jpg", "{}.png"))
-    exports.put_image(root, "d.png")
-    with pytest.raises(LayoutError, match="no masks"):
-        plan_of(root)
+    exports.put_image(root, "figure.png")
+    plan = plan_of(root)
+    assert_right(plan, ONE)
+    assert plan.account == {("", "mask without an image"): ["figure.png"]}
 
 
 def test_photographs_are_not_taken_for_masks(tmp_path):

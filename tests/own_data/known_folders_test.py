@@ -148,6 +148,77 @@ def counting(path):
     return path.name.lower().endswith(endings) or path.name in class_files.NAMES
 
 
+# Names that end as those of overlays, depths or backups do.
+TELLING = ("hall_old", "hall_run", "pool", "pool_object", "lake_edge", "bay_depth", "bay_mask")
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("images/{}.jpg", "masks/{}.png"),
+        ("x/{}.png", "masks/{}.png"),
+        ("{}.jpg", "{}.png"),
+        ("stills/{}.jpg", "gt/mask_{}.png"),
+        ("stills/{}.png", "gt/{}_L.png"),
+        ("x/{}.jpg", "gt/GT_{}.gif"),
+        ("JPEGImages/{}.jpg", "SegmentationClass/{}.png"),
+    ],
+)
+def test_words_that_an_image_and_its_mask_have_alike_belong_to_the_id(tmp_path, image, mask):
+    pairs = put(tmp_path, image, mask, TELLING)
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("x/photo-{}.jpg", "y/photo-{}-annotated.png"),
+        ("image/IMG_{}.jpg", "idx/IMG_{}.png"),
+        ("img/{}.orig.jpg", "seg/{}.gt.tif"),
+        ("{}.PNG", "{}_manual1.PNG"),
+        ("rgb/{}.jpg", "lbl/{}_lbl.gif"),
+    ],
+)
+def test_patterns_of_names_are_found_beside_crops_of_some_images(tmp_path, image, mask):
+    pairs = put(tmp_path / "set", image, mask, ["101", "102", "103", "104"])
+    assert read(tmp_path)[0] == {"train": pairs}
+    put(tmp_path, "patches/img/{}.jpg", "patches/lab/{}.png", "12")
+    with pytest.raises(LayoutError, match="ways"):
+        read(tmp_path)
+
+
+def test_images_that_were_mixed_with_the_colours_of_labels_are_not_read(tmp_path):
+    pairs = put(tmp_path, "set/train_photos/{}.jpg", "set/truth/{}_L.png", "abcdef")
+    for image, mask in pairs.items():
+        colors = made_folders.COLORS[np.asarray(Image.open(mask))]
+        save(tmp_path, f"qa/{image.name}", np.asarray(Image.open(image)) // 2 + colors // 2)
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
+def test_other_images_of_the_same_names_are_asked_about_wherever_they_lie(tmp_path):
+    put(tmp_path, "{}.jpg", "labels/{}_seg.png", "abcd")
+    for name in "abcd":
+        save(tmp_path, f"raw/{name}.jpg", made_folders.draw(RNG, (40, 48))[0])
+    with pytest.raises(LayoutError, match=r"(?s)2 ways.*--images raw"):
+        read(tmp_path)
+
+
+def test_files_of_which_none_has_the_size_of_its_mask_are_not_proposed(tmp_path):
+    for n in range(4):
+        save(tmp_path, f"background/{n}.png", made_folders.draw(RNG, (40, 48))[0])
+        save(tmp_path, f"noise/noise{n}.png", made_folders.draw(RNG, (20, 22))[1])
+    with pytest.raises(LayoutError, match="no masks"):
+        read(tmp_path)
+
+
+def test_unlabelled_test_images_beside_scenes_make_no_splits_of_them(tmp_path):
+    pairs = {}
+    for scene in ("s1", "s2", "s3"):
+        pairs |= put(tmp_path, f"{scene}/images/{{}}.jpg", f"{scene}/masks/{{}}.png", "ab")
+    save(tmp_path, "test/images/a.jpg", made_folders.draw(RNG, (40, 48))[0])
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
 @pytest.mark.parametrize("seed", range(0, 60, 3))
 def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed):
     made = made_folders.make(tmp_path / "made", seed)
@@ -162,7 +233,7 @@ def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed)
         if ".git" not in folder and counting(pathlib.Path(name))
     }
     used = {file for pairs in found.values() for pair in pairs.items() for file in pair}
-    used |= {made.root / plan.class_file.source} if plan.class_file else set()
+    used |= {pathlib.Path(plan.tree.root / plan.class_file.source)} if plan.class_file else set()
     account = [
         made.root / folder / name for (folder, _), names in plan.account.items() for name in names
     ]

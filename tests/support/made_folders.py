@@ -30,11 +30,14 @@ NAMES = [  # of images and of masks
     ("frame{}", "frame{} (label)"),
     ("im{}", "lb{}"),
     ("{}_leftImg8bit", "{}_gtFine_labelIds"),
+    ("photo-{}", "photo-{}-annotated"),
+    ("{}.orig", "{}.gt"),
 ]
 IDS = [
     lambda n: f"{n:04}",
     lambda n: str(n + 1),
     lambda n: f"20250604_16{n:04}",
+    lambda n: f"{['hall', 'pool', 'lake'][n % 3]}_{['old', 'edge', 'run', 'view'][n // 3 % 4]}{n}",
     lambda n: (
         ["berlin", "bonn", "ulm", "wien", "rom", "oslo", "bern", "kiel", "lyon", "nice"][n % 10]
         + (str(n // 10) if n > 9 else "")
@@ -193,8 +196,11 @@ class _Folder:
     def overlays_apart(self) -> None:
         folder, share = self.base / self.rng.choice(DRAWN), self.rng.choice([0.3, 0.5, 1.0])
         _, _, _, ids = self.one()
+        whole = self.rng.random() < 0.3
         for image_id, at in ids.items():
-            self.save(painted(*self.drawn[image_id], share), folder / at.name)
+            image, mask = self.drawn[image_id]
+            shown = image // 2 + COLORS[mask] // 2 if whole else painted(image, mask, share)
+            self.save(shown, folder / at.name)
 
     def overlays_beside_images(self) -> None:
         _, images, _, ids = self.one()
@@ -324,6 +330,18 @@ class _Folder:
     def stray_mask(self) -> None:
         _, masks, _ = next(iter(self.folders.values()))
         self.save(draw(self.np, self.size)[1], masks / "test_drawing.png")
+
+    def copied_images(self) -> None:
+        """All images once more in one folder."""
+        images = [at for pairs in self.made.pairs.values() for at in pairs]
+        if len({at.name for at in images}) == len(images):
+            (self.base / "all_images").mkdir()
+            for at in images:
+                shutil.copyfile(at, self.base / "all_images" / at.name)
+
+    def figure(self) -> None:
+        _, masks, _ = next(iter(self.folders.values()))
+        self.save(draw(self.np, self.size)[0], masks / "figure.png")
 
     def unlabelled(self) -> None:
         _, images, _, _ = self.one()

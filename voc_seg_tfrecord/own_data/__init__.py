@@ -1,8 +1,8 @@
 """A user's own folder: what is in it, what is decided about it, and what is wrong with it.
 
-Enter at `plan.make_plan`. A folder is listed once: `readings` finds which files may be images with
-masks, `choice` chooses, `arrange` and `discovery` make its tree, and `account` names what is not
-used. `class_file` finds the names of classes, `numbering` their values, `splits` and `folder_names`
-make the splits, and `missing_masks` decides what becomes of images without one. `check` reads all
-files and reports what is wrong. May import: up to `imports`.
+Enter at `plan.make_plan`. A folder is listed once: `file_sets` and `readings` find which files may
+be images with masks, `choice` chooses, `arrange` and `discovery` make its tree, and `account` names
+what is not used. `class_file` finds the names of classes and their values, `splits` and
+`folder_names` make the splits, and `missing_masks` decides what becomes of images without one.
+`check` reads all files and reports what is wrong. May import: up to `imports`.
 """

@@ -24,9 +24,10 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.own_data import pixels
+from voc_seg_tfrecord.own_data.file_sets import Affix, FileSet
 from voc_seg_tfrecord.own_data.folder_names import common_folder, role, words
-from voc_seg_tfrecord.own_data.readings import FileSet, Reading
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
+from voc_seg_tfrecord.own_data.readings import Reading
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS
 
 
 @dataclasses.dataclass
@@ -97,18 +98,19 @@ class Chooser:
 
     def role(self, files: FileSet) -> str:
         """Returns what names say of files that lie apart from their other halves."""
-        return self._role(files, False)
+        return self._role(files, files.shared, False)
 
     @functools.cache  # noqa: B019 - a chooser lives as long as one choice
-    def _role(self, files: FileSet, flat: bool) -> str:
+    def _role(self, files: FileSet, affix: Affix, flat: bool) -> str:
         """Returns what names say that files are: `images`, `masks`, `drawn` or nothing.
 
         Args:
           files: the files.
+          affix: what their names have around the ids and those of their other halves have not.
           flat: whether they lie in one folder with their other halves, so that its name does not
             count before theirs.
         """
-        of_files = role("".join(files.affix)) or role(" ".join(files.shared))
+        of_files = role("".join(files.affix)) or role(" ".join(affix))
         below = files.folder[len(self.common) :].strip("/")
         found = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
         if "drawn" in (of_files, *found):
@@ -118,15 +120,14 @@ class Chooser:
 
     def as_images(self, reading: Reading) -> int:
         """Returns how well names allow a reading's images: 2 well, 0 and below not."""
-        flat = reading.images.folder == reading.masks.folder
-        score = _AS_IMAGES[self._role(reading.images, flat)]
+        flat = reading.is_flat
+        score = _AS_IMAGES[self._role(reading.images, reading.image_affix, flat)]
         called_masks = flat and role(posixpath.basename(reading.images.folder)) == "masks"
         return min(score, 1) if called_masks else score
 
     def as_masks(self, reading: Reading) -> int:
         """Returns how well names allow a reading's masks."""
-        flat = reading.images.folder == reading.masks.folder
-        return _AS_MASKS[self._role(reading.masks, flat)]
+        return _AS_MASKS[self._role(reading.masks, reading.mask_affix, reading.is_flat)]
 
     def _by_names(self, readings: Sequence[Reading]) -> list[Reading]:
         """Leaves out what names forbid, and of two ways round the worse one."""
@@ -145,27 +146,15 @@ class Chooser:
             if turned is not reading and self._is_better(turned, reading, score):
                 continue
             left.append(reading)
-        return self._without_chains(left)
-
-    def _without_chains(self, readings: list[Reading]) -> list[Reading]:
-        """Leaves out readings whose images are the masks of photos, which can be no masks."""
-        first = {id(r): r.images.path(next(iter(r.images.names))) for r in readings}
-        suspects = set(first.values())
-        of_photos = {
-            path
-            for r in readings
-            if (path := r.masks.path(next(iter(r.masks.names)))) in suspects
-            and not any(n.lower().endswith(MASK_SUFFIXES) for n in r.images.names.values())
-            and self._drawn(r.masks)
-        }
-        return [r for r in readings if first[id(r)] not in of_photos]
+        return left
 
     def _of_same_split(self, readings: list[Reading]) -> list[Reading]:
         """Leaves out readings across splits or other parts of which each has its own masks."""
         good = [r for r in readings if min(self.as_images(r), self.as_masks(r)) > 0]
-        same = {id(r.masks) for r in good if r.of_same_split}
-        flat = {id(f) for r in good if _is_flat(r) for f in (r.images, r.masks)}
-        good = [r for r in good if not _is_flat(r)]
+        # A folder without the name of a split may go with one that is called train.
+        same = {id(s) for r in good if r.of_same_split for s in (r.images, r.masks)}
+        flat = {id(f) for r in good if r.is_flat for f in (r.images, r.masks)}
+        good = [r for r in good if not r.is_flat]
         closest, nearest = dict[int, int](), dict[int, int]()
         for reading in good:
             key = id(reading.masks)
@@ -175,8 +164,12 @@ class Chooser:
         return [
             r
             for r in readings
-            if (r.of_same_split or id(r.masks) not in same)
-            and (_is_flat(r) or not flat >= {id(r.images), id(r.masks)})
+            if (
+                r.of_same_split
+                or id(r.masks) not in same
+                or (r.of_train and id(r.images) not in same)
+            )
+            and (r.is_flat or not flat >= {id(r.images), id(r.masks)})
             and not (
                 r.distance > nearest.get(id(r.images), 99)
                 and r.shared_words < closest.get(id(r.masks), 0)
@@ -192,13 +185,20 @@ class Chooser:
             lengths = [len("".join(r.masks.affix)) for r in (one, other)]
             if lengths[0] != lengths[1]:
                 return lengths[0] > lengths[1]
-        drawn = [self._drawn(r.masks) for r in (one, other)]
+        drawn = [self._masks_drawn(r) for r in (one, other)]
         return drawn[0] and not drawn[1]
 
+    def _masks_drawn(self, reading: Reading) -> bool:
+        """Says whether all of a few masks look as masks do."""
+        return self._drawn(reading.masks, tuple(pixels.few([*reading.pairs.values()])))
+
+    def _images_drawn(self, reading: Reading) -> bool:
+        """Says whether all of a few images look as masks do."""
+        return self._drawn(reading.images, tuple(pixels.few([*reading.pairs])))
+
     @functools.cache  # noqa: B019
-    def _drawn(self, files: FileSet) -> bool:
-        """Says whether all of a few files look as masks do."""
-        return all(pixels.looks_drawn(self.path(files, s)) for s in pixels.few([*files.names]))
+    def _drawn(self, files: FileSet, stems: Sequence[str]) -> bool:
+        return all(pixels.looks_drawn(self.path(files, stem)) for stem in stems)
 
     def _without_drawn(self, readings: list[Reading], choice: Choice) -> list[Reading]:
         """Leaves out masks that are called predictions or the like, also of images without others.
@@ -220,26 +220,26 @@ class Chooser:
     def _images_of(self, readings: list[Reading], choice: Choice) -> list[Reading]:
         if len(readings) < 2:
             (reading,) = readings
-            if self.as_images(reading) < 2 and _may_be_masks(reading.images):
-                choice.rivals += readings if self._drawn(reading.images) else []
+            called_so = min(self.as_images(reading), self.as_masks(reading)) > 1
+            if not called_so and not self._sizes_agree(reading):
+                return []
+            if self.as_images(reading) < 2 and self._images_drawn(reading):
+                choice.rivals += readings
             return readings
-        left = self._of_masks_size(_best(readings, self.as_images, at_least=1))
-        left = _largest(left)
-        left = self._unpainted(left)
+        left = _best(readings, self.as_images, at_least=1)
+        left = [r for r in left if self._sizes_agree(r)] or left
+        left = self._unpainted(_largest(left))
+        if len(left) > 1:
+            left = [r for r in left if not self._images_drawn(r)] or left
         named = _best(left, self.as_images, at_least=2)
-        left = named if len(named) < len(left) else left
+        if min(r.steps for r in left) == min(r.steps for r in named):
+            left = named
         left = left if len(left) < 2 else self._first_of_same(left)
         choice.rivals += left if len(left) > 1 else []
         return left
 
-    def _of_masks_size(self, readings: list[Reading]) -> list[Reading]:
-        fit = [r for r in readings if self.sizes_agree(r)]
-        return fit or readings
-
-    def sizes_agree(self, reading: Reading) -> bool:
+    def _sizes_agree(self, reading: Reading) -> bool:
         """Says whether a few images and masks have the same sizes."""
-        if len(self.readings) == 1:
-            return True
         sample = pixels.few([*reading.pairs])
         agree = [
             pixels.sizes_agree(
@@ -269,7 +269,9 @@ class Chooser:
 
     def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
         """Returns one of readings whose images are all the same, else all of them."""
-        first, *others = sorted(readings, key=lambda r: (r.images.folder, sorted(r.images.names)))
+        first, *others = sorted(
+            readings, key=lambda r: (r.distance, r.images.folder, sorted(r.images.names))
+        )
         of_mask = {mask: stem for stem, mask in first.pairs.items()}
         are_same = all(
             self._same(
@@ -283,11 +285,11 @@ class Chooser:
     # The masks of the same images.
 
     def _masks_of(self, readings: list[Reading], choice: Choice) -> list[Reading]:
-        left = [r for r in readings if self.as_masks(r) not in (0, 1) or self._drawn(r.masks)]
+        left = [r for r in readings if self.as_masks(r) > 1 or self._masks_drawn(r)]
         left = _best(left, self.as_masks, at_least=1)
         if len(left) < 2:
             return left
-        left = _of_voc(self._of_masks_size(left))
+        left = _of_voc([r for r in left if self._sizes_agree(r)] or left)
         left = self._without_copied_masks(left) if len(left) > 1 else left
         choice.rivals += left if len(left) > 1 else []
         return left
@@ -321,22 +323,31 @@ class Chooser:
         )
         left: list[Reading] = []
         for reading in order:
-            of = next((o for o in left if self._is_copy(reading, o)), None)
-            if of is None:
+            originals = self._originals(reading, left)
+            if not originals:
                 left.append(reading)
-            elif not self._same(
-                (reading.masks, of.masks), ((m, of.pairs[s]) for s, m in reading.pairs.items())
+            elif not all(
+                self._same((reading.masks, of.masks), [(reading.pairs[s], of.pairs[s])])
+                for s, of in originals.items()
             ):
-                choice.rivals += [r for r in (of, reading) if r not in choice.rivals]
+                of_copies = dict.fromkeys([*originals.values(), reading])
+                choice.rivals += [r for r in of_copies if r not in choice.rivals]
         return [r for r in readings if r in left]
 
-    def _is_copy(self, reading: Reading, other: Reading) -> bool:
-        """Says whether all labelled images of a reading are among those of another."""
-        if reading.images.folder == other.images.folder:
-            return False
-        return reading.pairs.keys() <= other.pairs.keys() and self._same(
-            (reading.images, other.images), ((s, s) for s in reading.pairs)
-        )
+    def _originals(self, reading: Reading, others: Sequence[Reading]) -> dict[str, Reading]:
+        """Returns the reading that has each labelled image of another; none if one is in none."""
+        found = {}
+        others = [o for o in others if o.images.folder != reading.images.folder]
+        for stem in reading.pairs:
+            same = (
+                o
+                for o in others
+                if stem in o.pairs and self._same((reading.images, o.images), [(stem, stem)])
+            )
+            if (of := next(same, None)) is None:
+                return {}
+            found[stem] = of
+        return found
 
     def _same(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
         """Says whether all of these files of two sets have the same bytes."""
@@ -385,17 +396,17 @@ class Chooser:
                 continue
             if not reading.of_same_split or self._has_used_masks(reading, choice):
                 continue
-            if self._role(reading.images, False) not in ("images", ""):
+            if self._role(reading.images, reading.image_affix, False) not in ("images", ""):
                 both = common_folder([reading.images.folder, reading.masks.folder])
                 if role(both[len(self.common) :]) != "drawn":
                     continue
             paths = {reading.images.path(s) for s in reading.pairs}
             paths |= {reading.masks.path(m) for m in reading.pairs.values()}
-            if files & paths or not self.sizes_agree(reading) or self._is_shown(reading, choice):
+            if files & paths or not self._sizes_agree(reading) or self._is_shown(reading, choice):
                 continue
             if any(reading.images is r.images or reading.masks is r.masks for r in left):
                 continue
-            if not (self._drawn(reading.masks) and not self._drawn(reading.images)):
+            if not (self._masks_drawn(reading) and not self._images_drawn(reading)):
                 continue
             left.append(reading)
         return left
@@ -420,14 +431,6 @@ class Chooser:
         return False
 
 
-def _is_flat(reading: Reading) -> bool:
-    return reading.images.folder == reading.masks.folder
-
-
-def _may_be_masks(files: FileSet) -> bool:
-    return all(name.lower().endswith(MASK_SUFFIXES) for name in files.names.values())
-
-
 def _place(files: FileSet) -> tuple[str, tuple[str, str]]:
     return files.folder, files.affix
 
@@ -446,10 +449,7 @@ def _largest(readings: list[Reading]) -> list[Reading]:
 
 
 def _of_voc(readings: list[Reading]) -> list[Reading]:
-    """Leaves out arrays beside images of masks, as labelme writes both, and follows VOC's order.
-
-    That is followed if all masks lie in folders that VOC and its users have.
-    """
+    """Leaves out arrays beside images of masks, and of VOC's own folders all but the first."""
     arrays = {id(r) for r in readings if all(n.endswith(".npy") for n in r.masks.names.values())}
     readings = [r for r in readings if id(r) not in arrays] or readings
     names = [posixpath.basename(r.masks.folder) for r in readings]

@@ -1,20 +1,32 @@
-"""Which class file a tree is read by, what if several contradict, and its colours."""
+"""Which class file a tree is read by, what if several contradict, its numbers and colours.
+
+In a file of names without values, names count by their lines, and the first is value 0, unless the
+tool left something out:
+
+1. Lists of objects, such as those for YOLO, and Supervisely's `colors.txt` do not name background,
+   which is value 0 or black then.
+2. labelme writes `__ignore__` into the first line and does not count it.
+
+So such a file has two readings. The user's class names choose one, or else the masks do, by the
+rule of `masks.meaning`.
+"""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
+import posixpath
 
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.base.names import Color, background_index
+from voc_seg_tfrecord.base.names import VOID, Color, background_index, plain
 from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
+from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import TABLE, Entry
 from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, has_unknown, parse_file
-from voc_seg_tfrecord.own_data import folder_names, numbering
+from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -143,20 +155,22 @@ def _beside_masks(tree: VocTree) -> list[ClassFile]:
 
 
 def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
-    """Reads the class files one level above a tree, such as in `VOCdevkit`.
+    """Reads the class files above a tree, up to the given folder or one level, as in `VOCdevkit`.
 
     What lies above the folder that the user gave may belong to other data, if there are more
     folders than the tree's.
     """
-    folder = epath.Path(tree.root).parent
-    if not any((folder / name).exists() for name in class_files.NAMES):
-        return []
+    folder, up = epath.Path(tree.root).parent, "../"
     inside = tree.root != tree.given and folder.is_relative_to(tree.given)
+    while not (there := any((folder / name).exists() for name in class_files.NAMES)):
+        if not inside or folder == tree.given:
+            break
+        folder, up = folder.parent, f"../{up}"
     alone = inside or subfolders(folder) == [tree.root.name]
-    if not alone and folder.name.lower() != "vocdevkit":
+    if not there or (not alone and folder.name.lower() != "vocdevkit"):
         return []
     files, _ = class_files.read_all(folder)
-    files = [dataclasses.replace(file, source=f"../{file.source}") for file in files]
+    files = [dataclasses.replace(file, source=up + file.source) for file in files]
     if named:
         files = [f for f in files if {*f.class_names} == {*config.named_classes}]
     return files
@@ -170,7 +184,7 @@ def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFi
     """
     kept, notes = [], []
     for file in files:
-        fitting = numbering.of_given_names(numbering.readings(file, config.background), config)
+        fitting = _of_given_names(numberings(file, config.background), config)
         if fitting is not None:
             kept.append(fitting)
         elif not file.plain and _contradicts(file, config.class_names):
@@ -203,7 +217,7 @@ def _contradicts(file: ClassFile, names: Sequence[str]) -> bool:
 
 def _agreeing(files: Sequence[ClassFile], background: str) -> list[list[ClassFile]]:
     """Returns the readings of each file in which all files agree: the usual ones if none agree."""
-    ways = itertools.product(*(numbering.readings(file, background) for file in files))
+    ways = itertools.product(*(numberings(file, background) for file in files))
     first, *others = (list(way) for way in ways)
     agreeing = [way for way in (first, *others) if not _differences(way)]
     return agreeing or [first]
@@ -310,3 +324,116 @@ def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int
         if name == entry.name:
             same[table.index(name)] = color
     return first | same
+
+
+# Names of value 0 in lists that need no background.
+_AS_BACKGROUND = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
+
+_BLACK = (0, 0, 0)
+
+_OF_LABELME = "class_names.txt"
+
+
+def numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
+    """Returns the ways in which a class file may be numbered, the usual one first.
+
+    Args:
+      file: the file, numbered by its lines.
+      background: name of the class that is background, if the user said so.
+    """
+    first = file.entries[0].name
+    if not all(entry.by_place for entry in file.entries):
+        return [file]
+    names = [entry.name for entry in file.entries]
+    if _is_supervisely(file):
+        colors = [entry.color for entry in file.entries]
+        listed = _BLACK in colors or "background" in names
+        return [file] if listed else [_with_background(file), _from_0(file)]
+    if _ignores_first(file):
+        return [_as_labelme(file), _by_line(file)]
+    listed = plain(first) in _AS_BACKGROUND or background_index(names, background) is not None
+    if not file.plain or listed:
+        return [file]
+    if len(names) == 1:  # the one name of a list is no background
+        return [_with_background(file)]
+    return [_from_0(file), _with_background(file)]
+
+
+def _is_supervisely(file: ClassFile) -> bool:
+    """Says whether a file is one in which black may be background without being listed."""
+    return posixpath.basename(file.source) == "colors.txt"
+
+
+def _ignores_first(file: ClassFile) -> bool:
+    """Says whether labelme would not count the first line of a file."""
+    listed = len(file.entries) > 1 and file.entries[0].name == IGNORED
+    return listed and not _is_supervisely(file)
+
+
+def _as_labelme(file: ClassFile) -> ClassFile:
+    ignored, *others = file.entries
+    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
+    note = (
+        f"{IGNORED} in the first line of {file.source} does not count, as labelme writes it. So "
+        f"value 0 is {others[0].name}."
+    )
+    return dataclasses.replace(
+        file,
+        entries=(dataclasses.replace(ignored, value=VOID), *moved),
+        numbered="" if _is_labelme(file, alone=True) else note,
+    )
+
+
+def _is_labelme(file: ClassFile, *, alone: bool = False) -> bool:
+    """Says whether labelme wrote a file with `__ignore__` first, or, if not `alone`, reads such."""
+    own = (_OF_LABELME,) if alone else (_OF_LABELME, "labels.txt")
+    named = posixpath.basename(file.source) in own
+    return file.plain and (named or file.entries[1].name == "_background_")
+
+
+def _by_line(file: ClassFile) -> ClassFile:
+    note = (
+        f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 is "
+        f"{file.entries[1].name}."
+    )
+    return dataclasses.replace(file, numbered=note)
+
+
+def _from_0(file: ClassFile) -> ClassFile:
+    note = f"{file.source} has no background. Value 0 is {file.entries[0].name}, its first name."
+    return dataclasses.replace(file, numbered=note)
+
+
+def _with_background(file: ClassFile) -> ClassFile:
+    """Returns a file with background at value 0, before all names."""
+    name = "background"
+    color = _BLACK if file.colored else None
+    moved = [dataclasses.replace(entry, value=entry.value + 1) for entry in file.entries]
+    return dataclasses.replace(
+        file,
+        entries=(Entry(0, name, color, by_place=True), *moved),
+        numbered=f"{file.source} has no background, so value 0 is {name}, and value 1 is "
+        f"{file.entries[0].name}, its first name.",
+    )
+
+
+def _of_given_names(files: Sequence[ClassFile], config: VocSegConfig) -> ClassFile | None:
+    """Returns which of a class file's readings has the names that the user gave; None if none has.
+
+    labelme's `__ignore__` counts if the user gave it as the first name.
+    """
+    given = {*config.named_classes}
+    same = [file for file in files if {*file.class_names} == given]
+    if len(same) > 1 and _ignores_first(same[0]):
+        return same[config.class_names[0] == IGNORED]
+    return same[0] if same else None
+
+
+def usual_numbering(files: Sequence[ClassFile]) -> ClassFile | None:
+    """Returns which of a class file's readings is taken if masks fit several; None if none is."""
+    listed = min(files, key=lambda file: len(file.entries))
+    if _ignores_first(listed):
+        return files[0] if _is_labelme(listed) else None
+    if _is_supervisely(listed):
+        return None if background_index(listed.class_names) is None else listed
+    return files[0] if posixpath.basename(listed.source) == _OF_LABELME else None

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.masks.readings import Naming, readings
 from voc_seg_tfrecord.masks.rows import Rows, color_key, table_error
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.masks.table import ClassTable
-from voc_seg_tfrecord.own_data import numbering
+from voc_seg_tfrecord.own_data.class_file import usual_numbering
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -84,7 +84,7 @@ def namings(config: VocSegConfig, files: Sequence[ClassFile]) -> list[Naming]:
 
 def _numberings(files: Sequence[ClassFile], rows: Rows, background: str) -> list[Naming]:
     """Returns the ways to number a class file that have all names of the user's rows."""
-    found, errors, usual = [], [], numbering.usual(files)
+    found, errors, usual = [], [], usual_numbering(files)
     for file in files:
         try:
             table = ClassTable(names_from_file(file, rows), rows, background)

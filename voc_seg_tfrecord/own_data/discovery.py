@@ -19,15 +19,9 @@ from voc_seg_tfrecord.own_data import polygon_sets
 from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
+from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
-from voc_seg_tfrecord.own_data.readings import (
-    FileSet,
-    Reading,
-    all_readings,
-    file_sets,
-    sets_of_pattern,
-    with_glued,
-)
+from voc_seg_tfrecord.own_data.readings import Reading, all_readings, with_glued
 from voc_seg_tfrecord.trees.layout import (
     LISTS,
     MASK_SUFFIXES,

@@ -24,7 +24,8 @@ _IMAGES = _set(
 # field of view.
 _MASKS = _set(
     """
-    mask masks label labels labeled labelled l annotation annotations annot annots ann anns
+    mask masks label labels labeled labelled lbl l annotation annotations annotated annot annots
+    ann anns
     gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
     manual manuals segmap segmaps semantic target targets
     """
@@ -33,12 +34,13 @@ _MASKS = _set(
 # that is called masks is not taken if it is called so.
 DRAWN = _set(
     """
-    prediction predictions predicted pred preds result results output outputs overlay
-    overlays overlaid vis viz visual visualization visualizations visualisation
+    prediction predictions predicted pred preds inference run runs result results output
+    outputs overlay overlays overlaid vis viz visual visualization visualizations visualisation
     visualisations blend blended thumb thumbs thumbnail thumbnails preview previews backup
     backups bak old tmp temp trash deprecated archive archived color colors colour colours
     colored coloured colormap instance instances object objects panoptic boundary boundaries
     contour contours edge edges debug heatmap heatmaps painted drawn drawing drawings depth
+    disparity
     trimap trimaps
     """
 )
@@ -122,7 +124,8 @@ def find(tree: VocTree) -> list[str]:
     if any("/" not in mask_id for mask_id in tree.masks):
         return []
     folders = {image_id.partition("/")[0] for image_id in tree.images if "/" in image_id}
-    return sorted(folders) if any(map(is_split, folders)) else []
+    labelled = {i.partition("/")[0] for i in tree.images if "/" in i and i in tree.masks}
+    return sorted(folders) if any(map(is_split, labelled or folders)) else []
 
 
 def note_beside_lists(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> list[str]:

@@ -9,7 +9,8 @@ from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.readings import FileSet, Reading, pair
+from voc_seg_tfrecord.own_data.file_sets import FileSet
+from voc_seg_tfrecord.own_data.readings import Reading, pair
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.tree import VocTree
 

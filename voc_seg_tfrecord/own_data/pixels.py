@@ -18,6 +18,7 @@ SAMPLE = 6
 """Files of a set that are looked at."""
 
 _COLORS = 64  # distinct colours of a mask; photos have more
+_CORRELATED = 0.9  # at least, of a photo and what it was mixed with
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
 
 
@@ -80,9 +81,9 @@ def looks_drawn(path: epath.Path) -> bool:
 def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:
     """Tells in which of two sets of images the labels are painted.
 
-    Such images are the same outside of the labels, up to what JPEG and noise change. Inside they
-    differ, and the pixels of a label are more alike in all painted images together, because they
-    were mixed with one colour.
+    Such images are the same outside of the labels, up to what JPEG and noise change, or whole
+    images were mixed with those of labels. Where they differ, the pixels of a label are more alike
+    in all painted images together, because they were mixed with one colour.
 
     Args:
       found: of a few masks the first set's image, the second one's, and the mask.
@@ -91,7 +92,6 @@ def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> i
       0, 1, or None of them.
     """
     of_label: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = {}
-    same = []
     for *images, mask in found:
         try:
             one, other = map(_read, images)
@@ -102,20 +102,29 @@ def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> i
             labels = labels.astype(np.int64) @ (1 << 16, 1 << 8, 1)
         if not one.shape[:2] == other.shape[:2] == labels.shape:
             continue
-        difference = np.abs(one - other).mean(-1)
         for label in np.unique(labels):
-            region = labels == label
-            alike = float(np.median(difference[region])) < _NOISE
-            same.append(alike)
-            if not alike:
-                both = of_label.setdefault(int(label), ([], []))
-                both[0].append(one[region])
-                both[1].append(other[region])
-    if not of_label or not any(same):
+            both = of_label.setdefault(int(label), ([], []))
+            both[0].append(one[labels == label])
+            both[1].append(other[labels == label])
+    pixels = [(np.concatenate(one), np.concatenate(other)) for one, other in of_label.values()]
+    unlike = [(a, b) for a, b in pixels if np.median(np.abs(a - b).mean(-1)) >= _NOISE]
+    if not unlike or (len(unlike) == len(pixels) and not _are_mixed(pixels)):
         return None
-    spread = [
-        sum(float(np.concatenate(both[n]).std(0).sum()) for both in of_label.values())
-        for n in (0, 1)
-    ]
+    spread = [sum(float(both[n].std(0).sum()) for both in unlike) for n in (0, 1)]
     sure = 0.9 if len(found) > 3 else 0.75
     return None if min(spread) > sure * max(spread) else int(spread[1] < spread[0])
+
+
+def _are_mixed(pixels: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Says whether of each label one set's pixels are the other's mixed with a colour of its own.
+
+    Args:
+      pixels: of each label the pixels in both sets, float `[N, 3]`.
+    """
+    one, other = (np.concatenate([both[n] - both[n].mean(0) for both in pixels]) for n in (0, 1))
+    squares = float((one * one).sum()), float((other * other).sum())
+    if float((one * other).sum()) <= _CORRELATED * (squares[0] * squares[1]) ** 0.5:
+        return False
+    share = (squares[1] / squares[0]) ** 0.5
+    colors = [both[1].mean(0) - share * both[0].mean(0) for both in pixels]
+    return float(np.ptp(colors, 0).max()) > _NOISE

@@ -1,103 +1,23 @@
 """All readings of a folder: files that may be images, files that may be masks, how names pair.
 
 Nothing is chosen here, and no file is opened; `choice` does both. The names of folders say nothing
-here either: whatever has an ending of images or masks and pairs by its name is a reading.
+here either: whatever pairs by its name is a reading.
 """
 
-import collections
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.folder_names import ROLES, split_word, words
-from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, Naming
+from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, core_of, file_sets
+from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word, words
+from voc_seg_tfrecord.trees.layout import ID
 from voc_seg_tfrecord.trees.listing import Listing
 
-_ENDINGS = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
-_SAMPLE = 300  # names of a folder by which it is told what they begin and end with
-_SHARE = 0.6  # of names that begin or end alike
+_WHOLE = 0.6  # of a folder's files are in a reading that has the folder
 _FEW = 80  # sets of files of which each two are compared, whatever their folders
-_TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
-# The last word of a name with what is around it, and the first one.
-_LAST = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+[)\]]?|(?<=\d)[^\W\d_]+)")
-_FIRST = re.compile(r"([^\W\d_]+[ _.\-]+)(.+)")
-_GLUED = re.compile(r"([^\W\d_]+)(\d.*)")
-
-Affix = tuple[str, str]
-"""What stands before and behind the id."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class FileSet:
-    """Files of one folder that are named alike, and so are all images, all masks, or neither.
-
-    Attributes:
-      folder: the folder below the root of the listing; empty for the root.
-      names: the names of the files by their names without the ending.
-      affix: what only these of the folder's files have around their ids; mostly nothing.
-      ending: the ending if only files of one are meant; empty means any.
-      pattern: how the user says that the files are named; then `names` has their ids.
-    """
-
-    folder: str
-    names: Mapping[str, str]
-    affix: Affix = ("", "")
-    ending: str = ""
-    pattern: str = ""
-
-    def path(self, stem: str) -> str:
-        """Returns the path of a file below the root of the listing."""
-        return posixpath.join(self.folder, self.names[stem])
-
-    @functools.cached_property
-    def shared(self) -> Affix:
-        """What most names begin and end with, in whole words and numbers."""
-        stems = list(self.names)
-        sample = [_TOKEN.findall(s) for s in stems[:: max(1, len(stems) // _SAMPLE)]]
-        before = _beginning(sample)
-        inner = [t[len(before) :] for t in sample if t[: len(before)] == before]
-        after = _beginning([tokens[::-1] for tokens in inner])[::-1]
-        return "".join(before), "".join(after)
-
-    @functools.cached_property
-    def ids(self) -> dict[Affix, dict[str, str]]:
-        """By what may stand around ids: the file's name without ending by id."""
-        if self.pattern:
-            return {("", ""): dict(zip(self.names, self.names, strict=True))}
-        before, after = zip(self.shared, self.affix, strict=True)
-        affixes = dict.fromkeys(itertools.product(("", *before), ("", *after)))
-        found = {}
-        for affix in affixes:
-            by_id = {_core(stem, affix): stem for stem in self.names}
-            by_id.pop("", None)
-            found[affix] = by_id
-        return found
-
-
-def _beginning(sample: Sequence[Sequence[str]]) -> list[str]:
-    """Returns the tokens with which most lists begin; one stays behind them."""
-    begin: list[str] = []
-    group = sample
-    while len(group) > 1:
-        at = len(begin)
-        tokens = collections.Counter(t[at] for t in group if len(t) > at + 1)
-        token, count = max(tokens.items(), key=lambda item: item[1], default=("", 0))
-        if count < max(2, _SHARE * len(sample)):
-            break
-        begin.append(token)
-        group = [t for t in group if len(t) > at + 1 and t[at] == token]
-    return begin
-
-
-def _core(stem: str, affix: Affix) -> str:
-    before, after = affix
-    if stem.startswith(before) and stem.endswith(after):
-        return stem[len(before) : len(stem) - len(after)]
-    return ""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,9 +53,30 @@ class Reading:
         return len(one) + len(other) - 2 * self.shared_words
 
     @property
+    def is_flat(self) -> bool:
+        """Whether images and masks lie in one folder."""
+        return self.images.folder == self.masks.folder
+
+    @property
+    def steps(self) -> int:
+        """How many folders lie between images and masks; none if they lie in one."""
+        both = common_folder([self.images.folder, self.masks.folder])
+        below = (f.folder[len(both) :].strip("/") for f in (self.images, self.masks))
+        return sum(len(path.split("/")) for path in below if path)
+
+    @property
     def of_same_split(self) -> bool:
         """Whether both folders are called as the same split is, or as none."""
-        return split_word(self.images.folder)[1] == split_word(self.masks.folder)[1]
+        return len(self._splits) == 1
+
+    @property
+    def of_train(self) -> bool:
+        """Whether both folders are called train, or as no split."""
+        return self._splits <= {"", "train"}
+
+    @functools.cached_property
+    def _splits(self) -> set[str]:
+        return {split_word(files.folder)[1] for files in (self.images, self.masks)}
 
     @property
     def image_name(self) -> str:
@@ -156,127 +97,6 @@ def _pattern(affix: Affix, ending: str) -> str:
     return "" if affix == ("", "") and not ending else f"{affix[0]}{ID}{affix[1]}{ending}"
 
 
-def file_sets(
-    listing: Listing, folders: Iterable[str], *, glued: bool = False
-) -> tuple[list[FileSet], list[FileSet]]:
-    """Returns the sets of files in folders that may be images, and those that may be masks.
-
-    Args:
-      listing: what lies where.
-      folders: folders of the listing.
-      glued: whether words tell kinds of files apart that stand right before numbers: `im1`, `lb1`.
-    """
-    images, masks = [], []
-    for folder in folders:
-        files = [n for n in listing.folders[folder] if _ending(n) in _ENDINGS]
-        for affix, names in (_glued(files) if glued else _streams(files)).items():
-            photos = _by_stem(n for n in names if _ending(n) not in MASK_SUFFIXES)
-            others = _by_stem(n for n in names if _ending(n) in MASK_SUFFIXES)
-            both = photos.keys() & others.keys()
-            arrays = all(_ending(name) == ".npy" for name in others.values())
-            if others:
-                endings = {_ending(name) for name in others.values()} if both else ()
-                ending = endings.pop() if len(endings) == 1 else ""
-                masks.append(FileSet(folder, others, affix, ending))
-            if both and not arrays:
-                images += [FileSet(folder, names, affix) for names in (photos, others)]
-            else:
-                pictures = {s: n for s, n in others.items() if _ending(n) != ".npy"} | photos
-                images += [FileSet(folder, pictures, affix)] if pictures else []
-    return images, masks
-
-
-def sets_of_pattern(
-    listing: Listing, folders: Iterable[str], pattern: str, endings: Sequence[str]
-) -> list[FileSet]:
-    """Returns the sets of files in folders that are named as the user says."""
-    naming = Naming.parse(pattern)
-    found = []
-    for folder in folders:
-        names = (n for n in listing.folders[folder] if _ending(n) in endings)
-        by_id = {image_id: name for name in names if (image_id := naming.id_of(name))}
-        affix = naming.prefix, naming.suffix
-        found += [FileSet(folder, by_id, affix, naming.ending, pattern)] if by_id else []
-    return found
-
-
-def _by_stem(names: Iterable[str]) -> dict[str, str]:
-    return {_stem(name): name for name in names}
-
-
-# Of names without folders and dots before them, which `posixpath.splitext` looks for in vain.
-def _stem(name: str) -> str:
-    return name.rpartition(".")[0] or name
-
-
-def _ending(name: str) -> str:
-    stem, _, ending = name.rpartition(".")
-    return f".{ending.lower()}" if stem else ""
-
-
-def _streams(files: Sequence[str]) -> dict[Affix, list[str]]:
-    """Sorts the files of a folder by what tells kinds of files apart in their names.
-
-    These are words that say what files hold, such as `_mask`, and words that several ids have:
-    `1_color` and `1_ids` beside `2_color` and `2_ids`.
-    """
-    stems = {_stem(name) for name in files}
-    last = {s: (m[1], m[2]) for s in stems if (m := _LAST.fullmatch(s))}
-    first = {s: (m[2], m[1]) for s in stems if (m := _FIRST.fullmatch(s))}
-    after, before = (_kinds(found, stems) for found in (last, first))
-    if any(ROLES.intersection(words(affix)) for affix in (*after, *before)):
-        # Where words say what files hold, other words that several names have are those of ids.
-        after, before = (
-            {affix for affix in kinds if ROLES.intersection(words(affix))}
-            for kinds in (after, before)
-        )
-    streams: dict[Affix, list[str]] = {}
-    for name in files:
-        stem = _stem(name)
-        affix = [
-            found[stem][1] if stem in found and found[stem][1] in kinds else ""
-            for found, kinds in ((first, before), (last, after))
-        ]
-        if all(affix) and len("".join(affix)) >= len(stem):
-            affix = ["", affix[1]]
-        streams.setdefault((affix[0], affix[1]), []).append(name)
-    return streams
-
-
-def _glued(files: Sequence[str]) -> dict[Affix, list[str]]:
-    """Sorts files by the word before their number, if each number has all words."""
-    streams: dict[Affix, list[str]] = {}
-    numbers: dict[str, set[str]] = {}
-    for name in files:
-        if not (match := _GLUED.fullmatch(_stem(name))):
-            return {}
-        streams.setdefault((match[1], ""), []).append(name)
-        numbers.setdefault(match[1], set()).add(match[2])
-    sets = list(numbers.values())
-    return streams if len(sets) > 1 and all(found == sets[0] for found in sets) else {}
-
-
-def _kinds(found: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
-    """Returns the affixes that tell kinds of files apart; `found` has the id and affix of each."""
-    if not found:
-        return set()
-    heads: dict[str, set[str]] = {}
-    for head, affix in found.values():
-        heads.setdefault(affix, set()).add(head)
-    several = collections.Counter(head for of_affix in heads.values() for head in of_affix)
-    kinds = set()
-    for affix, of_affix in heads.items():
-        with_others = sum(several[head] > 1 or head in stems for head in of_affix)
-        known = ROLES.intersection(words(affix))
-        repeated = (
-            len(of_affix) > 1 and len(heads) <= len(several) and 2 * with_others >= len(of_affix)
-        )
-        if known or repeated:
-            kinds.add(affix)
-    # What all names have tells nothing apart.
-    return kinds if len(heads) > 1 or len(found) < len(stems) else set()
-
-
 def with_glued(
     listing: Listing, readings: list[Reading], sets: Mapping[str, Sequence[FileSet]]
 ) -> list[Reading]:
@@ -293,7 +113,7 @@ def with_glued(
         of_set.folder
         for r in readings
         for of_set, paired in ((r.images, r.pairs), (r.masks, set(r.pairs.values())))
-        if len(paired) > _SHARE * len(files[of_set.folder])
+        if len(paired) > _WHOLE * len(files[of_set.folder])
     }
     folders = {s.folder for of_role in sets.values() for s in of_role}
     if not file_sets(listing, sorted(folders - whole), glued=True)[0]:
@@ -359,8 +179,8 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
         return None
     if (one, other) == (("", ""), ("", "")):
         return Reading(images, masks, one, other, plain, count)
-    ids = {core: stem for stem in images.names if (core := _core(stem, one))}
-    mask_ids = {core: stem for stem in masks.names if (core := _core(stem, other))}
+    ids = {core: stem for stem in images.names if (core := core_of(stem, one))}
+    mask_ids = {core: stem for stem in masks.names if (core := core_of(stem, other))}
     return Reading(images, masks, one, other, _common(ids, mask_ids), len(plain))
 
 
@@ -371,8 +191,8 @@ def _common(ids: Mapping[str, str], mask_ids: Mapping[str, str]) -> dict[str, st
 def _reduced(one: Affix, other: Affix) -> tuple[Affix, Affix]:
     """Leaves out of two affixes what both have next to the id, in whole words and numbers."""
     (before, after), (other_before, other_after) = one, other
-    begin = _next_to_id(_TOKEN.findall(before)[::-1], _TOKEN.findall(other_before)[::-1])
-    end = _next_to_id(_TOKEN.findall(after), _TOKEN.findall(other_after))
+    begin = _next_to_id(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
+    end = _next_to_id(TOKEN.findall(after), TOKEN.findall(other_after))
     return (
         (before[: len(before) - begin], after[end:]),
         (other_before[: len(other_before) - begin], other_after[end:]),

@@ -7,6 +7,13 @@ from typing import Self
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+
+MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
+"""Endings, in lower case, that make a file in a mask folder a mask."""
+
+ENDINGS = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".json", ".txt", ".xml"))
+"""Endings that a pattern may have: of images, masks and polygons."""
 
 ID = "{id}"
 SPLIT = "{split}"
@@ -49,8 +56,9 @@ class Naming:
                 expected=f"a file name with one {ID} where the id stands, such as gt_{ID}.png",
                 remedy="change the pattern",
             )
-        # Not splitext, which takes the .png of `{id}.png` for the name of a hidden file.
-        suffix, dot, ending = rest[0].rpartition(".") if "." in rest[0] else (rest[0], "", "")
+        suffix, dot, ending = rest[0].rpartition(".")
+        if f".{ending.lower()}" not in ENDINGS:  # `{id}.orig` has none
+            suffix, dot, ending = rest[0], "", ""
         return cls(prefix, suffix, dot + ending.lower(), "/" in pattern)
 
     def id_of(self, name: str) -> str | None:
@@ -88,8 +96,6 @@ LISTS = "ImageSets/Segmentation"
 MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
 """Names of mask folders, in the order in which they are tried."""
 
-MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
-"""Endings, in lower case, that make a file in a mask folder a mask."""
 
 # Where releases put VOC<year> below the folder that was unpacked into; 2011's tar alone
 # starts with TrainVal.

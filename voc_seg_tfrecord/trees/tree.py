@@ -409,17 +409,26 @@ class VocTree:
         folders = (self.root / p.masks for p in self.layout.parts if p.name == part)
         return next(folders, self.root / self.layout.masks / part)
 
-    def _files(self, which: str) -> Iterator[tuple[str | None, str]]:
-        """Yields the id of each file of `images` or `masks`, and its name below their folder."""
-        others = [Naming.parse(pattern) for pattern in self.layout.without]
+    def _files(self, which: str) -> Iterable[tuple[str | None, str]]:
+        """Returns the id of each file of `images` or `masks`, and its name below their folder."""
+        files = [*self._files_but(self.layout.without, which)]
+        if self.layout.without:  # what an image and a mask have alike belongs to their ids
+            every = {name: dict(self._files_but((), name)) for name in ("images", "masks")}
+            named = {image_id for image_id, _ in files}
+            both = every["images"].keys() & every["masks"].keys() - named
+            files += [(image_id, every[which][image_id]) for image_id in both]
+        return files
+
+    def _files_but(self, without: Sequence[str], which: str) -> Iterator[tuple[str | None, str]]:
+        others = [Naming.parse(pattern) for pattern in without]
         for part in self.layout.folders():
             folder = getattr(part, which)
             naming = part.image_naming if which == "images" else part.mask_naming
-            without = [n for n in others if n != naming]
+            neither = [n for n in others if n != naming]
             if which == "images" and part.images == part.masks:
-                without.append(part.mask_naming)
+                neither.append(part.mask_naming)
             for name in self.below(folder, deep=self.layout.is_deep(folder)):
-                if any(other.id_of(name) for other in without):
+                if any(other.id_of(name) for other in neither):
                     continue
                 image_id = naming.id_of(name)
                 if part.name:

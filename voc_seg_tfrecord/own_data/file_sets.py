@@ -1,0 +1,316 @@
+"""Sorts the files of each folder into sets of files that are named alike.
+
+No file is opened. Whatever has an ending of images or masks is in a set, and words in names tell
+kinds of files apart, such as masks and overlays in one folder.
+"""
+
+import collections
+from collections.abc import Iterable, Mapping, Sequence, Set
+import dataclasses
+import functools
+import itertools
+import posixpath
+import re
+
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data.folder_names import ROLES, role, words
+from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, Naming
+from voc_seg_tfrecord.trees.listing import Listing
+
+_ENDINGS = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
+_SAMPLE = 300  # names of a folder by which it is told what they begin and end with
+_SHARE = 0.6  # of names that begin or end alike
+TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
+# The last word of a name with what is around it, and the first one.
+_LAST = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
+_FIRST = re.compile(r"([^\W\d_]+[ _.\-]+)(.+)")
+_FIRST_WORD = re.compile(r"[^\W\d_]+[\W_]*")
+_LAST_WORD = re.compile(r"[\W_]*[^\W\d_]+\W*$")
+_GLUED = re.compile(r"([^\W\d_]+)(\d.*)")
+
+Affix = tuple[str, str]
+"""What stands before and behind the id."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FileSet:
+    """Files of one folder that are named alike, and so are all images, all masks, or neither.
+
+    Attributes:
+      folder: the folder below the root of the listing; empty for the root.
+      names: the names of the files by their names without the ending.
+      affix: what only these of the folder's files have around their ids; mostly nothing.
+      ending: the ending if only files of one are meant; empty means any.
+      pattern: how the user says that the files are named; then `names` has their ids.
+    """
+
+    folder: str
+    names: Mapping[str, str]
+    affix: Affix = ("", "")
+    ending: str = ""
+    pattern: str = ""
+
+    def path(self, stem: str) -> str:
+        """Returns the path of a file below the root of the listing."""
+        return posixpath.join(self.folder, self.names[stem])
+
+    @functools.cached_property
+    def shared(self) -> Affix:
+        """What most names begin and end with, in whole words and numbers."""
+        stems = list(self.names)
+        if len(stems) == 1:
+            first, last = _FIRST.fullmatch(stems[0]), _LAST.fullmatch(stems[0])
+            affixes = first[1] if first else "", last[2] if last else ""
+            before, after = (a if ROLES.intersection(words(a)) else "" for a in affixes)
+            return before, after
+        sample = [TOKEN.findall(s) for s in stems[:: max(1, len(stems) // _SAMPLE)]]
+        before = _beginning(sample)
+        inner = [t[len(before) :] for t in sample if t[: len(before)] == before]
+        after = _beginning([tokens[::-1] for tokens in inner])[::-1]
+        return "".join(before), "".join(after)
+
+    @property
+    def _outermost(self) -> Affix:
+        """The first word of what names begin with, and the last one of what they end with."""
+        first, last = _FIRST_WORD.match(self.shared[0]), _LAST_WORD.search(self.shared[1])
+        return first[0] if first else "", last[0] if last else ""
+
+    @functools.cached_property
+    def ids(self) -> dict[Affix, dict[str, str]]:
+        """By what may stand around ids: the file's name without ending by id."""
+        if self.pattern:
+            return {("", ""): dict(zip(self.names, self.names, strict=True))}
+        before, after = zip(self.shared, self._outermost, self.affix, strict=True)
+        affixes = dict.fromkeys(itertools.product(("", *before), ("", *after)))
+        found = {}
+        for affix in affixes:
+            by_id = {core_of(stem, affix): stem for stem in self.names}
+            by_id.pop("", None)
+            found[affix] = by_id
+        return found
+
+
+def _beginning(sample: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the tokens with which most lists begin; one stays behind them."""
+    begin: list[str] = []
+    group = sample
+    while len(group) > 1:
+        at = len(begin)
+        tokens = collections.Counter(t[at] for t in group if len(t) > at + 1)
+        token, count = max(tokens.items(), key=lambda item: item[1], default=("", 0))
+        if count < max(2, _SHARE * len(sample)):
+            break
+        begin.append(token)
+        group = [t for t in group if len(t) > at + 1 and t[at] == token]
+    return begin
+
+
+def core_of(stem: str, affix: Affix) -> str:
+    """Returns what an affix leaves of a name; empty if the name has not got it."""
+    before, after = affix
+    if stem.startswith(before) and stem.endswith(after):
+        return stem[len(before) : len(stem) - len(after)]
+    return ""
+
+
+def file_sets(
+    listing: Listing, folders: Iterable[str], *, glued: bool = False
+) -> tuple[list[FileSet], list[FileSet]]:
+    """Returns the sets of files in folders that may be images, and those that may be masks.
+
+    Args:
+      listing: what lies where.
+      folders: folders of the listing.
+      glued: whether words tell kinds of files apart that stand right before numbers: `im1`, `lb1`.
+    """
+    images, masks, twins = [], [], _Twins(listing)
+    for folder in folders:
+        files = [n for n in listing.folders[folder] if _ending(n) in _ENDINGS]
+        streams = _streams(folder, files, twins)
+        for affix, names in (_glued(streams) if glued else streams).items():
+            photos = _by_stem(n for n in names if _ending(n) not in MASK_SUFFIXES)
+            others = _by_stem(n for n in names if _ending(n) in MASK_SUFFIXES)
+            both = photos.keys() & others.keys()
+            arrays = all(_ending(name) == ".npy" for name in others.values())
+            of_endings = {"": others} if others else {}
+            if both:  # what has another ending is something else
+                of_endings = {
+                    ending: {s: n for s, n in others.items() if _ending(n) == ending}
+                    for ending in {_ending(others[stem]): None for stem in both}
+                }
+            masks += [FileSet(folder, of, affix, ending) for ending, of in of_endings.items()]
+            if both and not arrays:
+                images += [FileSet(folder, names, affix) for names in (photos, others)]
+            else:
+                pictures = {s: n for s, n in others.items() if _ending(n) != ".npy"} | photos
+                images += [FileSet(folder, pictures, affix)] if pictures else []
+    return images, masks
+
+
+def sets_of_pattern(
+    listing: Listing, folders: Iterable[str], pattern: str, endings: Sequence[str]
+) -> list[FileSet]:
+    """Returns the sets of files in folders that are named as the user says."""
+    naming = Naming.parse(pattern)
+    found = []
+    for folder in folders:
+        names = (n for n in listing.folders[folder] if _ending(n) in endings)
+        by_id = {image_id: name for name in names if (image_id := naming.id_of(name))}
+        affix = naming.prefix, naming.suffix
+        found += [FileSet(folder, by_id, affix, naming.ending, pattern)] if by_id else []
+    return found
+
+
+def _by_stem(names: Iterable[str]) -> dict[str, str]:
+    return {_stem(name): name for name in names}
+
+
+# Of names without folders and dots before them, which `posixpath.splitext` looks for in vain.
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
+def _ending(name: str) -> str:
+    stem, _, ending = name.rpartition(".")
+    return f".{ending.lower()}" if stem else ""
+
+
+class _Twins:
+    """Tells which names an image and a mask have alike, so that no word in them is an affix."""
+
+    def __init__(self, listing: Listing):
+        self._listing = listing
+
+    @functools.cached_property
+    def _places(self) -> tuple[dict[str, set[tuple[str, bool]]], dict[str, set[tuple[str, bool]]]]:
+        """The folders that have a name without ending, and whether as a photo.
+
+        They come by whole names, and by names without a word that says what files hold.
+        """
+        whole: dict[str, set[tuple[str, bool]]] = {}
+        less: dict[str, set[tuple[str, bool]]] = {}
+        for folder, names in self._listing.folders.items():
+            for name in names:
+                if (ending := _ending(name)) not in _ENDINGS:
+                    continue
+                at, stem = (folder, ending not in MASK_SUFFIXES), _stem(name)
+                whole.setdefault(stem, set()).add(at)
+                first, last = _FIRST.fullmatch(stem), _LAST.fullmatch(stem)
+                for match, core, affix in ((first, 2, 1), (last, 1, 2)):
+                    if match and ROLES.intersection(words(match[affix])):
+                        less.setdefault(match[core], set()).add(at)
+        return whole, less
+
+    def has(self, folder: str, stem: str, *, less: bool = False) -> bool:
+        """Says whether a name in a folder is that of an image and of a mask.
+
+        Args:
+          folder: the folder.
+          stem: the name without its ending.
+          less: whether names count that have one word more.
+        """
+        places = self._places[0].get(stem, set())
+        places = places | (self._places[1].get(stem, set()) if less else set())
+        photos = {photo for place, photo in places if place == folder}
+        roles = {"", _role_of(folder)}
+        return len(photos) > 1 or any(
+            _role_of(place) != "drawn" not in roles
+            and (photo not in photos or {_role_of(place), *roles} == {"", "images", "masks"})
+            for place, photo in places
+            if place != folder
+        )
+
+    def affix(self, folder: str, stem: str, affix: Affix, stems: Set[str]) -> Affix:
+        """Returns what of the affix of a name is none of the id; `stems` are all in the folder."""
+        first, last = _FIRST.fullmatch(stem), _LAST.fullmatch(stem)
+        cores = first[2] if first else "", last[1] if last else ""
+        if self.has(folder, stem, less=True) and all(
+            core not in stems or self.has(folder, core) for core in cores
+        ):
+            return "", ""
+        words_of = first[1] if first else "", last[2] if last else ""
+        for core, word, part in zip(cores, words_of, ((affix[0], ""), ("", affix[1])), strict=True):
+            if ROLES.intersection(words(word)) and self.has(folder, core):
+                return part
+        return affix
+
+
+@functools.cache
+def _role_of(folder: str) -> str:
+    roles = [role(part) for part in folder.split("/")[::-1]]
+    return "drawn" if "drawn" in roles else next(filter(None, roles), "")
+
+
+def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, list[str]]:
+    """Sorts the files of a folder by what tells kinds of files apart in their names.
+
+    These are words that say what files hold, such as `_mask`, and words that several ids have:
+    `1_color` and `1_ids` beside `2_color` and `2_ids`. They belong to the ids if images and masks
+    have them alike: `hall_old.jpg` and `hall_old.png`.
+    """
+    stems = {_stem(name) for name in files}
+    last = {s: (m[1], m[2]) for s in stems if (m := _LAST.fullmatch(s))}
+    numbered = collections.Counter(a.rstrip("0123456789") for a in {a for _, a in last.values()})
+    # `_manual1` is one kind of files, and `_view1` beside `_view2` are no kinds.
+    last = {s: m for s, m in last.items() if numbered[m[1].rstrip("0123456789")] == 1}
+    first = {s: (m[2], m[1]) for s in stems if (m := _FIRST.fullmatch(s))}
+    after, before = (_kinds(found, stems) for found in (last, first))
+    if any(ROLES.intersection(words(affix)) for affix in (*after, *before)):
+        # Where words say what files hold, other words that several names have are those of ids.
+        after, before = (
+            {affix for affix in kinds if ROLES.intersection(words(affix))}
+            for kinds in (after, before)
+        )
+    streams: dict[Affix, list[str]] = {}
+    for name in files:
+        stem = _stem(name)
+        affix = [
+            found[stem][1] if stem in found and found[stem][1] in kinds else ""
+            for found, kinds in ((first, before), (last, after))
+        ]
+        if all(affix) and len("".join(affix)) >= len(stem):
+            affix = ["", affix[1]]
+        before_after = affix[0], affix[1]
+        if any(affix):
+            before_after = twins.affix(folder, stem, before_after, stems)
+        streams.setdefault(before_after, []).append(name)
+    return streams
+
+
+def _glued(whole: Mapping[Affix, Sequence[str]]) -> dict[Affix, list[str]]:
+    """Sorts files by the word before their number, if another word has all these numbers."""
+    streams: dict[Affix, list[str]] = {}
+    for affix, names in whole.items():
+        matches = {n: _GLUED.fullmatch(core_of(_stem(n), affix)) for n in names}
+        numbers: dict[str, set[str]] = {}
+        for match in matches.values():
+            if match:
+                numbers.setdefault(match[1], set()).add(match[2])
+        kinds = {
+            word
+            for (word, of_word), (_, others) in itertools.permutations(numbers.items(), 2)
+            if min(len(of_word), len(others)) > 1 and (of_word <= others or others <= of_word)
+        }
+        for name, match in matches.items():
+            word = match[1] if match and match[1] in kinds else ""
+            streams.setdefault((affix[0] + word, affix[1]), []).append(name)
+    return streams if len(streams) > len(whole) else {}
+
+
+def _kinds(found: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
+    """Returns the affixes that tell kinds of files apart; `found` has the id and affix of each."""
+    if not found:
+        return set()
+    heads: dict[str, set[str]] = {}
+    for head, affix in found.values():
+        heads.setdefault(affix, set()).add(head)
+    several = collections.Counter(head for of_affix in heads.values() for head in of_affix)
+    kinds = set()
+    for affix, of_affix in heads.items():
+        with_others = sum(several[head] > 1 or head in stems for head in of_affix)
+        known = ROLES.intersection(words(affix))
+        repeated = len(of_affix) > 1 and len(heads) <= len(several)
+        if known or (repeated and 2 * with_others >= len(of_affix)):
+            kinds.add(affix)
+    # What all names have tells nothing apart.
+    return kinds if len(heads) > 1 or len(found) < len(stems) else set()
