@@ -485,3 +485,21 @@ def test_a_small_box_has_a_crop_of_the_image_and_one_of_the_mask(sample):
     boxes = [(place, small), (place, whole)]
     shown = thumbnails.read(sample, {place}, (), class_colors(0), 0, boxes)[place]
     assert [(box, len(urls)) for box, urls in shown.crops.items()] == [(small, 2)]
+
+
+def test_the_matrix_is_one_stop_of_the_tab_key_and_the_arrow_keys_go_through_it(page):
+    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+        stops = window.locator("table.dense a, table.dense button")
+        indices = stops.evaluate_all("all => all.map(e => e.tabIndex)")
+        assert len(indices) > 4
+        assert indices == [0] + [-1] * (len(indices) - 1)
+        stops.first.focus()
+        place = "document.activeElement.closest('td, th')"
+        for key, row, column in (("ArrowRight", 0, 1), ("ArrowLeft", 0, 0), ("ArrowUp", 0, 0)):
+            window.keyboard.press(key)
+            at = window.evaluate(f"[{place}.parentElement.rowIndex, {place}.cellIndex]")
+            assert at == [row, column]
+        window.keyboard.press("ArrowRight")
+        window.keyboard.press("ArrowDown")
+        assert window.evaluate("document.activeElement.tagName") == "A"
+        assert stops.evaluate_all("all => all.filter(e => e.tabIndex === 0).length") == 1

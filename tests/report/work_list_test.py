@@ -150,3 +150,19 @@ def test_a_page_of_many_suspects_stays_small_and_says_where_it_stops(tmp_path, m
     monkeypatch.setattr(tree_page, "MOST", 20)
     check(root, "--no_fit", "--html", out, status=1)
     assert out.read_text().count('<figure class="card"') == 20
+
+
+def test_a_finding_with_several_cards_is_one_to_decide(page):
+    with browser.opened(page, viewport={"width": 1200, "height": 900}) as window:
+        cards = "all => all.map(c => [c.dataset.kind, c.dataset.ids, c.dataset.sha256].join(' '))"
+        names = window.locator("main .card[data-kind]").evaluate_all(cards)
+        several = len(names) - len({*names})
+        assert several > 0
+        for _ in names:
+            window.keyboard.press("n")
+            window.keyboard.press("w")
+        total = len({*names})
+        # Beyond the last one the key takes back and gives again the decision about it.
+        assert window.get_by_role("status").text_content() == (
+            f"{total - several % 2} of {total} decided"
+        )

@@ -121,6 +121,7 @@
     let state = {}, selected = null;
     try { state = JSON.parse(localStorage.getItem(place)) || {}; } catch { /* no storage */ }
     const names = [...new Set(suspects.map(nameOf))];
+    const firsts = names.map((name) => suspects.find((card) => nameOf(card) === name));
     const decided = made("span", { role: "status" }), save = button("", "Save decisions");
     const mark = (card) => all(".decide button", card).forEach((pressed) => {
       pressed.ariaPressed = String(state[nameOf(card)] === pressed.dataset.decision);
@@ -170,8 +171,8 @@
       if (key !== "n" && key !== "p") return;
       const step = key === "n" ? 1 : -1;
       if (dialog.open) { go(step); return; }
-      const at = suspects.indexOf(selected) + step;
-      if (at >= 0 && at < suspects.length) select(suspects[at]);
+      const at = firsts.findIndex((card) => selected && nameOf(card) === nameOf(selected)) + step;
+      if (at >= 0 && at < firsts.length) select(firsts[at]);
     });
     save.addEventListener("click", () => {
       const decisions = names.filter((name) => state[name]).map((name) => {
@@ -222,6 +223,28 @@
         pressed.addEventListener("click", () => sort(table, head, first));
         head.append(pressed);
       });
+    });
+  });
+
+  // The matrix is one stop of the Tab key; the arrow keys go from cell to cell.
+  const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+  all("table.dense").forEach((table) => {
+    const stops = all("a, button", table);
+    const stopAt = (chosen) => stops.forEach((stop) => { stop.tabIndex = stop === chosen ? 0 : -1; });
+    stopAt(stops[0]);
+    table.addEventListener("focusin", (event) => stopAt(event.target));
+    table.addEventListener("keydown", (event) => {
+      const cell = event.target.closest("th, td"), step = STEPS[event.key];
+      if (!cell || !step) return;
+      event.preventDefault();
+      let row = cell.parentElement.rowIndex, column = cell.cellIndex, next = null;
+      while (!next) {
+        [row, column] = [row + step[0], column + step[1]];
+        const at = table.rows[row] && table.rows[row].cells[column];
+        if (!at) return;
+        next = at.querySelector("a, button");
+      }
+      next.focus();
     });
   });
 
