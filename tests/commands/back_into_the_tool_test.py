@@ -214,3 +214,22 @@ def test_an_export_of_tiles_is_chosen_by_their_images(tree, tmp_path):
     names = [pathlib.Path(name).stem for name in files(out) if name.startswith("JPEG")]
     assert len(names) == 4
     assert all(name.startswith("004") for name in names)
+
+
+@pytest.mark.parametrize("option", ["html", "csv", "decisions"])
+@pytest.mark.parametrize("beside", ["--copy_to", "--write_classes"])
+def test_an_option_of_a_check_is_refused_where_nothing_is_checked(
+    tree, tmp_path, capsys, option, beside
+):
+    (tmp_path / "ids.txt").write_text("001\n")
+    words = ["check", str(tree), f"--{option}", str(tmp_path / "x"), beside, str(tmp_path / "y")]
+    words += ["--ids", str(tmp_path / "ids.txt")] if beside == "--copy_to" else []
+    assert cli.main(words) == 2
+    assert f"error: --{option}: beside {beside}" in capsys.readouterr().err
+    assert not (tmp_path / "y").exists()
+
+
+def test_decisions_about_a_score_need_its_page(sample, tmp_path, capsys):
+    words = ["--predictions", str(tmp_path), "--decisions", decisions(tmp_path / "d", a="right")]
+    assert cli.main(["evaluate", f"{sample.data_path}@train", *words]) == 2
+    assert "add --html FILE" in capsys.readouterr().err

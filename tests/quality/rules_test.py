@@ -98,6 +98,12 @@ def test_few_masks_of_background_are_named_and_many_are_not(usual):
     assert found([*usual, *empty]) == []
 
 
+def test_masks_of_void_alone_are_named_however_many_they_are(usual):
+    void = [seen(50 + n, square(0) + np.uint8(255)) for n in range(14)]
+    assert [f.kind for f in found([*usual, *void])] == ["all void"] * 14
+    assert {f.kind for f in found(void)} == {"all void"}
+
+
 def test_a_region_far_larger_than_the_others_of_its_class_is_named(usual):
     (finding,) = found([*usual, seen(99, np.ones(planted.SIZE, np.uint8))])
     assert finding.kind == "unusual size"

@@ -80,6 +80,14 @@ def run(args: argparse.Namespace) -> int:
             expected="both: which images to copy, and where to",
             remedy="give both, or leave both out",
         )
+    checks = [f"--{name}" for name in ("html", "csv", "decisions") if getattr(args, name)]
+    if checks and (args.ids or args.write_classes):
+        raise ConfigError(
+            several(checks),
+            found="beside --copy_to" if args.ids else "beside --write_classes",
+            expected="one of them in a call: nothing is checked when files are copied or written",
+            remedy="run check twice",
+        )
     with unpacked(args.root) as root:
         return _copy(args, root) if args.ids else _run(args, root)
 
@@ -112,7 +120,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     fixes = staging.check_file(args.csv, "--csv") if args.csv else None
     decisions = arguments.read_decisions(args)
     config, report = check_folder(root, fits=not args.no_fit, **tree_arguments.fields(args))
-    right = report.without_right(decisions)
+    right, stale = report.without_right(decisions)
     if html:
         from voc_seg_tfrecord.report import tree_page  # of the page only
 
@@ -124,13 +132,15 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     summary = check.summary(report)
     summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
-        write_json(summary | {"called_right": right})
+        write_json(summary | {"called_right": right, "decisions_not_used": stale})
         return 0 if report.ok else 1
     if report.plan:
         print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")
     _print_findings(summary)
     if right:
         print(f"{right:6} x called right in {several(args.decisions)}, and so not named")
+    if stale:
+        print(f"{stale:6} x called right, but the files changed since, or are not in this tree")
     if report.total.pixels.any():
         print()
         screen.show_class_table(report.class_names, report.total, report.by_split)

@@ -64,6 +64,13 @@ def run(args: argparse.Namespace) -> int:
         )
     )
     decisions = arguments.read_decisions(args)
+    if decisions and not html:
+        raise ConfigError(
+            "--decisions",
+            found="no --html",
+            expected="--html: the page leaves out the labels that were called right",
+            remedy="add --html FILE, or leave --decisions out",
+        )
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if not splits:
         raise ConfigError(

@@ -91,25 +91,29 @@ class Report:
                 digest.update(b"%d " % len(data) + data)
         return digest.hexdigest()[:32]
 
-    def without_right(self, decisions: Iterable[Mapping[str, Any]]) -> int:
-        """Leaves out findings about labels that a person called right; returns how many.
+    def without_right(self, decisions: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+        """Leaves out findings about labels that a person called right.
 
         Args:
           decisions: as pages save them; see `id_lists.read_decisions`. Of two about the same images
-            the later one counts, and none of images or masks that were changed since.
+            the later one counts.
+
+        Returns:
+          How many findings were left out; and how many decisions were about images that are not in
+          the tree, or whose files were changed since.
         """
-        said = {(one["kind"], *one["ids"]): one for one in decisions}
-        kept = []
-        for finding in self.findings:
-            ids = self.ids_of(finding)
-            one = said.get((finding.kind, *ids), {})
-            about_label = finding.score and finding.effect == IGNORED
-            right = about_label and ids and one.get("decision") == "right"
-            if not (right and self.sha256_of(ids) == one["sha256"]):
-                kept.append(finding)
-        count = len(self.findings) - len(kept)
-        self.findings = kept
-        return count
+        latest = {(one["kind"], *one["ids"]): one for one in decisions}
+        called_right = {name: one for name, one in latest.items() if one["decision"] == "right"}
+        valid = {n for n, one in called_right.items() if self.sha256_of(n[1:]) == one["sha256"]}
+        findings = [
+            finding
+            for finding in self.findings
+            if not (finding.score and finding.effect == IGNORED)
+            or (finding.kind, *self.ids_of(finding)) not in valid
+        ]
+        left_out = len(self.findings) - len(findings)
+        self.findings = findings
+        return left_out, len(called_right) - len(valid)
 
     @functools.cached_property
     def _id_by_file(self) -> dict[str, str]:

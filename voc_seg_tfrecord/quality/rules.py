@@ -38,6 +38,8 @@ MEANING = {
     "if so, put it right or draw it again.",
     "all background": "The mask shows no class, and most masks of the set do; if the image shows "
     "one, draw it.",
+    "all void": "No pixel of the mask is a class, so nothing is learned from it; draw what the "
+    "image shows, or leave it out.",
     "one class everywhere": "Every pixel of the mask is one class; look whether the image is.",
     "speck": "A few pixels of a class, far fewer than in other masks; erase them if they were set "
     "by accident.",
@@ -212,24 +214,26 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
 def _uniform(
     masks: Sequence[Evidence], names: Sequence[str], background: int | None
 ) -> Iterator[Finding]:
-    """Yields masks that are all background or void, or one class everywhere."""
-    empty = [one for one in masks if background is not None and {*one.labels} <= {background}]
-    filled = [one for one in masks if len(one.labels) == 1 and not one.has_void]
-    filled = [one for one in filled if one.labels != (background,)]
-    for found, most, kind, remedy in (
+    """Yields masks that are void or background to the last pixel, or one other class."""
+    void = [one for one in masks if not one.labels]
+    single = [one for one in masks if len(one.labels) == 1]
+    empty = [one for one in single if one.labels == (background,)]
+    filled = [one for one in single if one.labels != (background,) and not one.has_void]
+    for uniform, most, kind, remedy in (
+        (void, 1, "all void", "draw what the image shows, or leave the image out"),
         (empty, _EMPTY, "all background", "look whether the image shows a class; if so, draw it"),
         (filled, _MANY, "one class everywhere", "look whether it does; if not, draw it again"),
     ):
-        if len(found) <= max(1, most * len(masks)):
-            for one in found:
-                what = names[one.labels[0]] if one.labels else "void"
-                what = "background" if one.labels == (background,) else what
-                text = f"the mask is {what} everywhere, as {len(found)} of {len(masks)} masks are"
-                if kind == "all background":
-                    text = f"the mask is {what} everywhere, and only {len(found)} of {len(masks)} "
-                    text += "masks show no class"
-                box = (0, 0, *one.size[::-1])
-                yield _about(one, kind, 0.6, text, remedy, box)
+        if len(uniform) > max(1, most * len(masks)):
+            continue
+        for one in uniform:
+            what = "background" if kind == "all background" else "void"
+            what = names[one.labels[0]] if kind == "one class everywhere" else what
+            text = f"the mask is {what} everywhere, as {len(uniform)} of {len(masks)} masks are"
+            if kind == "all background":
+                text = f"the mask is background everywhere, and only {len(uniform)} of "
+                text += f"{len(masks)} masks show no class"
+            yield _about(one, kind, 0.6, text, remedy, (0, 0, *one.size[::-1]))
 
 
 def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding]:

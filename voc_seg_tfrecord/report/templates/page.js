@@ -167,7 +167,9 @@
     addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
       const key = event.key.toLowerCase();
-      if (KEYS[key] && (dialog.open ? current.dataset.kind : selected)) decide(dialog.open ? current : selected, KEYS[key]);
+      const card = dialog.open ? current : selected;
+      // A key decides, and does not take back: on the last card it may be pressed once more.
+      if (KEYS[key] && card && card.dataset.kind && state[nameOf(card)] !== KEYS[key]) decide(card, KEYS[key]);
       if (key !== "n" && key !== "p") return;
       const step = key === "n" ? 1 : -1;
       if (dialog.open) { go(step); return; }
