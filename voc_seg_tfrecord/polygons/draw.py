@@ -73,26 +73,24 @@ def draw(
         drawn.sort(key=lambda pair: -np.count_nonzero(pair[1][0]))
     elif annotation.order == "level":
         drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
-    # One canvas of shapes gives both masks.
-    canvas = np.zeros(size, np.uint8 if len(drawn) < 256 else np.uint32)
-    contested = np.zeros(size, bool)
-    value_of = np.array([0, *(values[shape.label] for shape, _ in drawn)], np.uint8)
-    for number, (_, patch) in enumerate(drawn, 1):
-        pixels, below = patch[0], canvas[_area(patch)]
-        if below.any():
-            others = value_of != value_of[number]
-            others[0] = False
-            contested[_area(patch)] |= pixels & others[below]
-        np.copyto(below, number, where=pixels, casting="unsafe")
-    shapes = [shape for shape, _ in drawn]
-    numbers = _numbers(shapes, values, annotation.where)[canvas] if objects else None
+    numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
+    mask, object_mask = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
+    covered, contested = np.zeros(size, bool), np.zeros(size, bool)
+    for place, (shape, patch) in enumerate(drawn):
+        pixels, area = patch[0], _area(patch)
+        value = values[shape.label]
+        contested[area] |= pixels & covered[area] & (mask[area] != value)
+        covered[area] |= pixels
+        np.copyto(mask[area], value, where=pixels)
+        if objects:
+            np.copyto(object_mask[area], numbers[place], where=pixels)
     counts = {
         "outside": sum(_outside(shape, size) for shape in annotation.shapes),
         "contested": int(np.count_nonzero(contested)),
         "empty": sum(not patch[0].any() for _, patch in drawn),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
     }
-    return Drawn(value_of[canvas], numbers, counts)
+    return Drawn(mask, object_mask if objects else None, counts)
 
 
 def _area(patch: Patch) -> tuple[slice, slice]:
@@ -120,10 +118,10 @@ def _merged(
     return merged
 
 
-def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> np.ndarray:
-    """Returns the object number of each shape, by its number on the canvas."""
+def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> list[int]:
+    """Returns the object number of each shape."""
     known: dict[tuple[str, str | int], int] = {}
-    numbers = [0]
+    numbers = []
     for place, shape in enumerate(shapes):
         number = VOID if shape.crowd else values[shape.label]
         if number not in (0, VOID):
@@ -132,15 +130,17 @@ def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> 
     if len(known) >= VOID:
         expected = f"at most {VOID - 1}, which is what an instance mask can number"
         raise wrong(where, f"{len(known)} objects", expected, "build without --instance_masks")
-    return np.array(numbers, np.uint8)
+    return numbers
 
 
 def _outside(shape: Shape, size: tuple[int, int]) -> int:
     height, width = (1, 1) if shape.kind == "fractions" else size
     outside = 0
     for points in shape.data if shape.kind == "parts" else [shape.points]:
-        pairs = zip(points[::2], points[1::2], strict=True)
-        outside += sum(not (0 <= x <= width and 0 <= y <= height) for x, y in pairs)
+        x, y = points[::2], points[1::2]
+        if points and (min(*x, *y) < 0 or max(x) > width or max(y) > height):
+            pairs = zip(x, y, strict=True)
+            outside += sum(not (0 <= x <= width and 0 <= y <= height) for x, y in pairs)
     return outside
 
 
@@ -241,7 +241,12 @@ def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, i
             expected="an installed pycocotools",
             remedy="pip install pycocotools",
         ) from None
-    runs = coco_masks.merge(coco_masks.frPyObjects(parts, *size))
-    left, top, width, height = map(int, coco_masks.toBbox(runs))
-    pixels = coco_masks.decode(runs)[top : top + height, left : left + width]
-    return pixels.astype(bool), top, left
+    # Columns and rows behind the last point take time, and change nothing.
+    right, bottom = (max(max(part[n::2]) for part in parts) for n in (0, 1))
+    height, width = (
+        max(min(side, int(end) + 2), 1) for side, end in zip(size, (bottom, right), strict=True)
+    )
+    left, top = (max(int(min(min(part[n::2]) for part in parts)) - 1, 0) for n in (0, 1))
+    runs = coco_masks.frPyObjects(parts, height, width)
+    pixels = coco_masks.decode(runs[0] if len(parts) == 1 else coco_masks.merge(runs))
+    return pixels[top:, left:].astype(bool), top, left

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 import contextlib
 import dataclasses
 import json
+import math
 from typing import Any, NamedTuple, Self
 
 from voc_seg_tfrecord.base.errors import MaskError, VocSegError, from_json
@@ -126,13 +127,20 @@ def checked_points(values: object, where: str, least: int) -> list[float]:
     flat: list[Any] = values if isinstance(values, list) else ["?"]
     if all(isinstance(pair, list) and len(pair) == 2 for pair in flat):
         flat = [number for pair in flat for number in pair]
-    for value in flat:
-        if type(value) not in (int, float) or not abs(value) <= MAX_SIDE:
-            expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
-            raise wrong(where, f"the coordinate {str(value)[:80]}", expected)
+    if not _are_coordinates(flat):
+        bad = next(value for value in flat if not _are_coordinates([value]))
+        expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
+        raise wrong(where, f"the coordinate {str(bad)[:80]}", expected)
     if len(flat) % 2 or len(flat) < 2 * least:
         raise wrong(where, f"{len(flat)} coordinates", f"x and y of at least {least} points")
-    return [float(value) for value in flat]
+    return [*map(float, flat)]
+
+
+def _are_coordinates(values: list[Any]) -> bool:
+    if not values or not {*map(type, values)} <= {int, float}:
+        return not values
+    within = min(values) >= -MAX_SIDE and max(values) <= MAX_SIDE
+    return within and math.isfinite(sum(values))  # NaN is neither less nor more
 
 
 def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:

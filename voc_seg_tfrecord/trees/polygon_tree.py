@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import functools
 import io
+import posixpath
 import struct
 from typing import Any, NamedTuple, cast
 import zlib
@@ -29,6 +30,7 @@ from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, check_pixels
+from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.draw import Drawn, draw
@@ -113,13 +115,12 @@ class PolygonPair(Pair):
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
         image = self._image()
-        annotation = Annotation.from_json(self.shapes)
-        where = f"{annotation.where}, image {self.filename}"
+        where = f"{self.mask}, image {self.filename}"
         mask, objects = base64.b64decode(self.drawn), None
         if not mask or self.instances:
-            found = self.draw(annotation, image)
-            mask = _png(found.mask)
-            objects = None if found.objects is None else File(_png(found.objects), where)
+            drawn = self.draw(Annotation.from_json(self.shapes), image)
+            mask = _png(drawn.mask)
+            objects = None if drawn.objects is None else File(_png(drawn.objects), where)
         xml = self.annotation and File.read(self.annotation, AnnotationError)
         return RawExample(image, self.filename, File(mask, where), objects, xml)
 
@@ -191,7 +192,6 @@ class PolygonTree(VocTree):
         self.exif = "auto"
         self._drawn: dict[str, str] = {}
         self._counts: dict[str, collections.Counter[str]] = {}
-        self._pixels: dict[str, np.ndarray] = {}
 
     @property
     def origin(self) -> str:
@@ -207,6 +207,15 @@ class PolygonTree(VocTree):
     def masks(self) -> Names:
         """The names of the files of shapes below the root, by the ids of their images."""
         return Names(self.polygons.files)
+
+    @functools.cached_property
+    def _text_files(self) -> dict[str, str]:
+        """The texts in the folder of lists; those of YOLO hold shapes and are none."""
+        shapes, folder = {*self.polygons.files.values()}, self.layout.lists
+        texts = super()._text_files.items()
+        return {
+            n: f for n, f in texts if posixpath.normpath(posixpath.join(folder, f)) not in shapes
+        }
 
     def _make_places(self, parts: Parts) -> dict[str, Place]:
         places = super()._make_places(parts)
@@ -240,15 +249,17 @@ class PolygonTree(VocTree):
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours
         there = [i for i in ids if i not in self._counts and i in self.masks and i in self.images]
-        for image_id, (drawn, counts, pixels) in ordered_map(self._look, there):
+        for image_id, (drawn, counts) in ordered_map(self._look, there):
             self._drawn[image_id], self._counts[image_id] = drawn, counts
-            self._pixels[image_id] = pixels
         return Survey()
 
     def class_table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
         self.survey(ids)
-        pixels = np.array([self._pixels[i] for i in ids if i in self._pixels]).reshape(-1, VOID + 1)
+        drawn = [base64.b64decode(self._drawn[i]) for i in ids if self._drawn.get(i)]
+        masks = [stored.read_samples(File(png, "mask")).values for png in drawn]
+        pixels = np.array([np.bincount(mask.ravel(), minlength=VOID + 1) for mask in masks])
+        pixels = pixels.reshape(-1, VOID + 1)
         out = io.StringIO()
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(["name", "class", "pixels", "masks"])
@@ -258,7 +269,7 @@ class PolygonTree(VocTree):
                 lines.writerow([name, name, of.sum(), np.count_nonzero(of)])
         return out.getvalue()
 
-    def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]", np.ndarray]:
+    def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]"]:
         pair = cast(PolygonPair, self.pair(image_id))
         annotation = Annotation.from_json(pair.shapes)
         background = not annotation.shapes and not annotation.error
@@ -268,10 +279,9 @@ class PolygonTree(VocTree):
         except ConfigError:  # about what is not installed
             raise
         except VocSegError:  # whoever reads the pair says what is wrong
-            return "", counts, np.zeros(VOID + 1, np.int64)
-        counts += drawn.counts
-        pixels = np.bincount(drawn.mask.ravel(), minlength=VOID + 1)
-        return base64.b64encode(_png(drawn.mask)).decode(), counts, pixels
+            return "", counts
+        counts.update(drawn.counts)
+        return base64.b64encode(_png(drawn.mask)).decode(), counts
 
     def list_names(self) -> list[str]:
         """Returns the names of the lists, or else of the splits that files of shapes are called."""
