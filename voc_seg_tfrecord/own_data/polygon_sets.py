@@ -253,7 +253,7 @@ def _tree(
         ClassFile(f"{tool}'s files", entries),
         values,
         images={ids[path]: name for path, name in names.items()},
-        shapes={ids[path]: annotation.to_json() for path, (_, annotation) in shapes.items()},
+        shapes={ids[path]: annotation for path, (_, annotation) in shapes.items()},
         files={ids[path]: file for path, (file, _) in shapes.items()},
         embedded={ids[path] for path in embedded},
         splits=splits,
@@ -443,7 +443,7 @@ def _different(tree: VocTree, polygons: PolygonTree) -> str:
         try:
             pixels = stored.read_samples(File.read(tree.root / tree.layout.masks / mask, MaskError))
             pair = cast(PolygonPair, polygons.pair(image_id))
-            drawn = pair.draw(Annotation.from_json(pair.shapes)).mask.astype(np.int64)
+            drawn = pair.draw(polygons.polygons.shapes[image_id]).mask.astype(np.int64)
         except MaskError:
             return path
         values = pixels.values.astype(np.int64)

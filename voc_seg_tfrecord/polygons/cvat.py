@@ -119,8 +119,8 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
         points = _rotated(edge, x, y, element, where)
     elif kind == "polygon":
         with as_written(where, "points as x,y;x,y;x,y"):
-            words = element.attrib["points"].split(";")
-            points = [[float(number) for number in pair.split(",")] for pair in words]
+            pairs = element.attrib["points"].split(";")
+            points = [[*map(float, pair.split(","))] for pair in pairs]
     else:
         remedy = "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'"
         known = "polygons, boxes, ellipses, masks"

@@ -188,15 +188,16 @@ def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
 
 def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
     """Draws on those rows of the image that a polygon may touch."""
-    whole = [int(number) for number in points]  # which Pillow does first, too
+    x, y = [*map(int, points[::2])], [*map(int, points[1::2])]  # Pillow does it first, too
     # Moved along x, Pillow's edges would be rounded in other ways.
-    right = min(max(whole[::2]), size[1] - 1)
-    top, bottom = max(min(whole[1::2]), 0), min(max(whole[1::2]), size[0] - 1)
+    right = min(max(x), size[1] - 1)
+    top, bottom = max(min(y), 0), min(max(y), size[0] - 1)
     image = Image.new("L", (max(right + 1, 0), max(bottom - top + 1, 0)))
-    moved = [number - top if place % 2 else number for place, number in enumerate(whole)]
-    ImageDraw.Draw(image).polygon(moved, fill=1, outline=1)
-    left = min(max(min(whole[::2]), 0), image.width)
-    return np.asarray(image, bool)[:, left:], top, left
+    moved = [number - top for number in y]
+    ImageDraw.Draw(image).polygon([*zip(x, moved, strict=True)], fill=1, outline=1)
+    left = min(max(min(x), 0), image.width)
+    pixels = np.frombuffer(image.tobytes(), bool).reshape(image.height, image.width)
+    return pixels[:, left:], top, left
 
 
 def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:

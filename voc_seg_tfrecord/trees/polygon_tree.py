@@ -9,7 +9,7 @@ import functools
 import io
 import posixpath
 import struct
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 import zlib
 
 from etils import epath
@@ -48,7 +48,7 @@ class Polygons(NamedTuple):
       class_file: the classes, and the value of each in the masks.
       values: the value of each label in the masks.
       images: names of the images below their folder, by id.
-      shapes: the shapes of each image, as `Annotation.to_json` writes them, by id.
+      shapes: the shapes of each image, by id.
       files: the names of the files that they are from, below the root, by id.
       embedded: ids of images that are in the files of their shapes alone.
       splits: ids by split, if the files are called as splits are.
@@ -58,7 +58,7 @@ class Polygons(NamedTuple):
     class_file: ClassFile
     values: Mapping[str, int]
     images: Mapping[str, str]
-    shapes: Mapping[str, str]
+    shapes: Mapping[str, Annotation]
     files: Mapping[str, str]
     embedded: Set[str]
     splits: Mapping[str, Sequence[str]]
@@ -99,14 +99,14 @@ class PolygonPair(Pair):
     """An image and its shapes. See `Pair`; its `mask` is the file of the shapes.
 
     Attributes:
-      shapes: as `Annotation.to_json` writes them.
+      shapes: what is drawn; None if all of it was drawn already.
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
       drawn: the mask as a PNG in base64, if it was drawn already.
       embedded: whether the image is in the file of the shapes.
     """
 
-    shapes: str = ""
+    shapes: Annotation | None = None
     values: Mapping[str, int] = dataclasses.field(default_factory=dict)
     exif: str = "auto"
     drawn: str = ""
@@ -117,8 +117,8 @@ class PolygonPair(Pair):
         image = self._image()
         where = f"{self.mask}, image {self.filename}"
         mask, objects = base64.b64decode(self.drawn), None
-        if not mask or self.instances:
-            drawn = self.draw(Annotation.from_json(self.shapes), image)
+        if self.shapes is not None:
+            drawn = self.draw(self.shapes, image)
             mask = _png(drawn.mask)
             objects = None if drawn.objects is None else File(_png(drawn.objects), where)
         xml = self.annotation and File.read(self.annotation, AnnotationError)
@@ -150,7 +150,17 @@ class PolygonPair(Pair):
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
         holder = self.mask if self.embedded and self.mask else self.image
-        return storage.size(holder) + len(self.shapes)
+        return storage.size(holder) + len(self.drawn)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the pair as plain data, for `from_json` on a worker."""
+        return {**super().to_json(), "shapes": self.shapes and self.shapes.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the pair that `to_json` made plain data of."""
+        shapes = data["shapes"] and Annotation.from_json(data["shapes"])
+        return cls(**{**data, "shapes": shapes})
 
     def _image(self) -> File:
         if self.embedded and self.mask:
@@ -228,18 +238,20 @@ class PolygonTree(VocTree):
         pair = super().make_pair(image_id, places, parts)
         if pair.mask is None:
             return pair
+        drawn = self._drawn.get(image_id, "")
         return PolygonPair(
             **vars(pair),
-            shapes=self.polygons.shapes[image_id],
+            shapes=None if drawn and not parts.instances else self.polygons.shapes[image_id],
             values=self.polygons.values,
             exif=self.exif,
-            drawn=self._drawn.get(image_id, ""),
+            drawn=drawn,
             embedded=image_id in self.polygons.embedded,
         )
 
     def shapes_of(self, image_id: str) -> str:
         """Returns the shapes that an id's mask is drawn from."""
-        return self.polygons.shapes.get(image_id, "")
+        shapes = self.polygons.shapes.get(image_id)
+        return shapes.to_json() if shapes else ""
 
     def mask_file(self, image_id: str) -> File:
         """Returns the mask of an id that has one, drawn."""
@@ -271,7 +283,7 @@ class PolygonTree(VocTree):
 
     def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]"]:
         pair = cast(PolygonPair, self.pair(image_id))
-        annotation = Annotation.from_json(pair.shapes)
+        annotation = self.polygons.shapes[image_id]
         background = not annotation.shapes and not annotation.error
         counts = collections.Counter({"background": background, **annotation.left_out})
         try:
