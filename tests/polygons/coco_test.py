@@ -7,8 +7,7 @@ import pytest
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons import coco
-from voc_seg_tfrecord.polygons.draw import draw
-from voc_seg_tfrecord.polygons.shapes import Annotation
+from voc_seg_tfrecord.polygons.shapes import Annotation, draw
 
 coco_module = pytest.importorskip("pycocotools.coco")
 coco_masks = pytest.importorskip("pycocotools.mask")

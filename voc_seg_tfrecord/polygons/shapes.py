@@ -1,13 +1,29 @@
-"""What the files of all tools have in common: shapes on images, and how a wrong one is reported."""
+"""Shapes on an image, which the files of all tools hold, and their drawing to an index mask.
 
+Kinds of shapes, and who draws them:
+
+1. Pillow, as labelme: `polygon`, `rectangle`, `circle`, `line` (10 pixels wide), `strip` (a line
+   with round joints), `point` (a disc of radius 5), `mask` (a PNG in base64). `fractions` is a
+   polygon whose points are fractions of the image's sides.
+2. pycocotools, as COCO and CVAT: `parts`, one or more polygons.
+3. NumPy, from runs of pixels outside and inside a shape in turn: `columns` of the image, as COCO
+   writes them, and `rows` of a box, as CVAT does.
+"""
+
+import base64
 from collections.abc import Iterator, Mapping, Sequence, Set
 import contextlib
 import dataclasses
+import io
 import json
 import math
 from typing import Any, NamedTuple, Self
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError, from_json
+import numpy as np
+from PIL import Image, ImageDraw
+
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError, from_json
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.formats.file import MAX_SIDE, File
 
 
@@ -16,7 +32,7 @@ class Shape(NamedTuple):
 
     Attributes:
       label: name of its class.
-      kind: how it is drawn; see `draw`.
+      kind: how it is drawn; see this module.
       place: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
       data: what else its kind needs: polygons, runs of pixels, or a PNG.
@@ -148,3 +164,233 @@ def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
     if not all(type(side) in (int, float) and 1 <= side <= MAX_SIDE for side in (height, width)):
         raise wrong(where, f"{str((width, height))[:80]} pixels", "width and height of the image")
     return int(height), int(width)
+
+
+_LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes for each
+_LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
+
+Patch = tuple[np.ndarray, int, int]
+"""The pixels of a shape: bool `[h, w]`, and the row and column of the first of them."""
+
+
+class Drawn(NamedTuple):
+    """What was drawn of one image.
+
+    Attributes:
+      mask: uint8 `[H, W]`: the value of each pixel's class, 0 where no shape is.
+      objects: uint8 `[H, W]`: from 1 on the number of each pixel's object, 0 of background, 255
+        of void and crowds; None if it was not asked for.
+      counts: of `outside`, points that lie outside the image; `contested`, pixels in shapes of two
+        classes or more; `empty`, shapes without a pixel in the image; and `boxes`, shapes that are
+        one.
+    """
+
+    mask: np.ndarray
+    objects: np.ndarray | None
+    counts: Mapping[str, int]
+
+
+def draw(
+    annotation: Annotation,
+    values: Mapping[str, int],
+    size: tuple[int, int],
+    *,
+    objects: bool = False,
+) -> Drawn:
+    """Draws the shapes of an image.
+
+    Args:
+      annotation: the shapes.
+      values: the value of each label in the mask: 0 is background, 255 void.
+      size: height and width of the image.
+      objects: whether to number the objects too.
+
+    Raises:
+      MaskError: if a shape cannot be drawn, or there are too many objects.
+      ConfigError: if pycocotools is needed and not installed.
+    """
+    if annotation.error:
+        raise annotation.error
+    drawn = [(s, _rasterize(s, annotation.where, size)) for s in annotation.shapes]
+    if annotation.order == "smaller":
+        drawn.sort(key=lambda pair: -np.count_nonzero(pair[1][0]))
+    elif annotation.order == "level":
+        drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
+    numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
+    mask, object_mask = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
+    covered, contested = np.zeros(size, bool), np.zeros(size, bool)
+    for place, (shape, patch) in enumerate(drawn):
+        pixels, area = patch[0], _area(patch)
+        value = values[shape.label]
+        contested[area] |= pixels & covered[area] & (mask[area] != value)
+        covered[area] |= pixels
+        np.copyto(mask[area], value, where=pixels)
+        if objects:
+            np.copyto(object_mask[area], numbers[place], where=pixels)
+    counts = {
+        "outside": sum(_outside(shape, size) for shape in annotation.shapes),
+        "contested": int(np.count_nonzero(contested)),
+        "empty": sum(not patch[0].any() for _, patch in drawn),
+        "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
+    }
+    return Drawn(mask, object_mask if objects else None, counts)
+
+
+def _area(patch: Patch) -> tuple[slice, slice]:
+    pixels, top, left = patch
+    return np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]]
+
+
+def _merged(
+    drawn: Sequence[tuple[Shape, Patch]], size: tuple[int, int]
+) -> list[tuple[Shape, Patch]]:
+    """Makes one shape of those of a group, as CVAT does: its label is that of the largest."""
+    groups: dict[str | int, list[tuple[Shape, Patch]]] = {}
+    for place, pair in enumerate(drawn):
+        groups.setdefault(pair[0].group or place, []).append(pair)
+    merged = []
+    # Those of no group lie below.
+    for pairs in sorted(groups.values(), key=lambda pairs: int(pairs[0][0].group or 0)):
+        largest, patch = max(pairs, key=lambda pair: np.count_nonzero(pair[1][0]))
+        if len(pairs) > 1:
+            pixels = np.zeros(size, bool)
+            for _, part in pairs:
+                pixels[_area(part)] |= part[0]
+            patch = pixels, 0, 0
+        merged.append((largest, patch))
+    return merged
+
+
+def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> list[int]:
+    """Returns the object number of each shape."""
+    known: dict[tuple[str, str | int], int] = {}
+    numbers = []
+    for place, shape in enumerate(shapes):
+        number = VOID if shape.crowd else values[shape.label]
+        if number not in (0, VOID):
+            number = known.setdefault((shape.label, shape.group or place), len(known) + 1)
+        numbers.append(number)
+    if len(known) >= VOID:
+        expected = f"at most {VOID - 1}, which is what an instance mask can number"
+        raise wrong(where, f"{len(known)} objects", expected, "build without --instance_masks")
+    return numbers
+
+
+def _outside(shape: Shape, size: tuple[int, int]) -> int:
+    height, width = (1, 1) if shape.kind == "fractions" else size
+    outside = 0
+    for points in shape.data if shape.kind == "parts" else [shape.points]:
+        x, y = points[::2], points[1::2]
+        if points and (min(*x, *y) < 0 or max(x) > width or max(y) > height):
+            pairs = zip(x, y, strict=True)
+            outside += sum(not (0 <= x <= width and 0 <= y <= height) for x, y in pairs)
+    return outside
+
+
+def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
+    """Says whether a shape is a box, rotated or not, to within a pixel."""
+    points = shape.data[0] if shape.kind == "parts" and len(shape.data) == 1 else shape.points
+    if len(points) != 8:
+        return shape.kind == "rectangle"
+    a, b, c, d = np.reshape(points, (4, 2)) * (size[::-1] if shape.kind == "fractions" else 1)
+    diagonals = np.hypot(*(a - c)), np.hypot(*(b - d))
+    return bool(np.abs(a + c - b - d).max() <= 1 and abs(diagonals[0] - diagonals[1]) <= 1)
+
+
+def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    height, width = size
+    points, where = list(shape.points), f"{where}, {shape.place}"
+    if shape.kind == "parts":
+        return _by_pycocotools(shape.data, where, size)
+    if shape.kind == "columns":
+        return _runs(shape.data, width, height).T, 0, 0
+    if shape.kind == "rows":
+        left, top, columns, rows = shape.data[:4]
+        return _clipped(_runs(shape.data[4:], rows, columns), top, left, size)
+    if shape.kind == "mask":
+        return _stored_mask(shape, where, size)
+    if shape.kind == "fractions":
+        # Decimals of a whole number of pixels may come out a hair below it.
+        points = [n * (height if i % 2 else width) + 1e-6 for i, n in enumerate(points)]
+    if shape.kind in ("polygon", "fractions"):
+        return _polygon(points, size)
+    image = Image.new("L", (width, height))
+    pen = ImageDraw.Draw(image)
+    x, y, *end = points
+    if shape.kind == "rectangle":
+        (x1, x2), (y1, y2) = sorted(points[::2]), sorted(points[1::2])
+        pen.rectangle((x1, y1, x2, y2), fill=1, outline=1)
+    elif shape.kind in ("line", "strip"):
+        joint = "curve" if shape.kind == "strip" else None
+        pen.line(points, fill=1, width=_LINE_WIDTH, joint=joint)
+    else:
+        r = math.sqrt((x - end[0]) ** 2 + (y - end[1]) ** 2) if end else _POINT_RADIUS
+        pen.ellipse((x - r, y - r, x + r, y + r), fill=1, outline=1)
+    return np.asarray(image, bool), 0, 0
+
+
+def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
+    """Draws on those rows of the image that a polygon may touch."""
+    x, y = [*map(int, points[::2])], [*map(int, points[1::2])]  # Pillow does it first, too
+    # Moved along x, Pillow's edges would be rounded in other ways.
+    right = min(max(x), size[1] - 1)
+    top, bottom = max(min(y), 0), min(max(y), size[0] - 1)
+    image = Image.new("L", (max(right + 1, 0), max(bottom - top + 1, 0)))
+    moved = [number - top for number in y]
+    ImageDraw.Draw(image).polygon([*zip(x, moved, strict=True)], fill=1, outline=1)
+    left = min(max(min(x), 0), image.width)
+    pixels = np.frombuffer(image.tobytes(), bool).reshape(image.height, image.width)
+    return pixels[:, left:], top, left
+
+
+def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    """Reads labelme's PNG of a shape, which lies between two corners."""
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(shape.data)), formats=["PNG"]) as image:
+            if image.width * image.height > 4 * size[0] * size[1]:
+                raise ValueError("it is larger than the image")
+            pixels = np.asarray(image).astype(bool)
+    except (ValueError, OSError, SyntaxError, TypeError) as error:
+        raise wrong(where, f"an unreadable mask: {str(error)[:100]}", "a PNG in base64") from None
+    corners = np.array(shape.points)
+    left, top, right, bottom = corners.round().astype(int).tolist()
+    box = (bottom - top + 1, right - left + 1)
+    # Corners between pixels may be rounded in two ways.
+    if pixels.shape != box and (pixels.ndim != 2 or bool((corners == np.trunc(corners)).all())):
+        raise wrong(where, f"a mask of {pixels.shape} pixels", f"{box}, as its corners say")
+    return _clipped(pixels, top, left, size)
+
+
+def _clipped(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> Patch:
+    rows = slice(max(-top, 0), max(size[0] - top, 0))
+    columns = slice(max(-left, 0), max(size[1] - left, 0))
+    return pixels[rows, columns], max(top, 0), max(left, 0)
+
+
+def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
+    return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(rows, columns)
+
+
+def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, int]) -> Patch:
+    for part in parts:
+        length = np.abs(np.diff(np.reshape([*part, *part[:2]], (-1, 2)), axis=0)).sum()
+        if length > _LONGEST:
+            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
+    try:
+        from pycocotools import mask as coco_masks
+    except ImportError:
+        raise ConfigError(
+            where,
+            found="a polygon, but pycocotools, which draws those of COCO and CVAT, is missing",
+            expected="an installed pycocotools",
+            remedy="pip install pycocotools",
+        ) from None
+    # Columns and rows behind the last point take time, and change nothing.
+    right, bottom = (max(max(part[n::2]) for part in parts) for n in (0, 1))
+    height, width = (
+        max(min(side, int(end) + 2), 1) for side, end in zip(size, (bottom, right), strict=True)
+    )
+    left, top = (max(int(min(min(part[n::2]) for part in parts)) - 1, 0) for n in (0, 1))
+    runs = coco_masks.frPyObjects(parts, height, width)
+    pixels = coco_masks.decode(runs[0] if len(parts) == 1 else coco_masks.merge(runs))
+    return pixels[top:, left:].astype(bool), top, left

@@ -33,8 +33,7 @@ from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, check_pixels
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.polygons import labelme
-from voc_seg_tfrecord.polygons.draw import Drawn, draw
-from voc_seg_tfrecord.polygons.shapes import Annotation, wrong
+from voc_seg_tfrecord.polygons.shapes import Annotation, Drawn, draw, wrong
 from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
