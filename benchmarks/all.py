@@ -13,11 +13,8 @@ import argparse
 from collections.abc import Sequence
 import contextlib
 import importlib
-import os
 import pathlib
 import tempfile
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import measuring
 

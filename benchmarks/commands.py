@@ -20,7 +20,7 @@ from voc_seg_tfrecord import VOID
 
 FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 TASK, LOOP = "look at all examples", "loop over `tfds.load`, pixels only"
-_LOOP = """
+COUNT_PIXELS = """
 import sys, numpy as np, tensorflow_datasets as tfds
 for split in ("train", "validation"):
     pixels = np.zeros(256, np.int64)
@@ -64,7 +64,7 @@ def measure(folder: pathlib.Path, *, pairs: int, repeats: int) -> list[Way]:
     root = make_tree(folder, pairs)
     build(root, folder / "data", name=config, instance_mask=True)
     predict(root, folder / f"{config}_predictions")
-    run = partial(measuring.run_command, "-c", _LOOP, f"voc_seg_tfrecord/{config}")
+    run = partial(measuring.run_command, "-c", COUNT_PIXELS, f"voc_seg_tfrecord/{config}")
     ways = [Way(TASK, LOOP, partial(run, folder / "data"), pairs)]
     for name, words in commands(folder, root, config).items():
         run = partial(measuring.run_command, "-m", "voc_seg_tfrecord", *words)

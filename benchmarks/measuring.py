@@ -19,6 +19,8 @@ import subprocess
 import sys
 import time
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # for TensorFlow, which others import
+
 Figures = dict[str, float]
 """What one run took, by column: `s` are seconds of the clock, `CPU s` seconds of all cores."""
 
@@ -118,8 +120,7 @@ def through(examples: Iterable) -> Figures:
 def run_python(*arguments: object) -> Figures:
     """Runs Python in a process of its own; returns the figures that its last line has as JSON."""
     command = [sys.executable, *map(str, arguments)]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{result.stderr[-2000:]}")
     return json.loads(result.stdout.splitlines()[-1])
