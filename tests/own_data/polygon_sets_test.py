@@ -248,7 +248,7 @@ def test_two_files_of_coco_with_images_of_one_folder_make_the_splits(street):
         path.rename(root / "images" / path.name)
     text = notes(root)
     assert "images:           4 in images" in text
-    assert "split train:      3 ids" in text
+    assert "split train:      3 ids, annotations/instances_train.json" in text
     assert "split validation: 1 ids" in text
 
 
@@ -519,6 +519,17 @@ def test_an_image_that_may_be_one_of_two_is_an_error(tmp_path):
         notes(tmp_path)
 
 
+@pytest.mark.parametrize("tool", ["labelme", "coco"])
+def test_of_images_of_one_name_that_nearest_to_the_file_is_meant(street, tmp_path, tool):
+    root = photos(tmp_path / "set", "old/photos/street_1.jpg", "new/photos/street_1.jpg")
+    (root / "new" / "shapes").mkdir()
+    if tool == "labelme":
+        shutil.copy(street("labelme") / "street_1.json", root / "new" / "shapes")
+    else:
+        coco_file(root / "new" / "shapes" / "all.json", "street_1.jpg")
+    assert "images:           1 in new/photos" in notes(root)
+
+
 @pytest.mark.parametrize("tool", ["coco", "yolo"])
 def test_two_images_whose_names_differ_in_the_ending_are_an_error(street, tmp_path, tool):
     if tool == "coco":
@@ -562,6 +573,16 @@ def test_a_file_beside_a_renamed_image_is_read_with_a_note(street):
     assert "such as IMG_0001.JPG, read from street_1.jpg." in notes(root)
     change(root / "street_1.json", imagePath="street_1.png")
     assert "other places" not in notes(root)
+
+
+def test_boxes_and_points_are_counted(street):
+    root = street("labelme")
+    corners = {"label": "car", "points": [[1, 1], [9, 9]], "shape_type": "rectangle"}
+    spot = {"label": "car", "points": [[20, 20]], "shape_type": "point"}
+    change(root / "street_1.json", shapes=[corners, spot, spot])
+    text = notes(root)
+    assert "1 shapes are boxes, and all pixels in a box are of its class." in text
+    assert "2 shapes are points, each drawn as a disc with a radius of 5 pixels." in text
 
 
 def test_a_damaged_file_of_labelme_stops_the_build_and_an_empty_one_is_counted(street, tmp_path):

@@ -131,6 +131,8 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         splits, sources, left_out = divide_stratified(
             tree, config, rule, splits[POOL], left_out.get(POOL, [])
         )
+    if isinstance(tree, PolygonTree):
+        sources = tree.named_sources(sources)
     shown = tuple(filter(None, notes))
     read = [posixpath.join(tree.layout.lists, name) for name in sources.values()]
     read += [TABLE, *([class_file.source] if class_file else [])]

@@ -8,10 +8,7 @@ import itertools
 import os
 import posixpath
 import re
-from typing import cast
 import unicodedata
-
-import numpy as np
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
@@ -19,13 +16,12 @@ from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.polygon_tree import PolygonPair, Polygons, PolygonTree, number_classes
+from voc_seg_tfrecord.trees.polygon_tree import Polygons, PolygonTree, number_classes
 from voc_seg_tfrecord.trees.tree import VocTree
 
 # By tool: the ending of its files, a word and a pattern that all of them have, and their reader.
@@ -203,7 +199,7 @@ def _tree(
 ) -> PolygonTree:
     finder = _Images(tool, images)
     shapes: dict[str, tuple[str, Annotation]] = {}
-    of_split: dict[str, list[str]] = collections.defaultdict(list)
+    images_of_split: dict[str, list[str]] = collections.defaultdict(list)
     lost, embedded = list[str](), set[str]()
     for file, sheet in sheets.items():
         for annotation in sheet.annotations:
@@ -215,7 +211,7 @@ def _tree(
             if path is None:
                 lost.append(annotation.image or file)
                 continue
-            of_split[split_word(file)[0]].append(path)
+            images_of_split[split_word(file)[0]].append(path)
             first_file, first = shapes.get(path, (file, annotation))
             if first.shapes != annotation.shapes:
                 found = f"other shapes of {path} than {first_file}"
@@ -231,7 +227,7 @@ def _tree(
             remedy="put the images into the folder, under the names in the file",
             kind=_UNUSABLE,
         )
-    common = common_folder([posixpath.dirname(path) for path in shapes]) or "."
+    common = _common(*shapes) or "."
     names = {path: posixpath.relpath(path, common) for path in shapes}
     ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
     _check_unique(listing, ids)
@@ -240,14 +236,10 @@ def _tree(
     classes, class_notes = _classes(tool, sheets, [a for _, a in shapes.values()])
     entries, values = number_classes(classes, listing.root)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
-    splits = {}
+    splits: dict[str, list[str]] = {}
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
-        unnamed = of_split.pop("", [])
-        if {*unnamed} <= {path for paths in of_split.values() for path in paths}:
-            splits = {split: [ids[path] for path in paths] for split, paths in of_split.items()}
-        elif of_split:
-            words = ", ".join(of_split)
-            notes.append(f"Not all files are called as splits, so these make none: {words}.")
+        splits, split_notes = _splits(images_of_split, ids)
+        notes += split_notes
     polygons = Polygons(
         tool,
         ClassFile(f"{tool}'s files", entries),
@@ -262,6 +254,19 @@ def _tree(
     layout = Layout(common, ".", mask_name=f"{ID}{ending}")
     notes = [*dict.fromkeys([*notes, *finder.notes()])]
     return PolygonTree(listing.root, layout, listing, notes, polygons=polygons)
+
+
+def _splits(
+    images: Mapping[str, Sequence[str]], ids: Mapping[str, str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Returns ids by split, if files called as splits have all images; and notes."""
+    named = {word: [ids[path] for path in paths] for word, paths in images.items() if word}
+    unnamed = {ids[path] for path in images.get("", ())}
+    if unnamed <= {image_id for of_word in named.values() for image_id in of_word}:
+        return named, []
+    words = ", ".join(named)
+    note = f"Not all files are called as splits, so these make none: {words}."
+    return {}, [note] if named else []
 
 
 def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
@@ -336,9 +341,8 @@ class _Images:
             if named in self._paths:
                 return named
             if beside:
-                if image and posixpath.splitext(posixpath.basename(named))[0] != posixpath.basename(
-                    stem
-                ):
+                name = posixpath.splitext(posixpath.basename(image))[0]
+                if name not in ("", posixpath.basename(stem)):
                     self._moved[image] = beside[0]
                 return beside[0]
         return self._by_suffix(file, image)
@@ -350,21 +354,20 @@ class _Images:
             return None
         same = {path: _same_parts(path, wanted) for path in alike}
         best = [path for path in alike if same[path] == max(same.values())]
-        folder = posixpath.join(posixpath.dirname(file), "")
-        near = [p for p in best if p.startswith(folder)] if folder else []
-        near = near or [p for p in best if split_word(p)[1] == split_word(file)[1]]
-        best = near if len(best) > 1 and near else best
+        if len(best) > 1:  # those nearest to the file, or else of its split
+            near = {path: len(_common(file, path)) for path in best}
+            best = [path for path in best if near[path] == max(near.values())]
+            best = [p for p in best if split_word(p)[1] == split_word(file)[1]] or best
         path = best[0]
         if len(best) > 1:
             raise wrong(
                 file,
                 f"the image {image}, which may be {' or '.join(best[:3])}",
                 "one image of this name",
-                "write the folder before the name",
+                "write the folder before the name, or name what to read with --masks",
             )
-        common = posixpath.join(common_folder([*map(posixpath.dirname, (file, path))]), "")
-        place = posixpath.dirname(path.removeprefix(common))
-        of_path = split_word(place)[1]
+        common = posixpath.join(_common(file, path), "")
+        of_path = split_word(posixpath.dirname(path.removeprefix(common)))[1]
         of_name = split_word(posixpath.dirname(image))[1]
         of_file = of_name or split_word(file.removeprefix(common))[1]
         if not of_path or not of_file or of_path == of_file:
@@ -385,10 +388,12 @@ class _Images:
         if not self._moved:
             return []
         name, path = min(self._moved.items())
-        count = (
-            f"{counted(len(self._moved), 'image')} in other places than {self._tool}'s files say"
-        )
-        return [f"{count}, such as {name}, read from {path}."]
+        where = f"in other places than {self._tool}'s files say, such as {name}, read from {path}"
+        return [f"{counted(len(self._moved), 'image')} {where}."]
+
+
+def _common(*paths: str) -> str:
+    return common_folder([posixpath.dirname(path) for path in paths])
 
 
 def _same_parts(path: str, wanted: Sequence[str]) -> int:
@@ -407,7 +412,7 @@ def choose(tree: VocTree, polygons: PolygonTree) -> VocTree:
       LayoutError: if they have not, with the options that choose each.
     """
     tool, files = polygons.polygons.tool, [*dict.fromkeys(polygons.polygons.files.values())]
-    if not (different := _different(tree, polygons)):
+    if not (different := polygons.different(tree)):
         tree.notes = [*tree.notes, f"The masks are read. {tool}'s polygons have the same pixels."]
         return tree
     of_image = tool in ("labelme", "YOLO")
@@ -425,34 +430,3 @@ def choose(tree: VocTree, polygons: PolygonTree) -> VocTree:
         expected="masks or polygons, or the same pixels in both",
         remedy=f"choose the masks with {leave}, or the polygons with {take}",
     )
-
-
-def _different(tree: VocTree, polygons: PolygonTree) -> str:
-    """Returns an image of which masks and polygons have other pixels; empty if there is none.
-
-    The values of masks may be others, if each stands for one label.
-    """
-    top, other_top = posixpath.join(tree.place, tree.layout.images), polygons.layout.images
-    by_path = {posixpath.normpath(posixpath.join(top, n)): i for i, n in tree.images.items()}
-    labels: dict[int, int] = {}
-    for image_id in polygons.masks:
-        path = posixpath.normpath(posixpath.join(other_top, polygons.images[image_id]))
-        mask = tree.masks.get(by_path.get(path, ""))
-        if mask is None:
-            return path
-        try:
-            pixels = stored.read_samples(File.read(tree.root / tree.layout.masks / mask, MaskError))
-            pair = cast(PolygonPair, polygons.pair(image_id))
-            drawn = pair.draw(polygons.polygons.shapes[image_id]).mask.astype(np.int64)
-        except MaskError:
-            return path
-        values = pixels.values.astype(np.int64)
-        if pixels.kind == "rgb":
-            values = values @ (1 << 16, 1 << 8, 1)
-        if values.shape != drawn.shape:
-            return path
-        for both in np.unique(values << 8 | drawn).tolist():
-            if labels.setdefault(both >> 8, both & 255) != both & 255:
-                return path
-    listed = [*labels.values()]
-    return "" if len({*listed}) == len(listed) else "classes that the masks tell apart"

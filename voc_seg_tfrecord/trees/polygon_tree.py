@@ -21,6 +21,7 @@ from voc_seg_tfrecord.base.errors import (
     ConfigError,
     ImageError,
     LayoutError,
+    MaskError,
     VocSegError,
 )
 from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
@@ -303,6 +304,11 @@ class PolygonTree(VocTree):
         ids = self.polygons.splits.get(name)
         return self.root / self.polygons.files[ids[0]] if ids else super().list_path(name)
 
+    def named_sources(self, sources: Mapping[str, str]) -> dict[str, str]:
+        """Returns where splits come from, with the files of shapes in place of lists."""
+        files = {f"{n}.txt": self.polygons.files[ids[0]] for n, ids in self.polygons.splits.items()}
+        return {split: files.get(source, source) for split, source in sources.items()}
+
     def is_empty(self, name: str) -> bool:
         """Says whether a list holds nothing."""
         return name not in self.polygons.splits and super().is_empty(name)
@@ -315,12 +321,43 @@ class PolygonTree(VocTree):
         ids = self.polygons.splits.get(name)
         return [*ids] if ids else super()._read(name, repeats=repeats)
 
+    def different(self, tree: VocTree) -> str:
+        """Returns an image of which a tree of masks has other pixels; empty if there is none.
+
+        The values of masks may be others, if each stands for one label.
+        """
+        top = posixpath.join(tree.place, tree.layout.images)
+        by_path = {posixpath.normpath(posixpath.join(top, n)): i for i, n in tree.images.items()}
+        labels: dict[int, int] = {}
+        for image_id in self.masks:
+            path = posixpath.normpath(posixpath.join(self.layout.images, self.images[image_id]))
+            mask_id = by_path.get(path, "")
+            if mask_id not in tree.masks:
+                return path
+            try:
+                pixels = stored.read_samples(tree.mask_file(mask_id))
+                pair = cast(PolygonPair, self.pair(image_id))
+                drawn = pair.draw(self.polygons.shapes[image_id]).mask.astype(np.int64)
+            except MaskError:
+                return path
+            values = pixels.values.astype(np.int64)
+            if pixels.kind == "rgb":
+                values = values @ (1 << 16, 1 << 8, 1)
+            if values.shape != drawn.shape:
+                return path
+            for both in np.unique(values << 8 | drawn).tolist():
+                if labels.setdefault(both >> 8, both & 255) != both & 255:
+                    return path
+        distinct = len({*labels.values()}) == len(labels)
+        return "" if distinct else "classes that the masks tell apart"
+
     def drawing_notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
         total = sum(self._counts.values(), collections.Counter[str]())
         texts = {
             "outside": "points lie outside of their image, and the shapes are cut off there",
             "contested": f"pixels lie in shapes of several classes. {_ABOVE[self.polygons.tool]}",
+            "points": "shapes are points, each drawn as a disc with a radius of 5 pixels",
             "boxes": "shapes are boxes, and all pixels in a box are of its class",
             "empty": "shapes have no pixel in their image",
             "background": "images have no shape, so they are background everywhere",
