@@ -45,6 +45,7 @@ COMMANDS = [
     "preview {folder} --out {out}/sheet.jpg --by_class --seed 1",
     "report {folder} --out {out}/report.html",
     "export {folder} --layout voc --out {out}/tree",
+    "export {folder} --layout raw --out {out}/raw",
     "export {folder} --layout deeplab --out {out}/records",
     "export {folder} --layout parquet --out {out}/parquet",
     "export {folder} --layout coco-panoptic --out {out}/coco",

@@ -1,5 +1,7 @@
 import shutil
 import struct
+import threading
+import time
 import zlib
 
 import pytest
@@ -13,6 +15,7 @@ from voc_seg_tfrecord import Builder, VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import check_features, check_splits, class_names, open_built
+from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.file import File
 
 
@@ -124,3 +127,19 @@ def test_class_names_are_in_mask_order(tmp_path):
     names = ["background", "crack", "a third"]
     config = VocSegConfig(name="own", class_names=names)
     assert class_names(Builder(data_dir=tmp_path, config=config)) == tuple(names)
+
+
+def test_large_images_are_given_to_one_thread_at_a_time(sample, monkeypatch):
+    alone = threading.Lock()
+    monkeypatch.setattr(images, "LARGE", 10)
+
+    def look(record):
+        assert alone.acquire(blocking=False)
+        time.sleep(0.05)  # for others to come in
+        alone.release()
+        return record.id
+
+    assert len(list(records.scan(sample, "train", look))) == 3
+    splits = ["train", "validation"]
+    found = list(records.scan_splits(sample, splits, lambda _, record: look(record)))
+    assert len(found) == 5

@@ -5,6 +5,7 @@ from support.scoring import devkit, moved, shapes
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, evaluation
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.evaluation import confusion
 
 NAMES = ("background", "cat", "dog", "cow")
 
@@ -206,3 +207,14 @@ def test_boundary_iou_is_that_of_an_erosion_of_each_class(size, share):
 def test_a_boundary_is_a_share_of_the_diagonal(share):
     with pytest.raises(ConfigError, match="share of the image's diagonal"):
         evaluation.Confusion(NAMES, boundary=share)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 16])
+def test_bands_are_the_same_however_many_rows_are_counted_at_once(monkeypatch, rows):
+    masks = [np.random.default_rng(n).integers(0, 4, (40, 31), np.uint8) for n in range(2)]
+    masks[1][5:30, 4:20] = VOID
+    predictions = [np.kron(m[::4, ::4] % 4, np.ones((4, 4), np.uint8))[:40, :31] for m in masks]
+    expected = score(masks, predictions, boundary=0.05).bands
+    monkeypatch.setattr(confusion, "_ROWS", rows)
+    assert (score(masks, predictions, boundary=0.05).bands == expected).all()
+    assert expected[2].all()

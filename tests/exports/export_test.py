@@ -69,7 +69,7 @@ def test_raw_records_are_read_the_tutorials_way(sample, tmp_path):
         image = tf.reshape(tf.io.decode_raw(parsed["image_raw"], tf.uint8), (*shape, 3))
         mask = tf.reshape(tf.io.decode_raw(parsed["label_raw"], tf.uint8), shape)
         original = source[parsed["name"].numpy().decode()]
-        equal.append(np.allclose(image, original["image"]))
+        equal.append(np.array_equal(image, original["image"]))
         equal.append(np.allclose(mask, original["segmentation_mask"][..., 0]))
     assert equal == [True] * 6
 

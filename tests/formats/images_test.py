@@ -375,3 +375,15 @@ def test_a_file_without_a_header_is_left_to_the_decoder(monkeypatch):
     monkeypatch.setattr(images, "LARGE", 0)
     with images.large_in_turn(File(b"\xff\xd8", "a.jpg"), File(b"", "a.png")):
         pass
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+@pytest.mark.parametrize(
+    "options", [{"subsampling": n} for n in range(3)] + [{"progressive": True}]
+)
+def test_jpegs_are_decoded_as_tensorflow_rounds_them(mode, options):
+    noise = Image.fromarray(RNG.integers(0, 256, (23, 37, 3), np.uint8)).convert(mode)
+    data = encoded(noise, "JPEG", quality=60, **options)
+    found = images.pixels(File(data, "a.jpg"), as_tensorflow=True)
+    expected = tf.io.decode_image(data, channels=3, expand_animations=False).numpy()
+    assert np.array_equal(found, expected)

@@ -133,3 +133,12 @@ def test_no_error_shows_an_object_in_memory(kind):
         with pytest.raises(ImageError) as caught:
             decode(damaged)
         assert " object at 0x" not in str(caught.value)
+
+
+def test_a_large_image_is_thinned_to_four_times_the_side_before_it_is_shrunk(monkeypatch):
+    pixels = np.arange(100 * 60 * 3, dtype=np.uint32).reshape(100, 60, 3).astype(np.uint8)
+    assert pillow.thinned(pixels, 10) is pixels
+    monkeypatch.setattr(pillow, "_PIECE", 100)
+    assert np.array_equal(pillow.thinned(pixels, 10), pixels[::2, ::2])
+    assert pillow.thinned(pixels, 50) is pixels
+    assert pillow.shrink(pixels, 10).shape == (10, 6, 3)

@@ -6,9 +6,13 @@ import pytest
 from support import exports
 from support.png_writer import write_png
 
+from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.own_data import check as check_module
 from voc_seg_tfrecord.own_data.check import IGNORED, Finding, Report, finding_of, summary
+from voc_seg_tfrecord.quality import evidence
 
 
 def check(root, capsys, *words):
@@ -212,3 +216,16 @@ def test_repeated_lines_of_all_lists_and_what_else_is_wrong_are_found_at_once(cv
     assert kinds(report)["repeated id"] == 2
     assert "gone" in json.dumps([f for f in report["findings"] if f["kind"] != "repeated id"])
     assert report["examined"] == before["examined"]
+
+
+def test_labels_of_large_images_are_examined_one_at_a_time(cvat, capsys, monkeypatch):
+    monkeypatch.setattr(images, "LARGE", 10)
+    examined = []
+
+    def examine(*args, **options):
+        examined.append(processes._alone.locked())
+        return evidence.examine(*args, **options)
+
+    monkeypatch.setattr(check_module, "examine", examine)
+    assert check(cvat, capsys)[0] == 0
+    assert examined == [True] * 3

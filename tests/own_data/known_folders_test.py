@@ -20,7 +20,7 @@ from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.own_data import discovery, pixels
 from voc_seg_tfrecord.trees import listing
 from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
 
@@ -389,3 +389,13 @@ def test_unlabelled_images_with_other_numbers_are_not_taken_for_those_of_the_mas
     for n in "456789":
         save(tmp_path, f"predictions/lb{n}.png", one_of((0, 1, 2))[1])
     assert read(tmp_path)[0] == {"train": pairs}
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_a_device_is_the_same_as_no_file(tmp_path, make):
+    path, other = tmp_path / "a.png", tmp_path / "b.png"
+    make(path)
+    other.write_bytes(b"")
+    assert not pixels.are_same(path, other)
+    assert not pixels.are_same(path, path)
+    assert pixels.are_same(other, other)

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import itertools
 
+from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, record, source_records
@@ -238,15 +239,33 @@ def _split_faults(
         yield Fault(split, "", found)
     for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
         yield Fault(split, tile_id, problem)
-    for file_format in records.added_files(builder):
+    for file_format, paths in _added_files(builder, split).items():
+        lengths = builder.info.splits[split].shard_lengths
         try:
-            added = records.read_added(builder, split, file_format)
-            stored = [hashlib.sha256(serialized).digest() for serialized in added]
+            stored = [
+                hashlib.sha256(serialized).digest()
+                for path, length in zip(paths, lengths, strict=True)
+                if length
+                for serialized in records.read_shard(file_format, path, length)
+            ]
         except VocSegError as error:
             yield Fault(split, "", f"reading its {file_format.value} files stopped: {error}")
             continue
         if stored != seen.stored:
             yield Fault(split, "", f"its {file_format.value} files hold other records")
+
+
+def _added_files(
+    builder: tfds.core.DatasetBuilder, split: str
+) -> dict[tfds.core.FileFormat, list[epath.Path]]:
+    """Returns the shards that `tfds convert_format` added for a split, by file format."""
+    info = builder.info.splits[split]
+    return {
+        added: info.filename_template.replace(filetype_suffix=added.file_suffix).sharded_filepaths(
+            len(info.shard_lengths)
+        )
+        for added in builder.info.available_file_formats() - {builder.info.file_format}
+    }
 
 
 def _faults_across(
@@ -298,7 +317,7 @@ def _file_faults(
     if not sums:
         return
     others = {*storage.WRITTEN_LATER, *(() if set(sums) & set(shards) else shards)}
-    for by_split in records.added_files(builder).values():
-        others |= {path.name for paths in by_split.values() for path in paths}
+    for split in builder.info.splits:
+        others |= {p.name for paths in _added_files(builder, split).values() for p in paths}
     for name in sorted({path.name for path in folder.iterdir()} - {*sums, *others}):
         yield Fault(shards.get(name, ""), "", f"{name}: {storage.SUMS} has no line for it")

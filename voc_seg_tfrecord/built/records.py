@@ -5,6 +5,7 @@ TFRecord and ArrayRecord files are read without TensorFlow, which takes seconds 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -19,7 +20,16 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, RecordError
-from voc_seg_tfrecord.base.names import FILENAME, HEIGHT, IMAGE, LABEL, TILE_IMAGE_ID, VOID, WIDTH
+from voc_seg_tfrecord.base.names import (
+    FILENAME,
+    HEIGHT,
+    IMAGE,
+    LABEL,
+    MASKS,
+    TILE_IMAGE_ID,
+    VOID,
+    WIDTH,
+)
 from voc_seg_tfrecord.base.storage import INFO, size
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.facts.lists import check_present
@@ -166,7 +176,7 @@ def scan(
     """
     total = count(builder, split)
     serialized = read_shards(builder, split, complete=complete)
-    read = ordered_map(lambda record: function(parse(record)), serialized)
+    read = ordered_map(functools.partial(_parse_and_call, function), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
     for _, result in bar:
         yield result
@@ -197,7 +207,7 @@ def scan_splits(
     total = sum(count(builder, split) for split in splits)
     # A part's name is sent to the processes without its list.
     serialized = ((str(split), one) for split in splits for one in read_shards(builder, split))
-    work = functools.partial(_parse_and_call, function)
+    work = functools.partial(_call_with_split, function)
     read = processes.ordered_map(work, serialized, count=total)
     desc = "+".join(splits)
     for (split, _), result in tqdm(
@@ -211,9 +221,23 @@ def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
     return len(split.ids) if isinstance(split, Part) else builder.info.splits[split].num_examples
 
 
-def _parse_and_call(function: Callable[[str, Record], Result], stored: tuple[str, bytes]) -> Result:
+def _parse_and_call(function: Callable[[Record], Result], serialized: bytes) -> Result:
+    record = parse(serialized)
+    with large_in_turn(record):
+        return function(record)
+
+
+def _call_with_split(
+    function: Callable[[str, Record], Result], stored: tuple[str, bytes]
+) -> Result:
     split, serialized = stored
-    return function(split, parse(serialized))
+    return _parse_and_call(functools.partial(function, split), serialized)
+
+
+def large_in_turn(record: Record) -> contextlib.AbstractContextManager[None]:
+    """Waits until no other large image or mask is being decoded, if one of the record is large."""
+    names = (name for name in (IMAGE, *MASKS) if name in record.features)
+    return images.large_in_turn(*(File(record.bytes(name), name) for name in names))
 
 
 def pixels(file: File) -> np.ndarray:
@@ -250,8 +274,7 @@ def decoded_size(file: File) -> tuple[int, int]:
     Raises:
       VocSegError: if TensorFlow or NumPy cannot decode it, or they do not read it alike.
     """
-    with images.large_in_turn(file):
-        image = images.open_image(file, decoding="readable")
+    image = images.open_image(file, decoding="readable")
     if isinstance(image, images.StoredImage):
         return image.height, image.width
     raise RecordError(
@@ -308,9 +331,7 @@ def read_shards(
             kind="damaged dataset",
         )
     for path, skip, take, length in _pieces(builder, split):
-        if not path.exists():
-            raise unreadable(path, "no such file", length)
-        records = _shard(builder.info.file_format, path, length)
+        records = read_shard(builder.info.file_format, path, length)
         stop = None if take is None else skip + take
         for record in itertools.islice(records, skip, stop):
             count += 1
@@ -323,37 +344,6 @@ def read_shards(
             expected=f"{expected} records, as the dataset's info says",
             remedy="copy the dataset again, or build it again",
         )
-
-
-def added_files(
-    builder: tfds.core.DatasetBuilder,
-) -> dict[tfds.core.FileFormat, dict[str, list[epath.Path]]]:
-    """Returns the shards that `tfds convert_format` added, by file format and split."""
-    return {
-        file_format: {
-            split: info.filename_template.replace(
-                filetype_suffix=file_format.file_suffix
-            ).sharded_filepaths(len(info.shard_lengths))
-            for split, info in builder.info.splits.items()
-        }
-        for file_format in builder.info.available_file_formats() - {builder.info.file_format}
-    }
-
-
-def read_added(
-    builder: tfds.core.DatasetBuilder, split: str, file_format: tfds.core.FileFormat
-) -> Iterator[bytes]:
-    """Yields a split's serialized examples from added files; see `added_files`.
-
-    Raises:
-      RecordError: naming a shard that is missing or damaged.
-    """
-    paths = added_files(builder)[file_format][split]
-    for path, length in zip(paths, builder.info.splits[split].shard_lengths, strict=True):
-        if length and not path.exists():
-            raise unreadable(path, "no such file", length)
-        if length:
-            yield from _shard(file_format, path, length)
 
 
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
@@ -412,8 +402,14 @@ def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
         yield epath.Path(one.filename), one.skip, take, one.examples_in_shard
 
 
-def _shard(file_format: tfds.core.FileFormat, path: epath.Path, length: int) -> Iterator[bytes]:
-    """Yields the records of one shard."""
+def read_shard(file_format: tfds.core.FileFormat, path: epath.Path, length: int) -> Iterator[bytes]:
+    """Yields the records of one shard, which is to hold `length` records.
+
+    Raises:
+      RecordError: if the shard is missing or damaged.
+    """
+    if not path.exists():
+        raise unreadable(path, "no such file", length)
     formats = tfds.core.FileFormat
     readers = {formats.TFRECORD: _tfrecord, formats.ARRAY_RECORD: _array_record}
     try:

@@ -226,10 +226,20 @@ def _count_bands(
       int64 `[3, C]`; pixels that are void in the mask count nowhere.
     """
     width = max(1, round(share * float(np.hypot(*mask.shape))))
-    known = mask != VOID
-    ours, theirs = (known & inner_band(values, width) for values in (mask, prediction))
-    sides = (mask[ours], prediction[theirs], mask[ours & theirs & (mask == prediction)])
-    return np.stack([np.bincount(side, minlength=classes) for side in sides])
+    counted = np.zeros((3, classes), np.int64)
+    for top in range(0, len(mask), _ROWS):  # of large masks, what counts pixels takes gigabytes
+        first = max(0, top - width)
+        near, inside = slice(first, top + _ROWS + width), slice(top - first, top - first + _ROWS)
+        ours, theirs = (inner_band(of[near], width)[inside] for of in (mask, prediction))
+        masks, predictions = mask[top : top + _ROWS], prediction[top : top + _ROWS]
+        known = masks != VOID
+        both = ours & theirs & (masks == predictions)
+        sides = (masks[known & ours], predictions[known & theirs], masks[known & both])
+        counted += [np.bincount(side, minlength=classes) for side in sides]
+    return counted
+
+
+_ROWS = 1024
 
 
 def inner_band(mask: np.ndarray, width: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
 from voc_seg_tfrecord.built.records import count, parse, pixels, read_shards
 from voc_seg_tfrecord.examples.serializer import record_parts
-from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.formats import frames, images
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
 
@@ -110,15 +110,12 @@ def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]
 
 def _raw_features(example: dict[str, Any]) -> dict[str, Any]:
     """Returns decoded pixels, uint8; where there is a label in place of a mask, the label."""
-    import tensorflow as tf
-
     features: dict[str, Any] = {"name": example[FILENAME]}
-    if MASK in example:  # first, as decoding it takes several times its memory for a moment
+    if MASK in example:
         mask = pixels(File(example[MASK], example[FILENAME].decode()))
         features["label_raw"] = np.ascontiguousarray(mask).data.cast("B")
-    # TensorFlow's decoder, so that the pixels are those that training on the dataset sees.
-    decoded = tf.io.decode_image(example[IMAGE], channels=3, expand_animations=False)
-    image = np.asarray(memoryview(decoded))  # `numpy()` would copy it
+    # The pixels are those that training on the dataset sees.
+    image = images.pixels(File(example[IMAGE], example[FILENAME].decode()), as_tensorflow=True)
     features["image_raw"] = np.ascontiguousarray(image).data.cast("B")
     features |= {"height": int(image.shape[0]), "width": int(image.shape[1])}
     if LABEL in example:

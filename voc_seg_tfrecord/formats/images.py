@@ -311,8 +311,13 @@ def _read_strictly(file: File, colorspace: str, **options: Any) -> tuple[np.ndar
         return _decode_jpeg(file, colorspace, **options, strict=False), doubtful
 
 
-def pixels(file: File) -> np.ndarray:
+def pixels(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
     """Decodes a stored image, uint8 `[H, W, 3]`, as Pillow does.
+
+    Args:
+      file: the image.
+      as_tensorflow: whether to round JPEGs as TensorFlow does; those of rare samplings of colours
+        are rounded as Pillow does.
 
     Raises:
       ImageError: if it cannot be decoded, or is too large.
@@ -321,7 +326,7 @@ def pixels(file: File) -> np.ndarray:
         header = jpeg.read_header(file)
         check_pixels(header.width, header.height, file, ImageError)
         # What libjpeg-turbo warns of was looked at when the dataset was built.
-        decoded = _decode_jpeg(file, "RGB", strict=False, fastdct=False)
+        decoded = _decode_jpeg(file, "RGB", strict=False, fastdct=as_tensorflow)
         if decoded is not None:
             return decoded
     return pillow.decode(file, ImageError).rgb()

@@ -316,14 +316,19 @@ def _read_one(
         if blank and raw.mask is not None:
             raw = dataclasses.replace(raw, mask=_blank(raw.mask))
         example = make_example(raw, spec)
-        mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
         same = example[IMAGE] is raw.image.data
         image = raw.image if same else File(example[IMAGE], str(pair.image))
-        seen = None
-        if labels:
-            shown = None if blank or raw.mask is None else mask
-            still = images.decode_once(image)
-            seen = examine(image, shown, image_id=pair.id, split=split, fits=fits, decoded=still)
+        mask = File(example[MASK], str(pair.mask))
+        with images.large_in_turn(image, mask):
+            values = png_pixels.decode_values(mask)
+            histogram, seen = None if blank else count_values(values), None
+            if labels:
+                shown = None if blank or raw.mask is None else values
+                still = images.decode_once(image)
+                seen = examine(
+                    image, shown, image_id=pair.id, split=split, fits=fits, decoded=still
+                )
+            del values  # of a large mask, while others wait for their turn
     except VocSegError as error:
         finding = finding_of(error)
         if raw and raw.mask and error.kind in (read.UNKNOWN_COLOR, read.UNKNOWN_VALUE):
@@ -345,7 +350,7 @@ def _read_one(
         doubts.append(
             Finding("image of 16 bits", where, f"{where}: {lost}", IGNORED, remedy=remedy)
         )
-    return doubts, None if blank else count_values(mask), seen
+    return doubts, histogram, seen
 
 
 def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:

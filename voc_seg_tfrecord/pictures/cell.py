@@ -7,6 +7,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.formats.pillow import thinned
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.pictures import lettering
 from voc_seg_tfrecord.pictures.lettering import LegendEntry, legend
@@ -76,7 +77,7 @@ def _panels(example: Example, look: Look) -> list[Image.Image]:
     size = (max(_LEAST, round(width * scale)), max(_LEAST, round(height * scale)))
     # Enlarged, each pixel stays a square, as it does in the mask.
     how = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
-    image = Image.fromarray(example.image).resize(size, how)
+    image = Image.fromarray(thinned(example.image, PANEL)).resize(size, how)
     if example.mask is None:
         return [image]
     mask = shrink(example.mask, size[1], size[0])

@@ -83,7 +83,9 @@ def read(
         place, stored = item
         mine = [o for o in objects if o.place == place]
         its_boxes = [box for of, box in boxes if of == place]
-        return _shown(records.parse(stored), mine, its_boxes, colors, background, place in whole)
+        record = records.parse(stored)
+        with records.large_in_turn(record):
+            return _shown(record, mine, its_boxes, colors, background, place in whole)
 
     whole = set(places)
     return {place: shown for (place, _), shown in ordered_map(show, serialized(builder, needed))}
@@ -148,18 +150,16 @@ def _shown(
     background: int | None,
     whole: bool,
 ) -> Shown:
-    side = None if objects or boxes else SIDE
     try:
-        image = pillow.decode(File(record.bytes(IMAGE), record.id), RecordError, side=side).rgb()
+        if objects or boxes:
+            image = record.image()
+        else:
+            file = File(record.bytes(IMAGE), record.id)
+            image = pillow.decode(file, RecordError, side=SIDE).rgb()
     except VocSegError:
         image = None
     masks = {name: _mask(record, name) for name in (MASK, INSTANCES)}
     mask = masks[MASK]
-    crops = {}
-    for one in objects:
-        found = masks[INSTANCES] == one.number if one.number else mask == one.label
-        if image is not None and found.shape == image.shape[:2]:
-            crops[one] = crop(image, found)
     small = small_mask(mask) if whole and mask is not None else None
     return Shown(
         record.id,
@@ -168,7 +168,7 @@ def _shown(
         image_url(image) if whole and image is not None else "",
         "" if small is None else mask_url(small, colors),
         shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
-        crops,
+        {one: shown for one in objects if (shown := _object_crop(image, masks, one))},
         "" if small is None else layer_url(small, colors, background),
         {
             box: box_crops(image, mask, colors, box)
@@ -177,6 +177,16 @@ def _shown(
             if is_small(box, mask.shape)
         },
     )
+
+
+def _object_crop(
+    image: np.ndarray | None, masks: Mapping[str, np.ndarray | None], one: Object
+) -> str:
+    """Returns the crop of an object; empty if there is no image of the mask's size."""
+    mask, value = (masks[INSTANCES], one.number) if one.number else (masks[MASK], one.label)
+    if image is None or mask is None or mask.shape != image.shape[:2]:
+        return ""
+    return crop(image, mask == value)
 
 
 def _mask(record: Record, name: str) -> np.ndarray | None:
@@ -200,8 +210,9 @@ def crop(image: np.ndarray, found: np.ndarray) -> str:
     window = tuple(
         _span(of[0], of[-1], n) for of, n in zip((rows, columns), found.shape, strict=True)
     )
-    small = pillow.shrink(np.ascontiguousarray(image[window]), _CROP).copy()
-    inside = shrink(found[window].view(np.uint8), *small.shape[:2]).view(bool)
+    small = pillow.shrink(image[window], _CROP).copy()
+    inside = pillow.thinned(found[window], _CROP).view(np.uint8)
+    inside = shrink(inside, *small.shape[:2]).view(bool)
     small[grown(inside) & ~inside] = 0
     small[inside & grown(~inside)] = 255
     return _url("jpeg", pillow.encode_jpeg(small, 85))
