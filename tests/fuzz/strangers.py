@@ -475,7 +475,7 @@ def _odd_tree(rng: random.Random, root: pathlib.Path) -> None:
         elif way == 4:
             shutil.copy(path, other)
         elif way == 5:
-            lists = sorted(root.rglob("*.txt")) or [root / "x.txt"]
+            lists = [path for path in paths if path.suffix == ".txt"] or [root / "x.txt"]
             line = rng.choice((name, "../x", "/etc/passwd", "a:b", "c:\\x", "x" * 5000, "\0", ""))
             with rng.choice(lists).open("a") as file:
                 file.write(f"{line}\n")
