@@ -260,22 +260,29 @@ class _Worker:
         self._errors.close()
 
 
-_alone = threading.Lock()
-_shared = None  # of a worker, the file that its team locks
+_alone = threading.RLock()
+_shared: Any = None  # of a worker, the file that its team locks
+_entered = 0  # how often the thread that is alone came in
 
 
 @contextlib.contextmanager
 def in_turn() -> Iterator[None]:
-    """Waits until no other thread is in here, and where files can be locked, no other worker."""
+    """Waits until no other thread is in here, and where files can be locked, no other worker.
+
+    A thread that is in here may come in again.
+    """
+    global _entered
     with _alone:
-        if _shared is None or fcntl is None:
-            yield
-            return
-        fcntl.lockf(_shared, fcntl.LOCK_EX)
+        among_workers = _shared is not None and fcntl is not None and not _entered
+        if among_workers:
+            fcntl.lockf(_shared, fcntl.LOCK_EX)
+        _entered += 1
         try:
             yield
         finally:
-            fcntl.lockf(_shared, fcntl.LOCK_UN)
+            _entered -= 1
+            if among_workers:
+                fcntl.lockf(_shared, fcntl.LOCK_UN)
 
 
 def serve() -> None:

@@ -313,22 +313,20 @@ def _read_one(
     raw = None
     try:
         raw = pair.read()
-        if blank and raw.mask is not None:
-            raw = dataclasses.replace(raw, mask=_blank(raw.mask))
-        example = make_example(raw, spec)
-        same = example[IMAGE] is raw.image.data
-        image = raw.image if same else File(example[IMAGE], str(pair.image))
-        mask = File(example[MASK], str(pair.mask))
-        with images.large_in_turn(image, mask):
-            values = png_pixels.decode_values(mask)
-            histogram, seen = None if blank else count_values(values), None
+        with images.large_in_turn(raw.image, raw.mask):
+            if blank and raw.mask is not None:
+                raw = dataclasses.replace(raw, mask=_blank(raw.mask))
+            example = make_example(raw, spec)
+            same = example[IMAGE] is raw.image.data
+            image = raw.image if same else File(example[IMAGE], str(pair.image))
+            mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
+            histogram, seen = None if blank else count_values(mask), None
             if labels:
-                shown = None if blank or raw.mask is None else values
+                shown = None if blank or raw.mask is None else mask
                 still = images.decode_once(image)
                 seen = examine(
                     image, shown, image_id=pair.id, split=split, fits=fits, decoded=still
                 )
-            del values  # of a large mask, while others wait for their turn
     except VocSegError as error:
         finding = finding_of(error)
         if raw and raw.mask and error.kind in (read.UNKNOWN_COLOR, read.UNKNOWN_VALUE):
@@ -358,28 +356,34 @@ def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
 
     A mask that cannot be read has none.
     """
-    try:
-        unknown = unknown_pixels(stored.read_samples(mask), rule.of_mask(mask.where))
-    except Exception:  # whatever a file does to a decoder
-        return []
-    found = np.where(unknown, np.uint8(0), np.uint8(VOID))
-    regions = regions_of(found, png_pixels.run_ends(found)).tolist()
+    with images.large_in_turn(mask):
+        try:
+            unknown = unknown_pixels(stored.read_samples(mask), rule.of_mask(mask.where))
+        except Exception:  # whatever a file does to a decoder
+            return []
+        found = np.where(unknown, np.uint8(0), np.uint8(VOID))
+        regions = regions_of(found, png_pixels.run_ends(found)).tolist()
     return [tuple(box) for _, _, *box in sorted(regions, key=lambda region: -region[1])]
 
 
 def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:
     """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
-    values = samples.values.astype(np.int64)
-    if samples.kind == "rgb":
-        values = values @ (1 << 16, 1 << 8, 1)
-    occurring = np.unique(values)
+    of_colors = samples.kind == "rgb"
+    if of_colors:
+        occurring = stored.counts_by_color(samples.values)[0]
+    else:
+        occurring = np.array(list(stored.counts_by_value(samples.values)))
     unknown = []
     for value in occurring.tolist():
         color: tuple[Any, ...] | None = (value >> 16, value >> 8 & 255, value & 255)
         if samples.palette is not None:
             color = tuple(samples.palette[value].tolist()) if value < len(samples.palette) else None
         unknown.append(rule.class_of(samples.kind, value, color) is None)
-    return np.array(unknown, bool)[np.searchsorted(occurring, values)]
+    if of_colors:
+        return stored.map_colors(samples.values, occurring, np.array(unknown, np.uint8))[0] > 0
+    return (
+        stored.map_values(samples.values, dict(zip(occurring.tolist(), unknown, strict=True))) > 0
+    )
 
 
 def _blank(mask: File) -> File:

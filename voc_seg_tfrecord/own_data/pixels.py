@@ -5,6 +5,7 @@ painted into an image.
 """
 
 from collections.abc import Sequence
+import math
 
 from etils import epath
 import numpy as np
@@ -20,6 +21,7 @@ SAMPLE = 6
 
 _COLORS = 64  # distinct colours of a mask; photos have more
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
+_MOST_SAMPLES = 1 << 24  # of an image that is compared in full
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
 
 
@@ -66,7 +68,7 @@ def _small(path: epath.Path) -> np.ndarray:
 
 
 def _read(path: epath.Path) -> np.ndarray:
-    return pillow.decode(File.read(path, ImageError), ImageError).rgb().astype(np.float64)
+    return pillow.decode(File.read(path, ImageError), ImageError).rgb()
 
 
 def looks_drawn(path: epath.Path) -> bool:
@@ -75,10 +77,14 @@ def looks_drawn(path: epath.Path) -> bool:
         samples = stored.read_samples(File.read(path, MaskError))
     except VocSegError:
         return False
-    values = samples.values.astype(np.int64)
-    if samples.kind == "rgb":
-        values = values @ (1 << 16, 1 << 8, 1)
-    return samples.palette is not None or len(np.unique(values)) <= min(_COLORS, values.size // 4)
+    if samples.palette is not None:
+        return True
+    height, width, *channels = samples.values.shape
+    if channels:
+        occurring = len(stored.counts_by_color(samples.values)[0])
+    else:
+        occurring = len(stored.counts_by_value(samples.values))
+    return occurring <= min(_COLORS, height * width // 4)
 
 
 def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:
@@ -101,10 +107,13 @@ def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> i
             labels = stored.read_samples(File.read(mask, MaskError)).values
         except VocSegError:
             continue
+        if not one.shape[:2] == other.shape[:2] == labels.shape[:2]:
+            continue
+        step = math.isqrt(one.size // _MOST_SAMPLES) + 1  # of large images, some of the pixels
+        one, other, labels = (array[::step, ::step] for array in (one, other, labels))
+        one, other = one.astype(np.float64), other.astype(np.float64)
         if labels.ndim == 3:
             labels = labels.astype(np.int64) @ (1 << 16, 1 << 8, 1)
-        if not one.shape[:2] == other.shape[:2] == labels.shape:
-            continue
         for label in np.unique(labels):
             both = of_label.setdefault(int(label), ([], []))
             both[0].append(one[labels == label])
