@@ -393,8 +393,8 @@ def test_unlabelled_images_with_other_numbers_are_not_taken_for_those_of_the_mas
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
 def test_a_pipe_or_a_device_is_the_same_as_no_file(tmp_path, make):
-    path, other = tmp_path / "a.png", tmp_path / "b.png"
-    make(path)
+    make(tmp_path / "a.png")
+    path, other = epath.Path(tmp_path / "a.png"), epath.Path(tmp_path / "b.png")
     other.write_bytes(b"")
     assert not pixels.are_same(path, other)
     assert not pixels.are_same(path, path)

@@ -10,7 +10,6 @@ import math
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
@@ -45,7 +44,7 @@ def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
 def are_same(one: epath.Path, other: epath.Path) -> bool:
     """Says whether two files have the same bytes."""
     try:
-        if storage.size(one) != storage.size(other):
+        if one.stat().length != other.stat().length:
             return False
         return File.read(one, ImageError).data == File.read(other, ImageError).data
     except (OSError, VocSegError):  # a link to nowhere, a named pipe
