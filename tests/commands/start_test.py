@@ -21,7 +21,7 @@ LARGE = {
 }
 
 NEEDED = {
-    "report": {"jinja2", "matplotlib"},
+    "report": {"jinja2"},
     "stats": {"rich"},  # prints tables, and without --json and --csv only
     "stats --json": set(),
     "stats --csv": set(),

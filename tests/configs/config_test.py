@@ -68,7 +68,6 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
         ({"tile": 0}, "tile: 0"),
         ({"tile_overlap": 8}, "tile_overlap: 8\n  expected: the option tile with it"),
         ({"tile_format": "jpeg"}, "tile_format: 'jpeg'\n  expected: the option tile"),
-        ({"tile": 8, "tile_quality": 90}, "tile_quality: 90\n  expected: the option tile_format"),
         ({"tile": 8, "release": "2012"}, "8 for the release 2012"),
         ({"tile": 8, "objects": True}, "8 for objects"),
         ({"tile": 8, "task": "classification"}, "8 for classification"),
@@ -88,7 +87,7 @@ def test_tiles_that_cannot_be_are_refused_by_the_config(fields, words):
         VocSegConfig(name="mine", release="2012", strict=False, instance_mask=False, objects=False),
         VocSegConfig(name="mine", release="2012_aug", strict=False),
         VocSegConfig(name="mine", tile=512),
-        VocSegConfig(name="mine", tile=512, tile_overlap=64, tile_format="jpeg", tile_quality=90),
+        VocSegConfig(name="mine", tile=512, tile_overlap=64, tile_format="jpeg"),
     ],
 )
 def test_a_config_comes_back_from_its_json(config):

@@ -119,7 +119,7 @@ NUMBERS = (0, 1, -1, 2, 20, 255, 256, 0.5, 1.5, 1e400, 10**30, float("nan"), Tru
 NAMES = ("class_names", "splits", "classes", "layout", "tile", "seed")
 NAMES += ("background", "missing_mask", "release", "task", "group_by", "split_by")
 NAMES += ("homepage", "version", "description", "tags", "tile_overlap", "tile_format", "objects")
-NAMES += ("tile_quality", "exif", "overlap", "strict", "instance_mask", "release_notes", "nothing")
+NAMES += ("exif", "overlap", "strict", "instance_mask", "release_notes", "nothing")
 CLASSES = ("background", "crack", "void")
 
 

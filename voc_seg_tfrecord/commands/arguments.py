@@ -165,7 +165,7 @@ def complete_datasets(prefix: str, parsed_args: argparse.Namespace, **_: Any) ->
 
         return list(completers.FilesCompleter()(prefix))
     folders = find.data_dirs(getattr(parsed_args, "data_dir", None))
-    name, at, _ = prefix.rpartition("@")
+    name, at = prefix.rpartition("@")[:2]
     if at:
         return [f"{name}@{split}" for split in _splits(name, folders)]
     names = sorted({name for folder in folders for name in find.config_names(folder)})
@@ -180,7 +180,7 @@ def _splits(name: str, folders: Sequence[epath.Path]) -> list[str]:
     for folder in folders:
         for info in sorted((folder / find.DATASET / config).glob(f"*/{storage.INFO}")):
             try:
-                return [split["name"] for split in json.loads(storage.read_small(info))["splits"]]
+                return [of["name"] for of in json.loads(storage.read_small(info))["splits"]]
             except (
                 OSError,
                 ValueError,

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
-from voc_seg_tfrecord.examples.tiles import QUALITY, TileFormat
+from voc_seg_tfrecord.examples.tiles import TileFormat
 from voc_seg_tfrecord.own_data.check import check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
@@ -33,7 +33,7 @@ USUAL = ("root", "name", "class_names", "splits", "dry_run", "release")
 _RELEASES = {config.name: config for config in BUILDER_CONFIGS}
 _ONLY_TREES = ("--dry_run", "--trust_images")
 _ONLY_RELEASES = ("manual_dir", "download_dir")
-_TILES = ("tile", "tile_overlap", "tile_format", "tile_quality")
+_TILES = ("tile", "tile_overlap", "tile_format")
 _MEANINGS = {
     "description": "what the data is",
     "citation": "how it is to be cited, in BibTeX",
@@ -114,13 +114,7 @@ def _add_tiles(parser: argparse.ArgumentParser) -> None:
         "--tile_format",
         choices=get_args(TileFormat),
         help="store the pixels of tiles as png, which loses nothing, or encode them again as "
-        "jpeg (png)",
-    )
-    tiles.add_argument(
-        "--tile_quality",
-        "--quality",
-        type=int,
-        help=f"quality of JPEG tiles, 1 to 100 ({QUALITY})",
+        "jpeg of quality 95 (png)",
     )
 
 
@@ -163,14 +157,14 @@ def _check_release(args: argparse.Namespace) -> None:
             expected="no folder, because the sample comes with the package",
             remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
         )
-    own = argparse.ArgumentParser(add_help=False)
-    _add_tree(own)
-    own.add_argument("--name")
+    tree_options = argparse.ArgumentParser(add_help=False)
+    _add_tree(tree_options)
+    tree_options.add_argument("--name")
     for option in _ONLY_TREES:
-        own.add_argument(option, action="store_true")
+        tree_options.add_argument(option, action="store_true")
     given = [
-        action.option_strings[0] if action.option_strings else action.metavar
-        for action in own._actions
+        action.option_strings[0] if action.option_strings else str(action.metavar)
+        for action in tree_options._actions
         if getattr(args, action.dest) != action.default
     ]
     if given:
@@ -197,14 +191,14 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         words = _tfds_words(args, config.to_json(), "FOLDER" if packed else str(args.root))
         where = ", with the archive unpacked in FOLDER" if packed else ""
         same = f"the same with TFDS{where}:\n  {command(*words)}"
-        found = describe(plan, config).replace(str(root), str(args.root))
-        print(found)
+        survey = describe(plan, config).replace(str(root), str(args.root))
+        print(survey)
         document = {
             "dataset": f"voc_seg_tfrecord/{args.name}",
             "folder": None,
             "dry_run": args.dry_run,
             "splits": {split: len(ids) for split, ids in plan.splits.items()},
-            "found": found.splitlines(),
+            "found": survey.splitlines(),
             "config": json.loads(config.to_json()),
             "command": words,
         }

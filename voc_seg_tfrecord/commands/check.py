@@ -8,6 +8,7 @@ import argparse
 import collections
 import dataclasses
 import os
+from typing import Any
 
 from etils import epath
 
@@ -134,7 +135,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     if args.json:
         write_json(summary | {"called_right": right, "decisions_not_used": stale})
         return 0 if report.ok else 1
-    if report.plan:
+    if report.plan and config:
         print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")
     _print_findings(summary)
     if right:
@@ -162,7 +163,7 @@ def _say_root(report: check.Report, found_at: str, root: str) -> None:
     ]
 
 
-def _print_findings(summary: dict) -> None:
+def _print_findings(summary: dict[str, Any]) -> None:
     for kind in summary["findings"]:
         print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
         for message in share_advice(kind["messages"][:_SHOWN]):
@@ -171,14 +172,18 @@ def _print_findings(summary: dict) -> None:
             print(f"           ... and {kind['count'] - _SHOWN} more; --csv FILE lists all")
 
 
-_COLUMNS = ("id", "file", "kind", "x", "y", "width", "height", "split", "what to do", "score")
-_COLUMNS += ("found",)
+_COLUMNS = (
+    *("id", "file", "kind", "x", "y", "width", "height", "split"),
+    *("what to do", "score", "found"),
+)
 
 
 def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
     """Writes what to fix: what stops a build, then the most suspicious labels."""
-    found = [finding for of_kind in check.by_kind(report.findings).values() for finding in of_kind]
-    rows = [_row(finding, report, str(root)) for finding in found if finding.kind != "note"]
+    findings = [
+        finding for of_kind in check.by_kind(report.findings).values() for finding in of_kind
+    ]
+    rows = [_row(finding, report, str(root)) for finding in findings if finding.kind != "note"]
     staging.write_file(out, screen.csv_text(_COLUMNS, rows), "--csv")
 
 
@@ -210,14 +215,14 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     ids = _chosen(path, tree)
     files: dict[str, dict[epath.Path, None]] = {}
     for image_id in ids:
-        for part, found in tree.files_of(image_id).items():
-            files.setdefault(part, {}).update(dict.fromkeys(found))
-    copied = dict.fromkeys(file for found in files.values() for file in found)
+        for part, of_part in tree.files_of(image_id).items():
+            files.setdefault(part, {}).update(dict.fromkeys(of_part))
+    copied = dict.fromkeys(file for of_part in files.values() for file in of_part)
     lists = [file for n in tree.list_names() if (file := tree.list_path(n)) not in copied]
     above = {place for file in copied for place in file.parents if place.is_relative_to(root)}
     kinds = [*NAMES, *(("*.yaml", "*.yml") if any(map(tree.shapes_of, ids)) else ())]
-    found = (file for place in sorted(above) for kind in kinds for file in place.glob(kind))
-    files["class file"] = dict.fromkeys(f for f in found if f.is_file() and f not in lists)
+    named = (file for place in sorted(above) for kind in kinds for file in place.glob(kind))
+    files["class file"] = dict.fromkeys(f for f in named if f.is_file() and f not in lists)
     with staging.staged_folder(folder) as made:
         for file in {**copied, **files["class file"]}:
             _put(made / file.relative_to(root), file.read_bytes())
@@ -227,7 +232,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
                 _put(made / file.relative_to(root), data)
     if files.get("instances") == files.get("mask"):  # polygons have both in one file
         files.pop("instances", None)
-    counts = {_NOUNS.get(part, part): len(found) for part, found in files.items() if found}
+    counts = {_NOUNS.get(part, part): len(of_part) for part, of_part in files.items() if of_part}
     if args.json:
         write_json({"folder": str(folder), "ids": ids, "files": counts})
         return 0
@@ -265,7 +270,7 @@ def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace)
     staging.check_folder(folder.parent, "--copy_to")
 
 
-def _chosen(path: epath.Path, tree) -> list[str]:
+def _chosen(path: epath.Path, tree: Any) -> list[str]:
     """Returns the ids that a file chooses, each as the tree writes it."""
     ids = chosen_ids(File.read(path, ListError).data, path, tree.ids_by_name)
     unknown = [i for i in ids if i not in tree.images and i not in tree.masks]

@@ -19,7 +19,7 @@ import logging as logging_module
 import os
 import sys
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from absl import logging
 from etils.epath import gpath
@@ -65,15 +65,16 @@ class Parser(argparse.ArgumentParser):
             if action.required and action.option_strings:
                 words.append(f"{action.option_strings[0]} {name}")
             elif not action.option_strings:
-                words.append({None: name, "+": f"{name} ..."}.get(action.nargs, f"[{name}]"))
+                several = {None: name, "+": f"{name} ..."}
+                words.append(several.get(cast(Any, action.nargs), f"[{name}]"))
         return " ".join(words).replace("%", "%%")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parses arguments, and refuses unknown ones with the usage of their own command."""
-        found, unknown = super().parse_known_args(args, namespace)
+        known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
-        return found, unknown
+        return known, unknown
 
     def error(self, message: str) -> NoReturn:
         """Prints usage and message, and exits with 2."""
@@ -114,13 +115,13 @@ def reach_buckets(words: Sequence[str]) -> None:
       ConfigError: if a library is needed that is not installed.
     """
     words = [*words, os.environ.get("TFDS_DATA_DIR", "")]
-    found = {scheme: word for scheme in _LIBRARIES for word in words if scheme in word}
-    if _S3 in found:  # epath has one way for both
-        for scheme, word in found.items():
+    buckets = {scheme: word for scheme in _LIBRARIES for word in words if scheme in word}
+    if _S3 in buckets:  # epath has one way for both
+        for scheme, word in buckets.items():
             if not _is_installed(_LIBRARIES[scheme]):
                 raise _lacks(word, _LIBRARIES[scheme], scheme)
         _do_without_tensorflow()
-    elif _GS in found and words[0] not in _WRITERS and _is_installed(_LIBRARIES[_GS]):
+    elif _GS in buckets and words[0] not in _WRITERS and _is_installed(_LIBRARIES[_GS]):
         # Without credentials it says of each folder that it cannot find out a bucket's kind.
         logging_module.getLogger("gcsfs").setLevel(logging_module.ERROR)
         _do_without_tensorflow()
@@ -232,15 +233,15 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
 
 
 def _out_of_memory(error: MemoryError) -> VocSegError:
-    held = ""
+    taken = ""
     if sys.platform == "linux":
         import resource
 
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10  # of KiB
-        held = f"; this process has taken {peak:,} MiB"
+        taken = f"; this process has taken {peak:,} MiB"
     return StorageError(
         "the memory of this process",
-        found=f"{error or 'there is no more'}{held}",
+        found=f"{error or 'there is no more'}{taken}",
         expected="memory for the largest images, one at a time, and as many small ones as cores",
         remedy="end other programs, raise the limit of memory (ulimit -v), use fewer --workers, or "
         "leave the largest images out",
@@ -316,7 +317,7 @@ class _HelpAll(argparse.Action):
     def __call__(self, parser: Any, *_: object) -> NoReturn:
         parser.usual = ()
         parser.print_help()
-        parser.exit()
+        sys.exit(0)
 
 
 class _Version(argparse.Action):

@@ -7,6 +7,7 @@ an image or mask in it changed, so that scores on it cannot be compared any more
 
 import argparse
 import dataclasses
+from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
@@ -16,6 +17,9 @@ from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.audit.diff import Change, Diff
 
 SUMMARY = "show what changed between two datasets, or a dataset and a folder"
 EXAMPLE = "voc-seg-tfrecord diff cracks:1.0.0 cracks:1.1.0"
@@ -48,47 +52,47 @@ def run(args: argparse.Namespace) -> int:
         if not is_archive(args.b) and not epath.Path(args.b).expanduser().is_dir():
             raise
         with unpacked(args.b) as folder:
-            found = diff.compare(before, folder, name=args.b, progress=True)
+            changes = diff.compare(before, folder, name=args.b, progress=True)
             replace = str(folder), args.b
     else:
-        found = diff.compare(before, after, progress=True)
+        changes = diff.compare(before, after, progress=True)
         replace = "", ""
     if args.json:
-        write_json(_as_dict(found, replace))
+        write_json(_as_dict(changes, replace))
     else:
-        _print(found, replace)
-    return int(bool(found.broken))
+        _print(changes, replace)
+    return int(bool(changes.broken))
 
 
-def _as_dict(found, replace: tuple[str, str]) -> dict:
-    changes = [dataclasses.asdict(change) for change in found.changes]
+def _as_dict(diff: "Diff", replace: tuple[str, str]) -> dict[str, Any]:
+    changes = [dataclasses.asdict(change) for change in diff.changes]
     for change in changes:
         change["unusable"] = change["unusable"].replace(*replace)
     before, after = (
         {"name": name, "splits": dict(counts), "classes": list(classes)}
-        for name, counts, classes in zip(found.names, found.counts, found.classes, strict=True)
+        for name, counts, classes in zip(diff.names, diff.counts, diff.classes, strict=True)
     )
-    return {"before": before, "after": after, "changes": changes, "broken": found.broken}
+    return {"before": before, "after": after, "changes": changes, "broken": diff.broken}
 
 
-def _print(found, replace: tuple[str, str]) -> None:
-    print(f"{found.names[0]} -> {found.names[1]}")
-    _print_classes(*found.classes)
+def _print(diff: "Diff", replace: tuple[str, str]) -> None:
+    print(f"{diff.names[0]} -> {diff.names[1]}")
+    _print_classes(*diff.classes)
     kinds = {
-        "added": [c for c in found.changes if not c.before and not c.unusable],
-        "removed": [c for c in found.changes if not c.after],
-        "moved": [c for c in found.changes if c.before and c.after and c.before != c.after],
-        "image": [c for c in found.changes if c.image],
-        "mask": [c for c in found.changes if c.mask],
-        "other": [c for c in found.changes if c.others],
-        "unusable": [c for c in found.changes if c.unusable],
+        "added": [c for c in diff.changes if not c.before and not c.unusable],
+        "removed": [c for c in diff.changes if not c.after],
+        "moved": [c for c in diff.changes if c.before and c.after and c.before != c.after],
+        "image": [c for c in diff.changes if c.image],
+        "mask": [c for c in diff.changes if c.mask],
+        "other": [c for c in diff.changes if c.others],
+        "unusable": [c for c in diff.changes if c.unusable],
     }
     columns = ["split", "before", "after", *kinds]
-    splits = dict.fromkeys((*found.counts[0], *found.counts[1]))
+    splits = dict.fromkeys((*diff.counts[0], *diff.counts[1]))
     rows = [
         [
             split,
-            *(counts.get(split, 0) for counts in found.counts),
+            *(counts.get(split, 0) for counts in diff.counts),
             *(sum((c.before or c.after) == split for c in of) for of in kinds.values()),
         ]
         for split in splits
@@ -101,9 +105,9 @@ def _print(found, replace: tuple[str, str]) -> None:
                 print(f"  {_line(kind, change)}".replace(*replace))
             if len(changes) > _SHOWN:
                 print(f"  ... and {len(changes) - _SHOWN} more; --json lists all")
-    if not found.changes:
+    if not diff.changes:
         print("nothing changed")
-    for split, ids in found.broken.items():
+    for split, ids in diff.broken.items():
         print(
             f"{split}: {counted(len(ids), 'example')} lost or changed ({several(ids)}), so scores "
             f"on {split} before and after cannot be compared"
@@ -135,7 +139,7 @@ def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
         print(f"classes with another number: {several(renumbered, 10)}")
 
 
-def _line(kind: str, change) -> str:
+def _line(kind: str, change: "Change") -> str:
     where = f"{change.id} ({change.before or change.after})"
     if kind == "moved":
         return f"{change.id}: {change.before} -> {change.after}"
@@ -143,7 +147,7 @@ def _line(kind: str, change) -> str:
         return f"{where}: {', '.join(change.others)}"
     if kind == "unusable":
         return f"{where}: {change.unusable}"
-    if kind != "mask":
+    if kind != "mask" or change.mask is None:
         return where
     classes = [f"{a} -> {b} {pixels:,}" for a, b, pixels in change.mask.classes]
     if change.mask.pixels is None:

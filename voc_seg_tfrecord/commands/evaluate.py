@@ -3,12 +3,16 @@ over all pixels that are not void, IoU per class, and the mean over the classes 
 """
 
 import argparse
+from typing import TYPE_CHECKING
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.evaluation.result import Result
 
 SUMMARY = "score predictions: IoU per class, mIoU, accuracies"
 EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
@@ -104,21 +108,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _per_image(result) -> str:
+def _per_image(result: "Result") -> str:
     """Returns one row per image as CSV, in the order of the dataset."""
     columns = ["id", "split", "mIoU", *[f"IoU {name}" for name in result.class_names]]
     columns += ["pixel accuracy", "pixels"]
-    rated = any(one.label_quality is not None for one in result.per_image)
+    rated = any(image.label_quality is not None for image in result.per_image)
     rows = []
-    for one in result.per_image:
-        alone = one.result(result.class_names)
-        row = [one.id, str(one.split), alone.miou, *alone.iou.tolist()]
+    for image in result.per_image:
+        alone = image.result(result.class_names)
+        row = [image.id, str(image.split), alone.miou, *alone.iou.tolist()]
         row += [alone.pixel_accuracy, alone.pixels]
-        rows.append(row + [one.label_quality] * rated)
+        rows.append(row + [image.label_quality] * rated)
     return screen.csv_text([*columns, *["label quality"] * rated], rows)
 
 
-def _print(result, args: argparse.Namespace) -> None:
+def _print(result: "Result", args: argparse.Namespace) -> None:
     print(f"{result.dataset}: {result.images} images")
     print(f"fingerprint of what was scored: {result.fingerprint}")
     print(f"digest of the predictions:      {result.predictions}\n")
@@ -145,7 +149,7 @@ def _print(result, args: argparse.Namespace) -> None:
             print(f"{what} in {path}")
 
 
-def _print_classes(result) -> None:
+def _print_classes(result: "Result") -> None:
     columns = {"IoU": result.iou, "Dice": result.dice, "accuracy": result.accuracy}
     if result.boundary_iou is not None:
         columns["boundary"] = result.boundary_iou

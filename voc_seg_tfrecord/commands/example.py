@@ -4,7 +4,7 @@ The same NAME gives the same files. A folder that has them already is left as it
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import functools
 import io
 import json
@@ -69,10 +69,10 @@ def _is_there(files: Mapping[str, bytes], out: epath.Path) -> bool:
     return False
 
 
-def _in_the_way(path: epath.Path, found: str) -> ConfigError:
+def _in_the_way(path: epath.Path, content: str) -> ConfigError:
     return ConfigError(
         path,
-        found=found,
+        found=content,
         expected="a new folder, or one with this example in it",
         remedy="name another folder with --out",
     )
@@ -139,7 +139,7 @@ def _street(tool: str) -> Files:
 
 def _labelme(drawn: Shapes) -> Files:
     for image_id, shapes in drawn.items():
-        listed = [
+        entries = [
             {"label": name, "points": points, "group_id": None, "shape_type": "polygon"}
             for name, points in shapes.items()
         ]
@@ -148,7 +148,7 @@ def _labelme(drawn: Shapes) -> Files:
             _json(
                 version="5.5.0",
                 flags={},
-                shapes=listed,
+                shapes=entries,
                 imagePath=f"{image_id}.jpg",
                 imageData=None,
                 imageHeight=48,
@@ -160,7 +160,8 @@ def _labelme(drawn: Shapes) -> Files:
 def _coco(drawn: Shapes) -> Files:
     ids = dict(zip(_STREET, (3, 17, 90), strict=True))
     for split in ("train", "val"):
-        images, annotations = [], []
+        images: list[dict[str, Any]] = []
+        annotations: list[dict[str, Any]] = []
         for number, (image_id, shapes) in enumerate(drawn.items(), 1):
             if image_id.startswith(split):
                 images.append(
@@ -272,7 +273,7 @@ def _encode(pixels: np.ndarray, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-_ALL = {
+_ALL: dict[str, tuple[str, Callable[[], Iterable[tuple[str, bytes]]]]] = {
     "cracks": ("six photos of walls as CVAT exports them, one without a mask", _cracks),
     "field": ("two large photos of a drone and a small one, as CVAT exports them", _field),
     **{

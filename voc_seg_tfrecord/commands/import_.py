@@ -134,24 +134,25 @@ def show_scan(
       The same as plain data. `complete` says whether every file is a complete TFRecord file; an
       import of them may be impossible all the same.
     """
-    found, made = [], None
+    reports, made = [], None
     with staging.temporary_folder() as folder:
         for path in find_files(files):
-            found.append(_file(path, unpacked(path, folder)))
+            reports.append(_file(path, unpacked(path, folder)))
             if not silent:
-                _print_file(found[-1])
-        complete = all(file["error"] is None for file in found)
+                _print_file(reports[-1])
+        complete = all(file["error"] is None for file in reports)
         if complete:
             made = _import(files, folder, keys, size)
             if not silent:
                 _print_import(made)
-    return {"complete": complete, "files": found, "import": made}
+    return {"complete": complete, "files": reports, "import": made}
 
 
 def _file(path: epath.Path, plain: epath.Path) -> dict[str, Any]:
     """Returns a file's features and first records."""
-    types: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
-    first, count = [], 0
+    types: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    first: list[Any] = []
+    count = 0
     error = None
     try:
         for _, data in read_records(plain, path):

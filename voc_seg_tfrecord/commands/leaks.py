@@ -6,7 +6,7 @@ training split and an evaluation split share images.
 
 import argparse
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
@@ -17,6 +17,9 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.facts import lists as facts_lists
 from voc_seg_tfrecord.sources import sbd
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.audit.leaks import Shared, Side
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
@@ -48,29 +51,29 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.audit import leaks
 
     quoted = _quoted(args)
-    found = [] if quoted else leaks.compare(*(_sides(name, args) for name in (args.a, args.b)))
-    if not found and not quoted:
+    compared = [] if quoted else leaks.compare(*(_sides(name, args) for name in (args.a, args.b)))
+    if not compared and not quoted:
         raise ConfigError(
             f"{args.a} {args.b}",
             found="the same split twice",
             expected="two datasets, splits or lists",
         )
-    leak = bool(quoted) or any(shared.is_leak for shared in found)
+    leak = bool(quoted) or any(shared.is_leak for shared in compared)
     if args.json:
         published = quoted and dataclasses.asdict(quoted)
-        compared = [_as_dict(shared) for shared in found]
-        write_json({"leak": leak, "compared": compared, "published": published})
+        pairs = [_as_dict(shared) for shared in compared]
+        write_json({"leak": leak, "compared": pairs, "published": published})
         return int(leak)
     if quoted:
         _print_quoted(quoted)
-    for shared in found:
+    for shared in compared:
         _print(shared)
     if leak:
         print("LEAK: training data meets evaluation data")
     return int(leak)
 
 
-def _sides(name: str, args: argparse.Namespace) -> list:
+def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     from voc_seg_tfrecord.audit import leaks
 
     if name in facts_lists.named_lists():
@@ -84,7 +87,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
                 remedy="give it with --sbd",
             )
         try:
-            listed = sbd.read_sbd_ids(args.sbd, _SBD_LISTS[name])
+            ids = sbd.read_sbd_ids(args.sbd, _SBD_LISTS[name])
         except SourceError as error:  # here it is the call that is wrong
             raise ConfigError(
                 f"--sbd {args.sbd}",
@@ -92,7 +95,7 @@ def _sides(name: str, args: argparse.Namespace) -> list:
                 expected=error.expected,
                 remedy=error.remedy,
             ) from None
-        return [leaks.Side(name, leaks.role_of(_SBD_LISTS[name]), dict.fromkeys(listed, ""))]
+        return [leaks.Side(name, leaks.role_of(_SBD_LISTS[name]), dict.fromkeys(ids, ""))]
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
         return [leaks.list_file(path)]
@@ -123,7 +126,7 @@ def _print_quoted(row: facts_lists.PublishedLeak) -> None:
     print("  to count them yourself, give SBD's folder dataset with --sbd")
 
 
-def _as_dict(shared) -> dict[str, Any]:
+def _as_dict(shared: "Shared") -> dict[str, Any]:
     first, second = (
         {"name": side.name, "role": side.role, "images": len(side.images)}
         for side in (shared.first, shared.second)
@@ -140,7 +143,7 @@ def _as_dict(shared) -> dict[str, Any]:
     }
 
 
-def _print(shared) -> None:
+def _print(shared: "Shared") -> None:
     first, second = shared.first, shared.second
     print(f"{first.name} ({len(first.images)}) and {second.name} ({len(second.images)}):")
     if not shared.ids and not shared.images and not shared.alike:

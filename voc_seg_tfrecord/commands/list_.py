@@ -6,6 +6,7 @@ does that. Exits with 1 if a dataset is broken or not finished.
 
 import argparse
 import dataclasses
+from typing import Any
 
 from voc_seg_tfrecord.built.dataset import Listed, list_datasets
 from voc_seg_tfrecord.built.find import data_dirs
@@ -23,19 +24,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Lists."""
-    found = {str(folder): list_datasets(folder) for folder in data_dirs(args.data_dir)}
-    every = [one for datasets in found.values() for one in datasets]
+    by_folder = {str(folder): list_datasets(folder) for folder in data_dirs(args.data_dir)}
+    every = [dataset for datasets in by_folder.values() for dataset in datasets]
     if args.json:
-        write_json({"data_dirs": list(found), "datasets": [_as_dict(one) for one in every]})
+        write_json(
+            {"data_dirs": list(by_folder), "datasets": [_as_dict(dataset) for dataset in every]}
+        )
     else:
-        for folder, datasets in found.items():
+        for folder, datasets in by_folder.items():
             _print(folder, datasets)
-    return 0 if all(one.complete for one in every) else 1
+    return 0 if all(dataset.complete for dataset in every) else 1
 
 
-def _as_dict(one: Listed) -> dict:
-    built = one.built and one.built.isoformat(timespec="seconds")
-    return dataclasses.asdict(one) | {"built": built, "complete": one.complete}
+def _as_dict(dataset: Listed) -> dict[str, Any]:
+    built = dataset.built and dataset.built.isoformat(timespec="seconds")
+    return dataclasses.asdict(dataset) | {"built": built, "complete": dataset.complete}
 
 
 def _print(folder: str, datasets: list[Listed]) -> None:
@@ -46,14 +49,14 @@ def _print(folder: str, datasets: list[Listed]) -> None:
     columns = ("dataset", "version", "built(UTC)", "size", "examples", "state")
     rows = [
         (
-            one.name,
-            one.version or "-",
-            f"{one.built:%Y-%m-%dT%H:%M}" if one.built else "-",
-            size(one.bytes),
-            ",".join(f"{split}={count}" for split, count in one.splits.items()) or "-",
-            one.problem or "complete",
+            dataset.name,
+            dataset.version or "-",
+            f"{dataset.built:%Y-%m-%dT%H:%M}" if dataset.built else "-",
+            size(dataset.bytes),
+            ",".join(f"{split}={count}" for split, count in dataset.splits.items()) or "-",
+            dataset.problem or "complete",
         )
-        for one in datasets
+        for dataset in datasets
     ]
     screen.show_table(columns, rows)
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 import contextlib
 import faulthandler
 import gc
-from importlib import machinery
+from importlib import abc, machinery
 import os
 import re
 import signal
@@ -59,7 +59,8 @@ def say_stopped(number: int) -> None:
     global _said
     if not _said:
         _said = True
-        by = _STOPPED_BY.get(number, signal.Signals(number).name)
+        stop = signal.Signals(number)
+        by = _STOPPED_BY.get(stop, stop.name)
         with contextlib.suppress(OSError):
             # Not by `print`, which raises an error if it is in the middle of another line.
             os.write(2, f"\nstopped by {by}; nothing unfinished is left\n".encode())
@@ -104,31 +105,31 @@ def stops() -> Iterator[Stops]:
 
     Handlers of the caller's own stay, and signals that are ignored stay ignored.
     """
-    found = Stops()
+    stopped = Stops()
     if threading.current_thread() is not threading.main_thread():
-        yield found
+        yield stopped
         return
     defaults = (signal.default_int_handler, signal.SIG_DFL, end)
     before = {n: h for n in NUMBERS if (h := signal.getsignal(n)) in defaults}
     hook = sys.unraisablehook
     try:
-        sys.unraisablehook = lambda lost: _lost(lost, found, hook)
+        sys.unraisablehook = lambda lost: _lost(lost, stopped, hook)
         for number in before:
-            signal.signal(number, found.handle)
-        yield found
+            signal.signal(number, stopped.handle)
+        yield stopped
     finally:
-        found.raising = False
+        stopped.raising = False
         for number, handler in before.items():
             signal.signal(number, handler)
         sys.unraisablehook = hook
 
 
-def _lost(lost: Any, found: Stops, hook: Any) -> None:
+def _lost(lost: Any, stopped: Stops, hook: Any) -> None:
     """Takes an exception that Python cannot raise; one of a signal comes again a moment later."""
     if not isinstance(lost.exc_value, (KeyboardInterrupt, Terminated)):
         hook(lost)
-    elif found.came and found.raising:
-        again = threading.Timer(_AGAIN, _send, [found.came[-1]])
+    elif stopped.came and stopped.raising:
+        again = threading.Timer(_AGAIN, _send, [stopped.came[-1]])
         again.daemon = True
         again.start()
 
@@ -137,7 +138,7 @@ def _send(number: int) -> None:
     if hasattr(signal, "pthread_kill"):  # wakes the main thread, where it waits for something
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
-        _thread.interrupt_main(number)
+        _thread.interrupt_main(signal.Signals(number))
 
 
 def open_standard_streams() -> None:
@@ -204,7 +205,7 @@ class _Finder:
         return spec
 
 
-class _Loader:
+class _Loader(abc.Loader):
     def __init__(self, loader: Any):
         self._loader = loader
 
@@ -212,6 +213,7 @@ class _Loader:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._loader
         # A signal in the middle of it would become another error, or end the process.
         with DelayedSignals(), _without_logs():
@@ -228,14 +230,14 @@ def _without_logs() -> Iterator[None]:
     noise = _NOTES
     with contextlib.ExitStack() as stack:
         try:
-            kept = os.dup(2)
-            stack.callback(os.close, kept)
+            standard_error = os.dup(2)
+            stack.callback(os.close, standard_error)
             file = stack.enter_context(tempfile.TemporaryFile())
         except OSError:  # no standard error, or nowhere to keep what is written to it
             yield
             return
         if not faulthandler.is_enabled():
-            faulthandler.enable(kept)
+            faulthandler.enable(standard_error)
             stack.callback(faulthandler.disable)
         _flush()
         os.dup2(file.fileno(), 2)
@@ -244,7 +246,7 @@ def _without_logs() -> Iterator[None]:
             noise = _NOTES_AND_ERRORS
         finally:
             _flush()
-            os.dup2(kept, 2)
+            os.dup2(standard_error, 2)
             file.seek(0)
             for line in file:
                 if not noise.match(line):

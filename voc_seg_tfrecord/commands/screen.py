@@ -26,7 +26,7 @@ import os
 import re
 import sys
 import types
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 import warnings
 
 from tensorflow_datasets.core.utils import tqdm_utils
@@ -174,7 +174,9 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     bold = "" if os.environ.get("NO_COLOR") else "bold"  # rich leaves it in without colours
     drawn = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=bold)
     for number, title in enumerate(columns):
-        side = "right" if all(_is_number(row[number]) for row in cells) else "left"
+        side: Literal["left", "right"] = "left"
+        if all(_is_number(row[number]) for row in cells):
+            side = "right"
         drawn.add_column(text.Text(title), justify=side, overflow="fold")
     for row in cells:
         # A `Text` is shown as it is: [red] in a name is no colour.

@@ -6,12 +6,17 @@ if a figure differs from the published one.
 """
 
 import argparse
+from collections.abc import Iterator, Mapping
 import dataclasses
+from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.screen import write_json
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.stats.figures import Comparison, Stats
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
 EXAMPLE = "voc-seg-tfrecord stats 2012@train+validation"
@@ -34,38 +39,42 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.stats import figures
 
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
-    found = stats.compute(builder, splits, progress=True)
-    if len(found) > 1:
-        found["+".join(found)] = stats.total(found)
-    compared = {split: figures.compare(of_split) for split, of_split in found.items()}
+    counts = stats.compute(builder, splits, progress=True)
+    if len(counts) > 1:
+        counts["+".join(counts)] = stats.total(counts)
+    compared = {split: figures.compare(of_split) for split, of_split in counts.items()}
     if args.json:
-        write_json(_as_json(builder, found, compared))
+        write_json(_as_json(builder, counts, compared))
     elif args.csv:
-        _print_csv(found)
+        _print_csv(counts)
     else:
-        _print(builder, found, compared)
+        _print(builder, counts, compared)
     return 1 if any(c and c.differences for c in compared.values()) else 0
 
 
-def _as_json(builder, found, compared) -> dict:
-    splits = {split: of_split.as_dict() for split, of_split in found.items()}
+def _as_json(
+    builder: Any, counts: "Mapping[str, Stats]", compared: "Mapping[str, Comparison | None]"
+) -> dict[str, Any]:
+    splits = {split: of_split.as_dict() for split, of_split in counts.items()}
     for split, comparison in compared.items():
         splits[split]["published"] = comparison and dataclasses.asdict(comparison)
     return {"dataset": builder.info.full_name, "splits": splits}
 
 
-def _print_csv(found) -> None:
+def _print_csv(counts: "Mapping[str, Stats]") -> None:
     rows = []
-    for split, of_split in found.items():
+    for split, of_split in counts.items():
         rows += [(split, *row) for row in _rows(of_split)]
         void = (of_split.void, of_split.void_share, *[""] * (len(_COLUMNS) - 2))
         rows.append((split, VOID, "void", *void))
     print(screen.csv_text(("split", "index", "class", *_COLUMNS), rows), end="")
 
 
-def _print(builder, found, compared) -> None:
+def _print(
+    builder: Any, counts: "Mapping[str, Stats]", compared: "Mapping[str, Comparison | None]"
+) -> None:
     print(builder.info.full_name)
-    for split, of_split in found.items():
+    for split, of_split in counts.items():
         print(f"\n{split}: {len(of_split.ids)} images")
         _print_classes(of_split)
         for side, (low, *_, high) in of_split.size_percentiles().items():
@@ -80,7 +89,7 @@ def _print(builder, found, compared) -> None:
                 print(f"    {difference}")
 
 
-def _print_classes(of_split) -> None:
+def _print_classes(of_split: "Stats") -> None:
     header = ("pixels", "share", "images", "objects", "median", "inv-log")
     rows = []
     for *start, share, images, objects, median, inverse in _rows(of_split):
@@ -91,7 +100,7 @@ def _print_classes(of_split) -> None:
     print("  void's share is that of all pixels, the others' of those that are not void")
 
 
-def _rows(of_split):
+def _rows(of_split: "Stats") -> Iterator[tuple[Any, ...]]:
     """Yields index, name and the columns of each class; None for objects that are not counted."""
     for name, figures in of_split.as_dict()["classes"].items():
         index, *others = figures.values()

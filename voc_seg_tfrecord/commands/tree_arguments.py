@@ -142,7 +142,7 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
                 expected="a value",
                 remedy="give it a value, or leave the option out",
             )
-    said: dict[str, Any] = {
+    options: dict[str, Any] = {
         "instance_mask": args.instance_masks or None,
         "objects": args.objects or None,
         "overlap": args.allow_overlap,
@@ -154,16 +154,16 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "image_name": args.image_name,
         "mask_name": args.mask_name,
     }
-    said |= given(args, "missing_mask", "missing_image", "exif", "split_by")
+    options |= given(args, "missing_mask", "missing_image", "exif", "split_by")
     if args.background:
-        said["background"] = args.background
+        options["background"] = args.background
     if args.class_names:
-        said["class_names"] = [name.strip() for name in args.class_names.split(",")]
+        options["class_names"] = [name.strip() for name in args.class_names.split(",")]
     if args.classes:
-        said["classes"] = _rows(args.classes)
+        options["classes"] = _rows(args.classes)
     if args.splits:
-        said["splits"] = arguments.pairs("--splits", args.splits, _source)
-    return said
+        options["splits"] = arguments.pairs("--splits", args.splits, _source)
+    return options
 
 
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:

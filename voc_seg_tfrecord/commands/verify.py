@@ -7,6 +7,7 @@ the number of shards, the file format or the engine. Exits with 1 if there are f
 import argparse
 import dataclasses
 import json
+from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
@@ -15,6 +16,9 @@ from voc_seg_tfrecord.built.dataset import class_map, has_only_images, open_buil
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.configs import VocSegConfig
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.audit.verify import Report
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 EXAMPLE = "voc-seg-tfrecord verify cracks --source /data/cracks"
@@ -51,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if report.faults else 0
 
 
-def _config(text: str | None):
+def _config(text: str | None) -> VocSegConfig | None:
     if text is None:
         return None
     try:
@@ -66,14 +70,14 @@ def _config(text: str | None):
         ) from None
 
 
-def _print(builder, report, source: str | None) -> None:
+def _print(builder: Any, report: "Report", source: str | None) -> None:
     print(builder.info.full_name)
     for name, split in report.splits.items():
         print(f"  {name}: {split.fingerprint.examples} examples")
         for field in ("ids", "images", "masks", "instances"):
             if value := getattr(split.fingerprint, field):
-                name = split.published_as.get(field)
-                print(f"    {field:9} {value}" + (f"  = {name}" if name else ""))
+                known = split.published_as.get(field)
+                print(f"    {field:9} {value}" + (f"  = {known}" if known else ""))
     print(f"fingerprint   {report.fingerprint}")
     faults = report.faults
     for fault in faults[:_SHOWN]:
@@ -98,7 +102,7 @@ def _mapped(became: dict[str, str]) -> str:
     )
 
 
-def _checked(builder, report, source: str | None) -> list[str]:
+def _checked(builder: Any, report: "Report", source: str | None) -> list[str]:
     """Says in sentences what was checked and what was not."""
     facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
     tiles = ", places of tiles" if TILE_IMAGE_ID in builder.info.features else ""
@@ -120,7 +124,7 @@ def _checked(builder, report, source: str | None) -> list[str]:
     return [*lines, *facts, advice]
 
 
-def _as_json(builder, report, source: str | None) -> dict:
+def _as_json(builder: Any, report: "Report", source: str | None) -> dict[str, Any]:
     return {
         "dataset": builder.info.full_name,
         "fingerprint": report.fingerprint,

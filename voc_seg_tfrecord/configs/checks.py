@@ -173,14 +173,11 @@ def _check_splits(config: Any, splits: Mapping[str, str | float]) -> None:
 
 def _check_tiles(config: Any) -> None:
     if config.tile is None:
-        for field in ("tile_overlap", "tile_format", "tile_quality"):
+        for field in ("tile_overlap", "tile_format"):
             value = getattr(config, field)
             if value != getattr(type(config), field):
                 raise error(field, value, "the option tile with it: the size of tiles")
         return
-    if config.tile_quality is not None and config.tile_format != "jpeg":
-        expected = 'the option tile_format "jpeg" with it, as PNG has no quality'
-        raise error("tile_quality", config.tile_quality, expected)
     if config.release or config.objects or config.task != "segmentation":
         raise ConfigError(
             "option tile",

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.configs import checks, field_types
 from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
-from voc_seg_tfrecord.examples.tiles import QUALITY, TileFormat, Tiling
+from voc_seg_tfrecord.examples.tiles import TileFormat, Tiling
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
@@ -70,7 +70,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
         default they are not cut. Only own data with masks and without `objects` can be.
       tile_overlap: how many pixels neighbouring tiles share.
       tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
-      tile_quality: quality of JPEG tiles, 1 to 100; by default 95.
       split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
         so that each split has its share of every class.
       group_by: which ids stay together in splits by ratio; see `grouping.Grouping`.
@@ -107,7 +106,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
     tile: int | None = None
     tile_overlap: int = 0
     tile_format: TileFormat = "png"
-    tile_quality: int | None = None
     split_by: SplitBy = "hash"
     group_by: str = ""
     seed: int = 0
@@ -204,8 +202,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         """How images are cut into tiles; None if they are not."""
         if self.tile is None:
             return None
-        quality = QUALITY if self.tile_quality is None else self.tile_quality
-        return Tiling(self.tile, self.tile_overlap, self.tile_format, quality)
+        return Tiling(self.tile, self.tile_overlap, self.tile_format)
 
     @property
     def parts(self) -> Parts:

@@ -196,7 +196,6 @@ _FIELDS: dict[str, tuple[Test, str]] = {
     "tile": (_none_or(_whole), "a number of pixels"),
     "tile_overlap": (_whole, "a number of pixels"),
     "tile_format": (_text, "png or jpeg"),
-    "tile_quality": (_none_or(_whole), "1 to 100"),
     "split_by": (_text, "hash or stratified"),
     "group_by": (_text, "folder, prefix:CHARACTERS or regex:PATTERN"),
     "seed": (_whole, "a whole number"),

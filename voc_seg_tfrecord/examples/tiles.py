@@ -95,7 +95,6 @@ class Tiling:
       overlap: how many pixels neighbours share; those at the lower and right border of an
         image share more, because they are moved inside.
       format: how the pixels are stored: `png` loses none, `jpeg` is smaller.
-      quality: of JPEG, 1 to 100.
 
     Raises:
       ConfigError: if a number is out of range.
@@ -104,13 +103,11 @@ class Tiling:
     size: int
     overlap: int = 0
     format: TileFormat = "png"
-    quality: int = QUALITY
 
     def __post_init__(self) -> None:
         _check_number("tile", self.size, 1, None, "a number of pixels, 1 or more")
         expected = f"0 to {self.size - 1}, less than the tile's {self.size} pixels"
         _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)
-        _check_number("tile_quality", self.quality, 1, 100, "1 to 100")
         if self.format not in get_args(TileFormat):
             expected = f"one of {', '.join(get_args(TileFormat))}"
             raise _wrong("tile_format", self.format, expected)
@@ -268,7 +265,7 @@ def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]
 
 def _encoded(pixels: np.ndarray, tiling: Tiling) -> bytes:
     if tiling.format == "jpeg":
-        return pillow.encode_jpeg(pixels, tiling.quality)
+        return pillow.encode_jpeg(pixels, QUALITY)
     return pillow.encode_png(pixels, photo=True)
 
 

@@ -53,23 +53,23 @@ def group(looks: np.ndarray, most: int) -> tuple[list[tuple[int, int]], list[lis
     Returns:
       The first pairs, as `find` yields them; and the numbers of each group, ascending.
     """
-    found: list[tuple[int, int]] = []
+    pairs_alike: list[tuple[int, int]] = []
     group_of = np.arange(len(looks))  # by its first image
 
     def connect_two(pairs: np.ndarray) -> np.ndarray:
         return pairs[group_of[pairs[:, 0]] != group_of[pairs[:, 1]]]
 
     for pairs in _candidates(looks):
-        if len(found) >= most:
+        if len(pairs_alike) >= most:
             pairs = connect_two(pairs)
         pairs = _close(looks, pairs)
-        found += map(tuple, pairs[: most - len(found)].tolist())
+        pairs_alike += map(tuple, pairs[: most - len(pairs_alike)].tolist())
         while len(pairs := connect_two(pairs)):
-            one, other = sorted(group_of[pairs[0]])
-            group_of[group_of == other] = one
+            left, right = sorted(group_of[pairs[0]])
+            group_of[group_of == right] = left
     order = np.argsort(group_of, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1)
-    return found, [one.tolist() for one in groups if len(one) > 1]
+    return pairs_alike, [numbers.tolist() for numbers in groups if len(numbers) > 1]
 
 
 def _candidates(looks: np.ndarray) -> Iterator[np.ndarray]:

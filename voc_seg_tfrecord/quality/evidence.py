@@ -102,28 +102,31 @@ def examine(
     Raises:
       ImageError: if the image cannot be decoded.
     """
-    small = fit.size_to_compare(*mask.shape) if fits and mask is not None else None
-    side = min(small) if small else 4 * alike.WIDTH
+    size = None if mask is None or not fits else fit.size_to_compare(*mask.shape)
+    side = min(size) if size else 4 * alike.WIDTH
     still = decoded or pillow.decode(image, ImageError, side=side)
-    fits = small is not None and still.full_size == mask.shape
-    if fits:
-        still = still.resized(*small)
-    found = Evidence(
+    if size and mask is not None and still.full_size == mask.shape:
+        still = still.resized(*size)
+    else:
+        size = None
+    evidence = Evidence(
         image_id,
         split,
         hashlib.sha256(image.data).hexdigest(),
         still.grey(alike.HEIGHT, alike.WIDTH),
     )
     if mask is None:
-        return found
+        return evidence
     ends = run_ends(mask)
     regions = regions_of(mask, ends)
     by_size = regions[np.lexsort((regions[:, 1], regions[:, 0]))]
     starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
-    small = _as_regions(regions[regions[:, 1] <= _SMALL][:_MOST])
-    small = tuple(dataclasses.replace(r, alone=_is_alone(mask, r)) for r in small)
+    small = [
+        dataclasses.replace(region, alone=_is_alone(mask, region))
+        for region in _as_regions(regions[regions[:, 1] <= _SMALL][:_MOST])
+    ]
     return dataclasses.replace(
-        found,
+        evidence,
         size=mask.shape,
         labels=tuple(by_size[starts, 0].tolist()),
         has_void=int(regions[:, 1].sum()) < mask.size,
@@ -133,7 +136,7 @@ def examine(
         specks=tuple(region for region in small if region.pixels <= SPECK),
         smallest_alone=min((region.pixels for region in small if region.alone), default=0),
         holes=_holes(mask, ends),
-        fit=fit.measure(still.rgb(), mask) if fits else None,
+        fit=fit.measure(still.rgb(), mask) if size else None,
     )
 
 
@@ -180,8 +183,8 @@ def regions_of(mask: np.ndarray, ends: np.ndarray) -> np.ndarray:
     rows, lefts, rights = starts // width, starts % width, ends % width
     pixels = np.bincount(of, ends - starts + 1, len(first)).astype(np.int64)
     top, left, bottom, right = (np.full(len(first), mask.size) for _ in range(4))
-    for edge, found in ((top, rows), (left, lefts), (bottom, -rows), (right, -rights)):
-        np.minimum.at(edge, of, found)
+    for edge, places in ((top, rows), (left, lefts), (bottom, -rows), (right, -rights)):
+        np.minimum.at(edge, of, places)
     return np.stack([values[first], pixels, left, top, 1 - right - left, 1 - bottom - top], 1)
 
 
@@ -205,8 +208,8 @@ def _joined(starts: np.ndarray, ends: np.ndarray, values: np.ndarray, width: int
     same = values[above] == values[below]
     above, below = above[same], below[same]
     of = np.arange(len(starts))
-    while not np.array_equal(one := of[above], other := of[below]):
-        np.minimum.at(of, np.maximum(one, other), np.minimum(one, other))
+    while not np.array_equal(ours := of[above], theirs := of[below]):
+        np.minimum.at(of, np.maximum(ours, theirs), np.minimum(ours, theirs))
         while not np.array_equal(of, of[of]):
             of = of[of]
     return of

@@ -126,13 +126,13 @@ def border_of(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     values = _closed(reduced(mask, height, width))
     known = values != VOID
     border = np.zeros(values.shape, bool)
-    for axis, (one, other) in enumerate(_NEIGHBOURS[::2]):
-        differ = (values[one] != values[other]) & known[one] & known[other]
+    for axis, (left, right) in enumerate(_NEIGHBOURS[::2]):
+        differ = (values[left] != values[right]) & known[left] & known[right]
         # Tools leave a line of background along the edges of an image, which is no border.
         across = np.moveaxis(differ, axis, 0)
         across[:_EDGE] = across[-_EDGE:] = False
-        border[one] |= differ
-        border[other] |= differ
+        border[left] |= differ
+        border[right] |= differ
     return border
 
 
@@ -175,8 +175,8 @@ def _best_shift(edges: np.ndarray, border: np.ndarray) -> tuple[float, tuple[int
     rows, columns = (np.arange(-most, most + 1) for most in far)
     product, other = _transform(edges, size), _transform(border, size)
     product *= np.conj(other, out=other)
-    ranks = np.fft.ifft(product, out=product).take(columns, 1)
-    ranks = np.fft.irfft(ranks, size[0], axis=0).take(rows, 0) * (size[0] * size[1]) ** 2
+    half = np.fft.ifft(product, out=product).take(columns, 1)
+    ranks = np.fft.irfft(half, size[0], axis=0).take(rows, 0) * (size[0] * size[1]) ** 2
     count = _inside(border, rows, columns)
     inside = count >= _INSIDE * np.count_nonzero(border)
     fits = np.where(inside, ranks / np.maximum(count, 1), 0)
@@ -234,7 +234,7 @@ def _mean_around(values: np.ndarray) -> np.ndarray:
 
 def _sums(values: np.ndarray, dtype: type) -> np.ndarray:
     """Returns the sums of the first 0, 1 and so on rows, `[H + 1, W]`."""
-    sums = np.zeros((len(values) + 1, values.shape[1]), dtype)
+    sums: np.ndarray = np.zeros((len(values) + 1, values.shape[1]), dtype)
     np.cumsum(values, 0, out=sums[1:])
     return sums
 
@@ -256,8 +256,8 @@ def _widened(values: np.ndarray) -> np.ndarray:
     """Returns the largest value of each pixel and its eight neighbours."""
     for axis in (0, 1):
         wide = values.copy()
-        for one, other in _NEIGHBOURS[2 * axis : 2 * axis + 2]:
-            np.maximum(wide[one], values[other], out=wide[one])
+        for left, right in _NEIGHBOURS[2 * axis : 2 * axis + 2]:
+            np.maximum(wide[left], values[right], out=wide[left])
         values = wide
     return values
 
@@ -304,11 +304,11 @@ def judge(fits: Sequence[Fit | None]) -> Judged:
     Args:
       fits: of each mask, in the order of their images; None for those that are left out.
     """
-    numbers = [number for number, one in enumerate(fits) if one is not None]
-    known = [one for one in fits if one is not None]
+    numbers = [number for number, fit in enumerate(fits) if fit is not None]
+    known = [fit for fit in fits if fit is not None]
     if len(known) < _FEWEST:
         return Judged({})
-    gains = np.array([one.gains for one in known])
+    gains = np.array([fit.gains for fit in known])
     elsewhere, others, next_ones = _fit_elsewhere(known)
     if note := _whole_set(known, gains) or _out_of_step(next_ones):
         return Judged({}, (note,))
@@ -321,14 +321,14 @@ def judge(fits: Sequence[Fit | None]) -> Judged:
     excess = three / limits
     suspects: dict[int, tuple[float, str, int | None]] = {}
     for row in np.flatnonzero(excess.max(1) > 1).tolist():
-        one, image = known[row], None
+        fit, image = known[row], None
         # A shift, or another image, often explains a part of what a mirrored mask explains better.
         kind = 0 if excess[row, 0] > 1 and 2 * three[row, 0] > three[row, 1] else 1
         if excess[row, 2] > excess[row, kind]:
-            way, image = "that of another image", numbers[others[row]]
+            remedy, image = "that of another image", numbers[others[row]]
         else:
-            way = _shifted(one.shift) if kind else WAYS[int(np.argmax(one.gains[:-1]))]
-        suspects[numbers[row]] = (float(1 - 0.5 / excess[row].max()), way, image)
+            remedy = _shifted(fit.shift) if kind else WAYS[int(np.argmax(fit.gains[:-1]))]
+        suspects[numbers[row]] = (float(1 - 0.5 / excess[row].max()), remedy, image)
     return Judged(suspects)
 
 
@@ -342,24 +342,26 @@ def _fit_elsewhere(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray, np.ndar
     count = len(fits)
     gains, others = np.full(count, -1.0), np.zeros(count, np.int64)
     next_ones = np.full((count, 2), -1.0)
-    sizes = np.array([one.size for one in fits])
+    sizes = np.array([fit.size for fit in fits])
     for start in range(0, count, _WINDOW):
         rows = np.arange(start, min(start + _WINDOW, count))
         near = np.arange(max(0, start - _WINDOW), min(start + 2 * _WINDOW, count))
-        found = np.full((len(rows), len(near)), -1, np.float32)
+        gain = np.full((len(rows), len(near)), -1, np.float32)
         for size in np.unique(sizes[rows], axis=0):
             ours = np.flatnonzero((sizes[rows] == size).all(1))
             theirs = np.flatnonzero((sizes[near] == size).all(1))
-            masks = np.array([fits[start + row].border for row in ours], np.float32)
-            images = np.array([fits[near[column]].edges for column in theirs], np.float32)
+            masks = np.array([fits[start + row].border for row in ours.tolist()], np.float32)
+            images = np.array(
+                [fits[int(near[0]) + column].edges for column in theirs.tolist()], np.float32
+            )
             other = masks @ images.T / (255 * masks.sum(1, keepdims=True))
             own = other[np.arange(len(ours)), np.searchsorted(near[theirs], rows[ours])]
-            found[np.ix_(ours, theirs)] = other - own[:, None]
-        found[np.arange(len(rows)), rows - near[0]] = -1
-        gains[rows], others[rows] = found.max(1), near[found.argmax(1)]
+            gain[np.ix_(ours, theirs)] = other - own[:, None]
+        gain[np.arange(len(rows)), rows - near[0]] = -1
+        gains[rows], others[rows] = gain.max(1), near[gain.argmax(1)]
         for side, step in enumerate((-1, 1)):
             known = (rows + step >= 0) & (rows + step < count)
-            next_ones[rows[known], side] = found[known, rows[known] + step - near[0]]
+            next_ones[rows[known], side] = gain[known, rows[known] + step - near[0]]
     return gains, others, next_ones
 
 
@@ -384,15 +386,15 @@ def _whole_set(fits: Sequence[Fit], gains: np.ndarray) -> str:
             f"{np.count_nonzero(better)} of {len(fits)} masks fit their images better if they are "
             f"not {WAYS[best]}: all masks may be {WAYS[best]}"
         )
-    shifts = np.array([one.shift for one in fits])
+    shifts = np.array([fit.shift for fit in fits])
     middle = np.median(shifts, 0)
     alike = (np.abs(shifts - middle).max(1) <= _ALIKE) & (gains[:, -1] > _LEAST_GAIN[1])
     if alike.mean() > _MOST:
         right, down = middle.round().astype(int).tolist()
-        way = _shifted((right, down))
+        how = _shifted((right, down))
         return (
             f"{np.count_nonzero(alike)} of {len(fits)} masks fit their images better if they are "
-            f"not {way}: all masks may be {way}"
+            f"not {how}: all masks may be {how}"
         )
     return ""
 

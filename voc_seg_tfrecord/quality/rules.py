@@ -15,7 +15,8 @@ from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import counted, several
 from voc_seg_tfrecord.quality import alike
-from voc_seg_tfrecord.quality.evidence import Box, Evidence, Region
+from voc_seg_tfrecord.quality.evidence import Box as Box
+from voc_seg_tfrecord.quality.evidence import Evidence, Region
 from voc_seg_tfrecord.quality.fit import WAYS, judge
 
 STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
@@ -162,7 +163,7 @@ def find(
 
 
 def _about(
-    one: Evidence,
+    evidence: Evidence,
     kind: str,
     score: float,
     text: str,
@@ -172,11 +173,11 @@ def _about(
 ) -> Finding:
     return Finding(
         kind,
-        one.id,
-        f"{_named(one)}: {text}",
+        evidence.id,
+        f"{_named(evidence)}: {text}",
         IGNORED,
-        (one.id,),
-        one.split,
+        (evidence.id,),
+        evidence.split,
         box,
         score,
         remedy,
@@ -186,7 +187,7 @@ def _about(
 
 
 def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
-    judged = judge([one.fit for one in masks])
+    judged = judge([evidence.fit for evidence in masks])
     for text in judged.notes:
         score = 0.99
         remedy = "look at some of them; if the note is right, put all masks right in the same way"
@@ -194,19 +195,21 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
             score, remedy = 0.1, "look at some of them; soft borders need no correction"
         yield Finding(ALL_MASKS, "all masks", text, IGNORED, score=score, remedy=remedy)
     for number, (score, way, image) in judged.suspects.items():
-        one, shifted = masks[number], way.startswith(WAYS[-1])
-        fix = Fix(WAYS[-1] if shifted else way, *(one.fit.shift if one.fit and shifted else ()))
+        evidence, shifted = masks[number], way.startswith(WAYS[-1])
+        fix = Fix(
+            WAYS[-1] if shifted else way, *(evidence.fit.shift if evidence.fit and shifted else ())
+        )
         text = f"the mask may be {way}: put right, its borders would lie on edges of the image"
         if image is not None:
             text = f"the mask may be {way}: it fits {_named(masks[image])} better"
             fix = Fix("another image", image=masks[image].id)
         yield _about(
-            one,
+            evidence,
             "mask does not fit its image",
             score,
             text,
             f"look whether the mask is {way}; if so, put it right or draw it again",
-            (0, 0, *one.size[::-1]),
+            (0, 0, *evidence.size[::-1]),
             fix,
         )
 
@@ -215,10 +218,14 @@ def _uniform(
     masks: Sequence[Evidence], names: Sequence[str], background: int | None
 ) -> Iterator[Finding]:
     """Yields masks that are void or background to the last pixel, or one other class."""
-    void = [one for one in masks if not one.labels]
-    single = [one for one in masks if len(one.labels) == 1]
-    empty = [one for one in single if one.labels == (background,)]
-    filled = [one for one in single if one.labels != (background,) and not one.has_void]
+    void = [evidence for evidence in masks if not evidence.labels]
+    single = [evidence for evidence in masks if len(evidence.labels) == 1]
+    empty = [evidence for evidence in single if evidence.labels == (background,)]
+    filled = [
+        evidence
+        for evidence in single
+        if evidence.labels != (background,) and not evidence.has_void
+    ]
     for uniform, most, kind, remedy in (
         (void, 1, "all void", "draw what the image shows, or leave the image out"),
         (empty, _EMPTY, "all background", "look whether the image shows a class; if so, draw it"),
@@ -226,41 +233,43 @@ def _uniform(
     ):
         if len(uniform) > max(1, most * len(masks)):
             continue
-        for one in uniform:
+        for evidence in uniform:
             what = "background" if kind == "all background" else "void"
-            what = names[one.labels[0]] if kind == "one class everywhere" else what
+            what = names[evidence.labels[0]] if kind == "one class everywhere" else what
             text = f"the mask is {what} everywhere, as {len(uniform)} of {len(masks)} masks are"
             if kind == "all background":
                 text = f"the mask is background everywhere, and only {len(uniform)} of "
                 text += f"{len(masks)} masks show no class"
-            yield _about(one, kind, 0.6, text, remedy, (0, 0, *one.size[::-1]))
+            yield _about(evidence, kind, 0.6, text, remedy, (0, 0, *evidence.size[::-1]))
 
 
 def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding]:
     """Yields tiny regions of classes of which hardly any other mask has one so small."""
     smallest: dict[int, list[int]] = collections.defaultdict(list)
-    for one in masks:
-        for region in one.smallest:
+    for evidence in masks:
+        for region in evidence.smallest:
             smallest[region.label].append(region.pixels)
     # What classes in few masks are compared with.
-    everywhere = [min(r.pixels for r in one.smallest) for one in masks if one.smallest]
-    alone = [one.smallest_alone or _NONE for one in masks]
-    for one in masks:
-        single = {(*place, 1, 1) for place in one.holes}  # these have a finding of their own
-        regions = (r for r in one.specks if r.box not in single)
-        found = [
+    everywhere = [
+        min(r.pixels for r in evidence.smallest) for evidence in masks if evidence.smallest
+    ]
+    alone = [evidence.smallest_alone or _NONE for evidence in masks]
+    for evidence in masks:
+        single = {(*place, 1, 1) for place in evidence.holes}  # these have a finding of their own
+        regions = (r for r in evidence.specks if r.box not in single)
+        specks = [
             r
             for r in regions
             if _is_speck(r, smallest[r.label], everywhere) or (r.alone and _is_rare(r, alone))
         ]
-        if found:
-            labels = dict.fromkeys(names[r.label] for r in found)
-            first, size = found[0], counted(max(r.pixels for r in found), "pixel")
+        if specks:
+            labels = dict.fromkeys(names[r.label] for r in specks)
+            first, size = specks[0], counted(max(r.pixels for r in specks), "pixel")
             what, which = f"a region of {size}", ""
-            if len(found) > 1:
-                what, which = f"{len(found)} regions of at most {size}", "the first "
+            if len(specks) > 1:
+                what, which = f"{len(specks)} regions of at most {size}", "the first "
             yield _about(
-                one,
+                evidence,
                 "speck",
                 0.4,
                 f"{what} of {several(labels)}, {which}at x={first.box[0]}, y={first.box[1]}; other "
@@ -289,25 +298,25 @@ def _sizes(
 ) -> Iterator[Finding]:
     """Yields regions far larger or smaller than the largest of the class in other masks."""
     by_class: dict[int, list[tuple[float, Evidence, Region]]] = collections.defaultdict(list)
-    for one in masks:
-        area = one.size[0] * one.size[1]
-        for region in one.largest:
+    for evidence in masks:
+        area = evidence.size[0] * evidence.size[1]
+        for region in evidence.largest:
             odds = (region.pixels + 1) / (area - region.pixels + 1)
-            by_class[region.label].append((float(np.log(odds)), one, region))
+            by_class[region.label].append((float(np.log(odds)), evidence, region))
     for label, rows in by_class.items():
         if len(rows) <= _ENOUGH or label == background:
             continue
-        odds = np.array([row[0] for row in rows])
-        middle = np.median(odds)
-        spread = max(0.5, 1.4826 * float(np.median(np.abs(odds - middle))))
-        for value, one, region in rows:
+        logarithms = np.array([row[0] for row in rows])
+        middle = np.median(logarithms)
+        spread = max(0.5, 1.4826 * float(np.median(np.abs(logarithms - middle))))
+        for value, evidence, region in rows:
             if abs(value - middle) > _OUTLIER * spread:
                 than = "larger" if value > middle else "smaller"
-                share = region.pixels / (one.size[0] * one.size[1])
+                share = region.pixels / (evidence.size[0] * evidence.size[1])
                 yield _about(
-                    one,
+                    evidence,
                     "unusual size",
-                    min(0.5, 0.05 * abs(value - middle) / spread),
+                    min(0.5, 0.05 * float(abs(value - middle)) / spread),
                     f"the largest region of {names[label]} has {counted(region.pixels, 'pixel')}, "
                     f"{share:.2%} of the image, far {than} than in other masks",
                     "look whether the region is what its class says",
@@ -316,16 +325,16 @@ def _sizes(
 
 
 def _holes(masks: Sequence[Evidence]) -> Iterator[Finding]:
-    with_holes = [one for one in masks if one.holes]
+    with_holes = [evidence for evidence in masks if evidence.holes]
     if len(with_holes) > max(1, _MANY * len(masks)):
         return  # how the tool draws
-    for one in with_holes:
-        x, y = one.holes[0]
+    for evidence in with_holes:
+        x, y = evidence.holes[0]
         yield _about(
-            one,
+            evidence,
             "hole of one pixel",
             0.3,
-            f"{counted(len(one.holes), 'single pixel')} inside one class, the first at x={x}, "
+            f"{counted(len(evidence.holes), 'single pixel')} inside one class, the first at x={x}, "
             f"y={y}",
             "fill it, unless it is meant",
             (x, y, 1, 1),
@@ -335,22 +344,22 @@ def _holes(masks: Sequence[Evidence]) -> Iterator[Finding]:
 def _duplicates(evidence: Sequence[Evidence]) -> Iterator[Finding]:
     """Yields images that are the same or look alike, and those of them whose masks differ."""
     of_hash: dict[str, list[int]] = collections.defaultdict(list)
-    for number, one in enumerate(evidence):
-        of_hash[one.image_sha256].append(number)
+    for number, example in enumerate(evidence):
+        of_hash[example.image_sha256].append(number)
     same = [numbers for numbers in of_hash.values() if len(numbers) > 1]
-    one_of_each = [numbers[0] for numbers in of_hash.values()]
-    looks = np.array([evidence[n].look for n in one_of_each], np.uint8)
+    first_of_each = [numbers[0] for numbers in of_hash.values()]
+    looks = np.array([evidence[n].look for n in first_of_each], np.uint8)
     pairs, groups = alike.group(looks.reshape(-1, alike.HEIGHT, alike.WIDTH), _COMPARED)
-    close = [[one_of_each[n] for n in numbers] for numbers in groups]
+    close = [[first_of_each[n] for n in numbers] for numbers in groups]
     copies = [(first, number) for first, *others in same for number in others]
-    for first, second in copies + [(one_of_each[a], one_of_each[b]) for a, b in pairs]:
+    for first, second in copies + [(first_of_each[a], first_of_each[b]) for a, b in pairs]:
         if _contradict(evidence[first], evidence[second]):
             yield _contradiction(evidence[first], evidence[second])
-    for found, kinds, why in (
+    for copies_of, kinds, why in (
         (same, (SAME, SAME_IN_TWO_SPLITS), "same bytes"),
         (close, (ALIKE, ALIKE_IN_TWO_SPLITS), "they look alike, though their files differ"),
     ):
-        for numbers in found:
+        for numbers in copies_of:
             yield _group([evidence[n] for n in numbers], kinds, why)
 
 
@@ -395,7 +404,7 @@ def _contradiction(first: Evidence, second: Evidence) -> Finding:
 
 def _group(group: Sequence[Evidence], kinds: tuple[str, str], why: str) -> Finding:
     """Returns the finding about images of which there is more than one copy."""
-    splits = dict.fromkeys(one.split for one in group)
+    splits = dict.fromkeys(example.split for example in group)
     shared = len(splits) > 1
     text = " and ".join(map(_named, group[:3]))
     more = f" and {len(group) - 3} more" if len(group) > 3 else ""
@@ -404,7 +413,7 @@ def _group(group: Sequence[Evidence], kinds: tuple[str, str], why: str) -> Findi
         text + more,
         f"{text}{more}: {why}",
         IGNORED,
-        tuple(one.id for one in group),
+        tuple(example.id for example in group),
         ", ".join(splits),
         None,
         0.2 if shared else 0.1,
@@ -413,5 +422,5 @@ def _group(group: Sequence[Evidence], kinds: tuple[str, str], why: str) -> Findi
     )
 
 
-def _named(one: Evidence) -> str:
-    return f"{one.id} ({one.split})" if one.split else one.id
+def _named(example: Evidence) -> str:
+    return f"{example.id} ({example.split})" if example.split else example.id

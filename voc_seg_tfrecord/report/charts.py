@@ -1,4 +1,4 @@
-"""The charts of the report page, drawn by Matplotlib; each is as wide as a phone."""
+"""The charts of the report page as SVG; each is as wide as a phone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import itertools
@@ -16,7 +16,8 @@ WIDTH = 340
 CLASSES = 30
 """Classes that a chart of bars shows, at most."""
 
-_SPLITS = len(svg.SERIES)
+_SPLITS = svg.SERIES
+_LEFT, _RIGHT = 128, 328  # of bars, and of the other charts, in pixels
 _NAME = 16  # characters of a class name beside a bar
 _SIZES = 400  # image sizes
 
@@ -27,7 +28,6 @@ def bars(
     names: Sequence[str],
     colors: Sequence[str],
     form: str,
-    prefix: str,
     links: Sequence[str] = (),
 ) -> str:
     """Draws one bar for each class and split.
@@ -40,48 +40,30 @@ def bars(
       names: of the classes.
       colors: of the classes, as `#rrggbb`.
       form: how a value is written, such as `{:.2%}`.
-      prefix: of ids.
-      links: of the classes to their examples, as `svg.render` takes them; empty if there are none.
+      links: of the classes to their examples, as `svg.linked` takes them; empty if there are none.
     """
     shown = dict(list(values.items())[:_SPLITS])
-    row = 8 + 13 * len(shown)
-    height = row * len(names) + 10
-    left, right = 128, 0.98 * WIDTH
-    with svg.figure(WIDTH, height) as figure:
-        axes = figure.add_axes((left / WIDTH, 0, (right - left) / WIDTH, 1))
-        axes.grid(visible=False)
-        axes.spines[:].set_visible(False)
-        top = max((max(v, default=0) for v in shown.values()), default=0) or 1
-        rows = np.arange(len(names)) * row + 6
+    top = max((max(v, default=0) for v in shown.values()), default=0) or 1
+    scale, row = 136 / top, 8 + 13 * len(shown)
+    drawn = []
+    for number, (name, color) in enumerate(zip(names, colors, strict=True)):
+        link = links[number] if links else ""
+        first = row * number + 10
+        middle = first + 6.5 * (len(shown) - 1)
+        name = svg.text(111, middle, clean(name, _NAME), font_size=11, text_anchor="end")
+        square = {"x": 118, "y": middle - 3.5, "width": 7, "height": 7, "fill": color}
+        drawn += [svg.linked(link, name), svg.element("rect", **square, class_="stroke-line")]
         for place, of_split in enumerate(shown.values()):
-            drawn = axes.barh(rows + 13 * place, of_split, 10, color=svg.SERIES[place])
-            for bar, link in zip(drawn, links, strict=False):
-                bar.set_url(link or None)
-        for number, place, value, text in _bar_texts(values, form):
-            color = svg.INK if value else svg.WARN
-            at = value + 0.015 * top, rows[number] + 13 * place
-            axes.text(*at, text, color=color, va="center", size=10)
-        middle = rows + 6.5 * (len(shown) - 1)
-        axes.scatter(
-            [-0.05 * top] * len(names),
-            middle,
-            42,
-            list(colors),
-            marker="s",
-            clip_on=False,
-            edgecolors=svg.LINE,
-            linewidths=0.8,
-            zorder=3,
-        )
-        axes.set_xticks([])
-        axes.set_yticks(middle, [clean(name, _NAME) for name in names], size=11)
-        for text, link in zip(axes.get_yticklabels(), links, strict=False):
-            text.set_url(link or None)
-        axes.tick_params(length=0, pad=17)
-        axes.set_xlim(0, top * 1.48)
-        axes.set_ylim(height - 4, -4)
-        axes.axvline(0, color=svg.LINE, linewidth=0.8)
-        return svg.render(figure, _label(title, shown), prefix)
+            box = {"x": _LEFT, "y": first + 13 * place - 5, "height": 10}
+            width = of_split[number] * scale
+            bar = svg.element("rect", **box, width=float(width), class_=f"fill-series{place}")
+            drawn.append(svg.linked(link, bar))
+    for number, slot, value, words in _bar_texts(values, form):
+        at = _LEFT + value * scale + 2, row * number + 10 + 13 * slot
+        drawn.append(svg.text(*at, words, class_=f"fill-{'ink' if value else 'warn'}"))
+    height = row * len(names) + 10
+    drawn.append(svg.line(_LEFT, 0, _LEFT, height))
+    return svg.chart(WIDTH, height, _label(title, shown), drawn)
 
 
 def _bar_texts(
@@ -93,55 +75,64 @@ def _bar_texts(
         if len(of_class) > 1 and not any(of_class):
             yield number, (len(shown) - 1) / 2, 0, "absent in all splits here"
             continue
-        for place, (split, value) in enumerate(zip(shown, of_class, strict=False)):
-            text = form.format(value) if value else f"absent in {clean(split, 12)}"
-            yield number, place, value, text
+        for place, (split, count) in enumerate(zip(shown, of_class, strict=False)):
+            text = form.format(count) if count else f"absent in {clean(split, 12)}"
+            yield number, place, count, text
 
 
 def histogram(
-    title: str,
-    values: Mapping[str, np.ndarray],
-    ticks: Sequence[str],
-    axis: str,
-    unit: str,
-    prefix: str,
+    title: str, values: Mapping[str, np.ndarray], marks: Sequence[str], axis: str, unit: str
 ) -> str:
-    """Draws how many shares of each split lie between ticks, which are percents."""
-    edges = _edges(ticks)
+    """Draws how many shares of each split lie between marks, which are percents."""
     shown = dict(list(values.items())[:_SPLITS])
-    with svg.figure(WIDTH, 210) as figure:
-        axes = figure.add_axes((0.15, 0.2, 0.83, 0.74))
-        width = 0.86 / max(1, len(shown))
-        for place, (_, found) in enumerate(shown.items()):
-            counts, _ = np.histogram(np.clip(found, edges[0], edges[-1]), edges)
-            left = np.arange(len(counts)) + 0.07 + place * width
-            axes.bar(left, counts, width, align="edge", color=svg.SERIES[place])
-        axes.set_xticks(range(len(edges)), ticks)
-        axes.set_xlabel(axis, size=10)
-        axes.set_ylabel(unit, size=10)
-        axes.tick_params(length=0, labelsize=10)
-        axes.grid(visible=False, axis="x")
-        axes.yaxis.set_major_locator(_whole())
-        return svg.render(figure, _label(title, shown), prefix)
+    edges = _edges(marks)
+    counts = [np.histogram(np.clip(v, edges[0], edges[-1]), edges)[0] for v in shown.values()]
+    top = max((int(of_split.max()) for of_split in counts), default=0) or 1
+    step, scale = (_RIGHT - 51) / (len(marks) - 1), 155 / top
+    drawn = list(_heights(top, 51, 13, 168, unit))
+    width = 0.86 * step / max(1, len(shown))
+    for place, of_split in enumerate(counts):
+        for number, count in enumerate(of_split.tolist()):
+            box = {"x": 51 + step * (number + 0.07) + place * width, "y": 168 - count * scale}
+            size = {"width": width, "height": float(count * scale)}
+            drawn.append(svg.element("rect", **box, **size, class_=f"fill-series{place}"))
+    for number, mark in enumerate(marks):
+        drawn.append(svg.text(51 + step * number, 177, mark, text_anchor="middle"))
+    drawn.append(svg.text((51 + _RIGHT) / 2, 198, axis, text_anchor="middle"))
+    return svg.chart(WIDTH, 210, _label(title, shown), drawn)
 
 
-def sizes(values: Mapping[str, np.ndarray], prefix: str) -> str:
+def sizes(values: Mapping[str, np.ndarray]) -> str:
     """Draws the width and height of images, int64 `[N, 2]` for each split."""
     shown = dict(list(values.items())[:_SPLITS])
-    largest = np.max([f.max(0, initial=1) for f in values.values()], axis=0)
-    with svg.figure(WIDTH, 260) as figure:
-        axes = figure.add_axes((0.16, 0.16, 0.81, 0.8))
-        for place, found in enumerate(shown.values()):
-            pairs, counts = np.unique(found, axis=0, return_counts=True)
-            order = np.argsort(-counts, kind="stable")[:_SIZES]
-            area = 14 + 160 * counts[order] / max(1, counts.max(initial=1))
-            axes.scatter(*pairs[order, ::-1].T, area, svg.SERIES[place], alpha=0.6, linewidths=0)
-        axes.set_xlabel("width in pixels", size=10)
-        axes.set_ylabel("height in pixels", size=10)
-        axes.tick_params(length=0, labelsize=10)
-        axes.set_xlim(0, 1.06 * largest[1])
-        axes.set_ylim(0, 1.06 * largest[0])
-        return svg.render(figure, _label("Width and height of images", shown), prefix)
+    height, width = np.max([f.max(0, initial=1) for f in values.values()], axis=0).tolist()
+    right, up = (_RIGHT - 54) / (1.06 * width), 208 / (1.06 * height)
+    drawn = list(_heights(height, 54, 218 - 1.06 * height * up, 218, "height in pixels", 1.06))
+    for place, of_split in enumerate(shown.values()):
+        pairs, counts = np.unique(of_split, axis=0, return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:_SIZES]
+        areas = 14 + 160 * counts[order] / max(1, counts.max(initial=1))
+        for (high, wide), area in zip(pairs[order].tolist(), areas.tolist(), strict=True):
+            at = {"cx": 54 + wide * right, "cy": 218 - high * up, "r": area**0.5 / 2}
+            dot = svg.element("circle", **at, class_=f"fill-series{place}", fill_opacity=0.6)
+            drawn.append(dot)
+    for tick in svg.ticks(1.06 * width, 5):
+        at = 54 + tick * right
+        drawn += [svg.line(at, 10, at, 218), svg.text(at, 227, str(tick), text_anchor="middle")]
+    drawn.append(svg.text((54 + _RIGHT) / 2, 246, "width in pixels", text_anchor="middle"))
+    return svg.chart(WIDTH, 260, _label("Width and height of images", shown), drawn)
+
+
+def _heights(
+    most: float, left: int, top: float, bottom: int, unit: str, room: float = 1
+) -> Iterator[str]:
+    """Yields the vertical axis: lines, numbers up to `most`, and what they count."""
+    for tick in svg.ticks(most * room):
+        y = bottom - (bottom - top) * tick / (most * room)
+        yield svg.line(left, y, _RIGHT, y)
+        yield svg.text(left - 5, y, f"{tick:,}", text_anchor="end")
+    middle = (top + bottom) / 2
+    yield svg.text(10, middle, unit, text_anchor="middle", transform=f"rotate(-90 10 {middle:g})")
 
 
 def clean(name: str, length: int = 0) -> str:
@@ -156,12 +147,6 @@ def _forbidden(character: str) -> bool:
 
 def _label(title: str, shown: Mapping[str, object]) -> str:
     return clean(f"{title}, by split: {', '.join(shown)}. The table below has the numbers.")
-
-
-def _whole():
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(4, integer=True)
 
 
 # Of each histogram the percents between which shares are counted.
@@ -196,7 +181,7 @@ def draw_all(
       names: of the classes.
       colors: of the mask values, as `#rrggbb`.
       labels: the classes to show, in this order; background is not among them.
-      links: of classes to their examples, as `svg.render` takes them.
+      links: of classes to their examples, as `svg.linked` takes them.
       masked: whether there are masks.
       unit: what a record is, `image` or `tile`.
     """
@@ -206,29 +191,28 @@ def draw_all(
     def per_class(title: str, values: Mapping[str, np.ndarray], form: str) -> str:
         chosen = {split: of_split[labels].tolist() for split, of_split in values.items()}
         lead = [links.get(label, "") for label in labels]
-        return bars(title, chosen, *shown, form, title.split()[0].lower(), lead)
+        return bars(title, chosen, *shown, form, lead)
 
-    found = {"sizes": sizes({s: f.stats.sizes for s, f in facts.items()}, "sizes")}
+    drawn = {"sizes": sizes({s: f.stats.sizes for s, f in facts.items()})}
     if labels:
         images = {s: f.stats.images for s, f in facts.items()}
-        found["images"] = per_class(f"{unit.capitalize()}s per class", images, "{:,}")
+        drawn["images"] = per_class(f"{unit.capitalize()}s per class", images, "{:,}")
     if not masked:
-        return found
+        return drawn
     if labels:
         pixels = {s: f.stats.share for s, f in facts.items()}
-        found["pixels"] = per_class("Pixels per class, as a share", pixels, "{:.2%}")
-        if all(f.has_objects for f in facts.values()):
-            objects = {s: f.stats.objects for s, f in facts.items()}
-            found["objects"] = per_class("Objects per class", objects, "{:,}")
-    objects = "objects" if all(f.has_objects for f in facts.values()) else "areas"
+        drawn["pixels"] = per_class("Pixels per class, as a share", pixels, "{:.2%}")
+        objects = {s: f.stats.objects for s, f in facts.items() if f.stats.objects is not None}
+        if len(objects) == len(facts):
+            drawn["objects"] = per_class("Objects per class", objects, "{:,}")
+    areas = "objects" if all(f.has_objects for f in facts.values()) else "areas"
     axis = f"% of the {unit}'s pixels"
     for name, title, label, counted in (
         ("void", "Void's share of an image", f"void, {axis}", f"{unit}s"),
-        ("object_sizes", "Sizes of objects", axis, objects),
+        ("object_sizes", "Sizes of objects", axis, areas),
     ):
-        values, prefix = _shares(facts)[name], name.replace("_", "-")
-        found[name] = histogram(title, values, _TICKS[name], label, counted, prefix)
-    return found
+        drawn[name] = histogram(title, _shares(facts)[name], _TICKS[name], label, counted)
+    return drawn
 
 
 def histogram_rows(facts: Mapping[str, SplitFacts]) -> dict[str, list[dict[str, Any]]]:
@@ -241,7 +225,7 @@ def _edges(ticks: Sequence[str]) -> list[float]:
 
 
 def _rows(values: Mapping[str, np.ndarray], ticks: Sequence[str]) -> list[dict[str, Any]]:
-    counts = [np.histogram(found, _edges(ticks))[0].tolist() for found in values.values()]
+    counts = [np.histogram(shares, _edges(ticks))[0].tolist() for shares in values.values()]
     ranges = [f"{low} to {high} %" for low, high in itertools.pairwise(ticks)]
     return [
         {"range": text, "counts": of_range}

@@ -9,7 +9,8 @@ import numpy as np
 from voc_seg_tfrecord.audit.leaks import Shared
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.quality.rules import ALIKE_IN_TWO_SPLITS, Finding
-from voc_seg_tfrecord.report.gather import Place, SplitFacts
+from voc_seg_tfrecord.report.gather import Place as Place
+from voc_seg_tfrecord.report.gather import SplitFacts
 
 NUM = 24
 """Examples in each split's gallery, by default."""
@@ -125,14 +126,14 @@ def least_common(facts: Mapping[str, SplitFacts], background: int | None) -> lis
     """Returns the classes that fewest images have, ascending by images; none that no image has."""
     images = sum(of_split.present.sum(0) for of_split in facts.values())
     classes = min((len(f.stats.class_names) for f in facts.values()), default=0)
-    found = [c for c in range(min(classes, VOID)) if c != background and images[c]]
-    return sorted(found, key=lambda c: (images[c], c))
+    present = [c for c in range(min(classes, VOID)) if c != background and images[c]]
+    return sorted(present, key=lambda c: (images[c], c))
 
 
 def _rare(
     facts: Mapping[str, SplitFacts], background: int | None, seed: int
 ) -> list[tuple[int, list[Place]]]:
-    found = []
+    examples = []
     for label in least_common(facts, background)[:_CLASSES]:
         places = [
             (split, int(number))
@@ -140,8 +141,8 @@ def _rare(
             for number in np.flatnonzero(of_split.present[:, label])
         ]
         chosen = random.Random(f"{seed} {label}").sample(places, min(_EXAMPLES, len(places)))
-        found.append((label, sorted(chosen)))
-    return found
+        examples.append((label, sorted(chosen)))
+    return examples
 
 
 def _extremes(facts: Mapping[str, SplitFacts]) -> Iterator[Object]:

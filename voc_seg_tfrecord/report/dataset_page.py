@@ -123,7 +123,7 @@ def render(
         ),
         links=links,
         histograms=charts.histogram_rows(facts),
-        maps=svg.heat_maps(sum(f.places for f in facts.values()), order) if masked else [],
+        maps=svg.heat_maps(np.sum([f.places for f in facts.values()], 0), order) if masked else [],
         together=together_rows(facts, foreground, chosen) if masked else [],
         objects=object_rows(facts) if masked else [],
         chosen=chosen,
@@ -155,10 +155,10 @@ def _about(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
 
 def find_links(facts: Mapping[str, SplitFacts], chosen: Chosen) -> dict[int, str]:
     """Returns where examples of a class are on the page: `#rare-3`, or `#examples?3`."""
-    found = {label: f"#rare-{label}" for label, _ in chosen.rare}
+    links = {label: f"#rare-{label}" for label, _ in chosen.rare}
     for label in np.flatnonzero(_shown_together(facts, chosen).any(0)).tolist():
-        found.setdefault(label, f"#examples?{label}")
-    return found
+        links.setdefault(label, f"#examples?{label}")
+    return links
 
 
 def _shown_together(facts: Mapping[str, SplitFacts], chosen: Chosen) -> np.ndarray:
@@ -183,7 +183,7 @@ def together_rows(
     by their share of the images with the row's class; and the link to an example, or nothing.
     """
     first = list(labels[:_TOGETHER])
-    counts = sum(f.together for f in facts.values())[np.ix_(first, first)]
+    counts = np.sum([f.together for f in facts.values()], 0)[np.ix_(first, first)]
     shares = counts / np.maximum(1, np.diag(counts))[:, None]
     np.fill_diagonal(shares, 0)
     steps = np.ceil(shares * (_STEPS / max(0.01, shares.max(initial=0)))).astype(int)

@@ -101,8 +101,8 @@ def gather(
     background = dataset.background(builder) if MASK in builder.info.features else None
     read = functools.partial(_read, names, background, fits)
     facts = {split: _add_up(names, ()) for split in splits}
-    found = records.scan_splits(builder, [*facts], read, progress=progress)
-    for split, of_split in itertools.groupby(found, key=lambda one: one[0]):
+    readings = records.scan_splits(builder, [*facts], read, progress=progress)
+    for split, of_split in itertools.groupby(readings, key=lambda reading: reading[0]):
         facts[split] = _add_up(names, (read for _, read in of_split))
     return facts
 
@@ -168,7 +168,7 @@ def _counted(
     return Counts(record.id, mask.shape, pixels, per_class), objects, points_of(mask)
 
 
-def _add_up(names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
+def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
     tally, places = Tally(), np.zeros((256, GRID, GRID), np.int64)
     together = np.zeros((256, 256), np.int64)
     shares, present, objects, evidence = [], [], [], []
@@ -176,24 +176,24 @@ def _add_up(names: tuple[str, ...], found: Iterable[_Read]) -> SplitFacts:
     digests: dict[str, Digests] = {}
     sources: set[str] = set()
     problems: list[tuple[int, str, str]] = []
-    for number, read in enumerate(found):
-        counts = read.counts
+    for number, reading in enumerate(readings):
+        counts = reading.counts
         tally.add(counts)
         values = np.flatnonzero(counts.pixels)
         together[np.ix_(values, values)] += 1
         present.append(np.packbits(counts.pixels > 0))
-        evidence += [read.evidence] if read.evidence else []
-        images[counts.id] = read.image_sha256
-        digests[counts.id] = read.digests
-        sources |= {read.source} - {""}
-        problems += [(number, counts.id, problem) for problem in read.problems]
-        if read.objects is not None:
+        evidence += [reading.evidence] if reading.evidence else []
+        images[counts.id] = reading.image_sha256
+        digests[counts.id] = reading.digests
+        sources |= {reading.source} - {""}
+        problems += [(number, counts.id, problem) for problem in reading.problems]
+        if reading.objects is not None and reading.points is not None:
             area = int(counts.pixels.sum())
             shares.append(counts.pixels[VOID] / area)
-            add_points(places, read.points)
+            add_points(places, reading.points)
             # The record's number comes before them, its pixels behind.
             ends = ((0, 0), (number, area))
-            objects.append(np.pad(read.objects, ((0, 0), (1, 1)), constant_values=ends))
+            objects.append(np.pad(reading.objects, ((0, 0), (1, 1)), constant_values=ends))
     stats = tally.stats(names)
     return SplitFacts(
         stats=stats,

@@ -116,8 +116,8 @@ def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, Vo
 def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
     dataset.check_features(builder, (IMAGE, MASK))
     examined = functools.partial(_examined, fits)
-    found = records.scan_splits(builder, [*builder.info.splits], examined, progress=progress)
-    evidence = [one for _, one in found]
+    readings = records.scan_splits(builder, [*builder.info.splits], examined, progress=progress)
+    evidence = [of_record for _, of_record in readings]
     return rules.find(evidence, dataset.class_names(builder), dataset.background(builder))
 
 

@@ -36,8 +36,8 @@ few colours, on a light and a dark page."""
 KIND = "label that the predictions contradict"
 """What decisions of this page are about."""
 
-_COLORS = ((107, 114, 128), (31, 36, 43), (62, 68, 76), (230, 159, 0), (86, 180, 233))
-_COLORS += ((221, 110, 170),)
+_COLORS = [(107, 114, 128), (31, 36, 43), (62, 68, 76), (230, 159, 0), (86, 180, 233)]
+_COLORS += [(221, 110, 170)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,17 +111,17 @@ def render(
     """
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, dataset.palette(builder))
-    found = Predictions(predictions, len(names), probabilities)
-    said = {tuple(one["ids"]): one for one in decisions if one["kind"] == KIND}
-    right = {ids: one["sha256"] for ids, one in said.items() if one["decision"] == "right"}
+    reader = Predictions(predictions, len(names), probabilities)
+    decided = {tuple(d["ids"]): d for d in decisions if d["kind"] == KIND}
+    right = {ids: d["sha256"] for ids, d in decided.items() if d["decision"] == "right"}
     worst, labels = _worst(result), _suspicious(result, len(right))
     classes = list(_class_rows(result))
     confusions = confusions_of(result)
     wanted = {*worst, *labels}
-    wanted |= {one for row in classes for one in row["images"]}
-    wanted |= {one for confused in confusions for one in confused.images}
-    cards = _cards(builder, result, wanted, found, colors)
-    labels = [one for one in labels if right.get((one.id,)) != cards[one.split, one.number].sha256]
+    wanted |= {image for row in classes for image in row["images"]}
+    wanted |= {image for confused in confusions for image in confused.images}
+    cards = _cards(builder, result, wanted, reader, colors)
+    labels = [i for i in labels if right.get((i.id,)) != cards[i.split, i.number].sha256]
     return page.render(
         "scores",
         np.concatenate([colors, np.array(_COLORS, np.uint8)]),
@@ -142,14 +142,16 @@ def render(
 
 
 def _worst(result: Result) -> list[ImageScore]:
-    scored = [(one.result(result.class_names).miou, one.id, one) for one in result.per_image]
-    wrong = [found for found in scored if found[0] < 1]  # no NaN: nothing is known there
-    return [one for _, _, one in sorted(wrong, key=lambda found: found[:2])[:_WORST]]
+    scored = [
+        (image.result(result.class_names).miou, image.id, image) for image in result.per_image
+    ]
+    wrong = [score for score in scored if score[0] < 1]  # no NaN: nothing is known there
+    return [image for _, _, image in sorted(wrong, key=lambda score: score[:2])[:_WORST]]
 
 
 def _suspicious(result: Result, more: int) -> list[ImageScore]:
-    rated = [one for one in result.per_image if one.label_quality is not None]
-    return sorted(rated, key=lambda one: (one.label_quality, one.id))[: _LABELS + more]
+    rated = [image for image in result.per_image if image.label_quality is not None]
+    return sorted(rated, key=lambda image: (image.label_quality, image.id))[: _LABELS + more]
 
 
 def _class_rows(result: Result) -> Iterator[dict[str, Any]]:
@@ -175,13 +177,13 @@ def _class_rows(result: Result) -> Iterator[dict[str, Any]]:
 
 def _costliest(scores: Iterable[ImageScore], label: int) -> list[ImageScore]:
     """Returns the images with most pixels that are wrong by having or not having a class."""
-    found = []
-    for one in scores:
-        cells = one.pixels.items()
+    costs = []
+    for image in scores:
+        cells = image.pixels.items()
         wrong = sum(pixels for (i, j), pixels in cells if (i == label) != (j == label))
         if wrong:
-            found.append((-wrong, one.id, one))
-    return [one for _, _, one in sorted(found, key=lambda f: f[:2])[:_OF_A_CLASS]]
+            costs.append((-wrong, image.id, image))
+    return [image for _, _, image in sorted(costs, key=lambda f: f[:2])[:_OF_A_CLASS]]
 
 
 def confusions_of(result: Result) -> list[Confused]:
@@ -198,15 +200,15 @@ def confusions_of(result: Result) -> list[Confused]:
     count = np.count_nonzero(present)
     total = iou.sum() + pixels / union[truth] + then - iou[predicted]
     gain = total / (count - (left == 0)) - iou.sum() / max(1, count)
-    found = []
+    confusions = []
     for n in np.argsort(-gain, kind="stable")[:_CONFUSIONS]:
         cell = (int(truth[n]), int(predicted[n]))
-        having = [one for one in result.per_image if cell in one.pixels]
-        having.sort(key=lambda one: (-one.pixels[cell], one.id))
+        having = [image for image in result.per_image if cell in image.pixels]
+        having.sort(key=lambda image: (-image.pixels[cell], image.id))
         share = float(pixels[n] / matrix[cell[0]].sum())
         images = having[:_OF_A_CONFUSION]
-        found.append(Confused(*cell, int(pixels[n]), share, float(gain[n]), images))
-    return found
+        confusions.append(Confused(*cell, int(pixels[n]), share, float(gain[n]), images))
+    return confusions
 
 
 def _cards(
@@ -217,7 +219,7 @@ def _cards(
     colors: np.ndarray,
 ) -> dict[tuple[str, int], Card]:
     """Reads the images that are shown once more, and draws them."""
-    scores = {(one.split, one.number): one for one in wanted}
+    scores = {(image.split, image.number): image for image in wanted}
 
     def draw(item: tuple[tuple[str, int], bytes]) -> Card:
         place, stored = item

@@ -1,139 +1,83 @@
-"""Matplotlib's figures and maps of classes as inline SVG in the colours of the style sheet.
+"""Elements of inline SVG in the colours of the style sheet, and maps of classes.
 
-Text stays text. No style attribute is left, so that the page can forbid inline styles; and no id
-that is not needed, so that several charts can stand in one page.
+Text stays text. No style attribute is used, so that the page can forbid inline styles.
 """
 
 import base64
-from collections.abc import Iterator, Sequence
-import contextlib
-import io
-import re
+from collections.abc import Iterable, Sequence
+import math
 from typing import Any
-import warnings
-from xml.etree import ElementTree
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
 from voc_seg_tfrecord.formats import pillow
 
-_SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
-
-INK, LINE, WARN = "#010203", "#010204", "#010205"
-"""Colours to draw text, thin lines and warnings in: they stand for those of the page."""
-
-SERIES = ("#020301", "#020302", "#020303", "#020304", "#020305", "#020306")
-"""Colours to draw the first splits in, which stand for those of the page."""
-
-_CLASSES = {INK: "ink", LINE: "line", WARN: "warn"} | {
-    color: f"series{number}" for number, color in enumerate(SERIES)
-}
-_SETTINGS = {
-    "svg.fonttype": "none",  # text as text
-    "svg.hashsalt": "voc_seg_tfrecord",  # the same ids each time
-    "text.parse_math": False,  # a class may be called $x$
-    "text.usetex": False,
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": LINE,
-    "grid.linewidth": 0.6,
-    "xtick.color": LINE,
-    "ytick.color": LINE,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "figure.dpi": 72,
-    "image.composite_image": False,
-}
+SERIES = 6
+"""Splits that have a colour of their own: the classes `series0` to `series5` of the style sheet."""
 
 
-@contextlib.contextmanager
-def figure(width: float, height: float) -> Iterator[Any]:
-    """Yields an empty figure of a width and height in CSS pixels, with the page's settings."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        # Glyphs that Matplotlib's font lacks are drawn by the browser in its own.
-        warnings.filterwarnings("ignore", "Glyph ", UserWarning)
-        yield Figure(figsize=(width / 72, height / 72))
+def element(tag: str, *content: str, **attributes: object) -> str:
+    """Returns an element: `content` is markup, `text_anchor=` becomes `text-anchor=`."""
+    words = "".join(
+        f" {name.rstrip('_').replace('_', '-')}={quoteattr(_written(value))}"
+        for name, value in attributes.items()
+    )
+    return f"<{tag}{words}>{''.join(content)}</{tag}>"
 
 
-def render(drawn: Any, label: str, prefix: str) -> str:
-    """Returns a figure as an SVG element.
+def _written(value: object) -> str:
+    return f"{round(value, 2):g}" if isinstance(value, float) else str(value)
 
-    Args:
-      drawn: a figure that `figure` yielded.
-      label: what it shows, for who cannot see it.
-      prefix: of ids, another one for each figure of a page.
 
-    A link such as `#examples?12`, which an artist has as its URL, leads to `#examples` and shows
-    those with class 12. It is for the mouse: the chart's table has the same links for the keyboard.
+def text(x: float, y: float, words: str, **attributes: object) -> str:
+    """Returns text of 10 pixels whose middle is at a height."""
+    shown: dict[str, object] = {"font_size": 10, "class_": "fill-ink"} | attributes
+    return element("text", escape(words), x=float(x), y=y + 3.5, **shown)
+
+
+def line(x1: float, y1: float, x2: float, y2: float) -> str:
+    """Returns a thin line."""
+    places = {"x1": float(x1), "y1": float(y1), "x2": float(x2), "y2": float(y2)}
+    return element("line", **places, class_="stroke-line", stroke_width=0.8)
+
+
+def linked(link: str, *content: str) -> str:
+    """Returns what leads to `#examples` for a link such as `#examples?12`, and filters by class 12.
+
+    It is for the mouse: the chart's table has the same links for the keyboard.
     """
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    if not link:
+        return "".join(content)
+    to, _, labels = link.partition("?")
+    return element("g", *content, data_to=to, **({"data_filter": labels} if labels else {}))
 
-    FigureCanvasSVG(drawn)
-    buffer = io.StringIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    drawn.savefig(buffer, format="svg", transparent=True, metadata=nothing)
-    root = ElementTree.fromstring(buffer.getvalue())
-    used = set(re.findall(r"[#(]#?([\w-]+)", " ".join(_links(root))))
-    for element in root.iter():
-        _clean(element, used, prefix)
-    for parent in list(root.iter()):
-        for child in [c for c in parent if c.tag in (f"{_SVG}metadata", f"{_SVG}style")]:
-            parent.remove(child)
-    for name in ("width", "height", "version"):
-        root.attrib.pop(name, None)
-    width, height = root.get("viewBox").split()[2:]
-    root.attrib |= {"role": "img", "aria-label": label, "width": width, "height": height}
-    return (
-        ElementTree.tostring(root, encoding="unicode")
-        .replace("ns0:", "")
-        .replace("xmlns:ns0=", "xmlns=")
+
+def chart(width: int, height: int, label: str, content: Iterable[str]) -> str:
+    """Returns a chart; `label` says what it shows, for who cannot see it."""
+    return element(
+        "svg",
+        *content,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width} {height}",
+        width=width,
+        height=height,
+        role="img",
+        aria_label=label,
     )
 
 
-def _links(root: ElementTree.Element) -> Iterator[str]:
-    for element in root.iter():
-        for name in (f"{_XLINK}href", "clip-path", "style"):
-            value = element.get(name, "")
-            if not value.startswith("data:"):
-                yield value
+def ticks(top: float, most: int = 4) -> list[int]:
+    """Returns whole numbers from 0 to `top` in even steps of 1, 2 or 5, or ten times these."""
+    step, factors = 1, (2, 2.5, 2)
+    for factor in factors * max(1, math.ceil(math.log10(max(top, 1)) + 1)):
+        if top / step <= most:
+            break
+        step = int(step * factor)
+    return list(range(0, int(top) + 1, step))
 
 
-def _clean(element: ElementTree.Element, used: set[str], prefix: str) -> None:
-    """Turns styles into attributes and classes, and renames ids that are used."""
-    attributes = element.attrib
-    for rule in attributes.pop("style", "").split(";"):
-        name, _, value = (word.strip() for word in rule.partition(":"))
-        if not name or name.startswith("font-family"):
-            continue
-        if value in _CLASSES:
-            classes = attributes.get("class", "").split()
-            attributes["class"] = " ".join([*classes, f"{name}-{_CLASSES[value]}"])
-        else:
-            attributes[name] = value.removesuffix("px")
-    if (name := attributes.pop("id", None)) in used:
-        attributes["id"] = f"{prefix}-{name}"
-    link = attributes.pop(f"{_XLINK}href", None)
-    if link is not None and element.tag == f"{_SVG}a":
-        # Within an image there are no links; the tables have the same ones.
-        element.tag = f"{_SVG}g"
-        attributes.pop("target", None)
-        attributes["data-to"], _, labels = link.partition("?")
-        attributes |= {"data-filter": labels} if labels else {}
-    elif link is not None:
-        attributes["href"] = f"#{prefix}-{link[1:]}" if link.startswith("#") else link
-    if clip := attributes.get("clip-path"):
-        attributes["clip-path"] = clip.replace("url(#", f"url(#{prefix}-")
-
+_HEAT = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 
 MOST = 40
 """Classes that have a map, at most."""
@@ -155,10 +99,10 @@ def heat_maps(places: np.ndarray, labels: Sequence[int]) -> list[dict[str, Any]]
 
 
 def _map(counts: np.ndarray, label: int) -> dict[str, Any]:
-    from matplotlib import colormaps
-
-    rgb = (colormaps["viridis"](counts / counts.max())[..., :3] * 255).astype(np.uint8)
-    url = f"data:image/png;base64,{base64.b64encode(pillow.encode_png(rgb)).decode()}"
+    share, stops = counts / counts.max(), np.linspace(0, 1, len(_HEAT))
+    rgb = np.stack([np.interp(share, stops, of) for of in zip(*_HEAT, strict=True)], -1)
+    png = pillow.encode_png(rgb.astype(np.uint8))
+    url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     centres = (np.arange(len(counts)) + 0.5) / len(counts)
     down = float(counts.sum(1) @ centres / counts.sum())
     across = float(counts.sum(0) @ centres / counts.sum())

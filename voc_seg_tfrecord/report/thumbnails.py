@@ -160,15 +160,17 @@ def _shown(
         image = None
     masks = {name: _mask(record, name) for name in (MASK, INSTANCES)}
     mask = masks[MASK]
+    height, width = records.size_of(record)
     small = small_mask(mask) if whole and mask is not None else None
     return Shown(
         record.id,
         record.bytes(FILENAME).decode(errors="replace"),
-        *records.size_of(record),
+        height,
+        width,
         image_url(image) if whole and image is not None else "",
         "" if small is None else mask_url(small, colors),
         shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
-        {one: shown for one in objects if (shown := _object_crop(image, masks, one))},
+        {drawn: url for drawn in objects if (url := _object_crop(image, masks, drawn))},
         "" if small is None else layer_url(small, colors, background),
         {
             box: box_crops(image, mask, colors, box)
@@ -180,10 +182,10 @@ def _shown(
 
 
 def _object_crop(
-    image: np.ndarray | None, masks: Mapping[str, np.ndarray | None], one: Object
+    image: np.ndarray | None, masks: Mapping[str, np.ndarray | None], drawn: Object
 ) -> str:
     """Returns the crop of an object; empty if there is no image of the mask's size."""
-    mask, value = (masks[INSTANCES], one.number) if one.number else (masks[MASK], one.label)
+    mask, value = (masks[INSTANCES], drawn.number) if drawn.number else (masks[MASK], drawn.label)
     if image is None or mask is None or mask.shape != image.shape[:2]:
         return ""
     return crop(image, mask == value)
@@ -204,14 +206,14 @@ def shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
     return tuple((value, float(counts[value] / mask.size)) for value in common_first(mask))
 
 
-def crop(image: np.ndarray, found: np.ndarray) -> str:
-    """Returns the pixels `found`, bool `[H, W]`, a line around them, and more, as a data URL."""
-    rows, columns = (np.flatnonzero(found.any(axis)) for axis in (1, 0))
+def crop(image: np.ndarray, region: np.ndarray) -> str:
+    """Returns a region, bool `[H, W]`, a line around it, and more, as a data URL."""
+    rows, columns = (np.flatnonzero(region.any(axis)) for axis in (1, 0))
     window = tuple(
-        _span(of[0], of[-1], n) for of, n in zip((rows, columns), found.shape, strict=True)
+        _span(of[0], of[-1], n) for of, n in zip((rows, columns), region.shape, strict=True)
     )
     small = pillow.shrink(image[window], _CROP).copy()
-    inside = pillow.thinned(found[window], _CROP).view(np.uint8)
+    inside = pillow.thinned(region[window], _CROP).view(np.uint8)
     inside = shrink(inside, *small.shape[:2]).view(bool)
     small[grown(inside) & ~inside] = 0
     small[inside & grown(~inside)] = 255
@@ -239,7 +241,7 @@ def box_crops(
     rows = slice(max(0, top - _RING), top + height + _RING)
     within[rows, max(0, left - _RING) : left + width + _RING] = True
     drawn = colors[mask] if mask.ndim == 2 else mask
-    return tuple(crop(one, within) for one in (image, drawn) if one is not None)
+    return tuple(crop(pixels, within) for pixels in (image, drawn) if pixels is not None)
 
 
 def _span(first: int, last: int, length: int) -> slice:

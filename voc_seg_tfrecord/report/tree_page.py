@@ -189,8 +189,8 @@ class Cards:
             pixels, _ = _pixels(image, side=self.side)
             url = "" if pixels is None else image_url(pixels, self.side)
         elif image and other:
-            found = self._mask(fix.image)
-            url = "" if found is None or found.shape != mask.shape else self._layer(found)
+            values = self._mask(fix.image)
+            url = "" if values is None or values.shape != mask.shape else self._layer(values)
         return {"fix": fix, "other": url} if url else {}
 
     def _layer(self, mask: np.ndarray) -> str:
@@ -238,10 +238,10 @@ def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np
             still = _decode(file, MaskError)
             if still.values().ndim != 2:
                 return still.rgb(), colors
-            own = still.palette()
-            if own is not None:
+            palette = still.palette()
+            if palette is not None:
                 colors = np.zeros((256, 3), np.uint8)
-                colors[: len(own)] = own
+                colors[: len(palette)] = palette
             return still.values().astype(np.uint8), colors
         except Exception:  # as above
             pass
@@ -351,20 +351,20 @@ def write_tree(
 
 def _kinds(report: Report, cards: Cards, root: str, found_at: str) -> Iterator[dict[str, Any]]:
     """Yields what the page shows of each kind of findings, those that stop a build first."""
-    for (kind, effect), found in by_kind(report.findings).items():
-        found = sorted(found, key=lambda finding: -finding.score)
-        messages = [finding.message.replace(found_at, root) for finding in found]
-        made = cards.of(found)
+    for (kind, effect), findings in by_kind(report.findings).items():
+        findings = sorted(findings, key=lambda finding: -finding.score)
+        messages = [finding.message.replace(found_at, root) for finding in findings]
+        made = cards.of(findings)
         advice = {message.partition("\n")[2] for message in messages}
         yield {
             "kind": kind,
             "word": "Note" if kind == "note" else "Error" if effect == STOPS else "Warning",
             "grave": effect == STOPS,
-            "count": len(found),
+            "count": len(findings),
             "meaning": MEANING.get(kind) or (advice.pop().strip() if len(advice) == 1 else ""),
             "messages": [] if kind in MEANING else share_advice(messages[:_MESSAGES]),
             "cards": made,
-            "more": max(0, len(found) - (len(made) if kind in MEANING else _MESSAGES)),
+            "more": max(0, len(findings) - (len(made) if kind in MEANING else _MESSAGES)),
             "decided": kind in MEANING,
         }
 
@@ -382,6 +382,6 @@ def _charts(
         for split, c in by_split.items()
     }
     return {
-        "pixels": charts.bars("Pixels per class, as a share", pixels, *shown, "{:.2%}", "pixels"),
-        "images": charts.bars("Images per class", images, *shown, "{:,}", "images"),
+        "pixels": charts.bars("Pixels per class, as a share", pixels, *shown, "{:.2%}"),
+        "images": charts.bars("Images per class", images, *shown, "{:,}"),
     }

@@ -63,7 +63,7 @@ def description_of_built(info: tfds.core.DatasetInfo) -> Description:
 
 
 _CLASSES = ("class_names", "classes")
-_TILES = ("tile", "tile_overlap", "tile_format", "tile_quality")
+_TILES = ("tile", "tile_overlap", "tile_format")
 
 
 def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
