@@ -57,7 +57,7 @@ class StableSerializer(example_serializer.ExampleSerializer):
         features = self._alone[name].get_tf_example({name: value}).features
         if len(features.feature) > 1:  # nested sequences are several features
             raise ValueError(f"feature {name} of several lists, which have no order")
-        return features.SerializeToString()
+        return bytes(features.SerializeToString())
 
 
 def record_parts(

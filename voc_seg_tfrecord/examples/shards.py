@@ -280,7 +280,7 @@ class _Plan:
     @property
     def is_made(self) -> bool:
         """Whether all pieces are made."""
-        return len(self._made) == self.count_of_pieces
+        return bool(len(self._made) == self.count_of_pieces)
 
     def check(self) -> None:
         """Raises the problems of the split, in the order of its items."""
@@ -349,6 +349,6 @@ def _expected_size(items: Sequence[Item], numbers: np.ndarray) -> int:
 
 def _size(item: Any) -> int:
     try:
-        return item.size()
+        return int(item.size())
     except OSError:  # whoever reads it says so
         return 0

@@ -77,7 +77,8 @@ def once_per_file(find: Callable[[File], Found]) -> Callable[[File], Found]:
     def found(file: File) -> Found:
         if name not in file._found:
             file._found[name] = find(file)
-        return file._found[name]
+        result: Found = file._found[name]
+        return result
 
     return found
 
@@ -153,7 +154,7 @@ def describe_kind(file: File) -> str:
     """Says in words what a file is; of an unknown kind it shows the first bytes."""
     if file.kind is Kind.UNKNOWN:
         return f"{file.kind.value} that starts with {file.data[:8]!r}"
-    return file.kind.value
+    return str(file.kind.value)
 
 
 MAX_PIXELS = 178_956_970

@@ -260,11 +260,11 @@ def read_decisions(data: bytes, where: object) -> list[dict[str, Any]]:
       ListError: if the file is another one.
     """
     try:
-        decisions = json.loads(data)["decisions"]
-        for one in decisions:
-            texts = [one["kind"], one["sha256"], *one["ids"]]
-            if one["decision"] not in DECISIONS or not all(isinstance(t, str) for t in texts):
-                raise ValueError(f"the decision {one}")
+        decisions: list[dict[str, Any]] = json.loads(data)["decisions"]
+        for row in decisions:
+            texts = [row["kind"], row["sha256"], *row["ids"]]
+            if row["decision"] not in DECISIONS or not all(isinstance(t, str) for t in texts):
+                raise ValueError(f"the decision {row}")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ListError(
             where,

@@ -337,7 +337,7 @@ def _decode_jpeg(
 ) -> np.ndarray | None:
     """Decodes a JPEG as TensorFlow does; returns None if simplejpeg does not know its like."""
     try:
-        return simplejpeg.decode_jpeg(file.data, colorspace, fastdct=fastdct, **options)
+        return np.asarray(simplejpeg.decode_jpeg(file.data, colorspace, fastdct=fastdct, **options))
     except ValueError as error:
         if any(words in str(error) for words in _NOT_FOR_SIMPLEJPEG):
             return None

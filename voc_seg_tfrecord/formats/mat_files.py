@@ -146,7 +146,7 @@ class _Child:
         timer.daemon = True
         timer.start()
         try:
-            return pickle.load(self._answers)
+            return cast(np.ndarray | str, pickle.load(self._answers))
         except (EOFError, pickle.UnpicklingError):
             raise _DiedError from None
         except BaseException:

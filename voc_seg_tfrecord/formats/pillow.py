@@ -1,7 +1,7 @@
 """The one door to Pillow for files: it decodes still images to arrays and encodes PNGs and JPEGs.
 
-No other module imports Pillow, except those of `report` and `pictures`, which draw, and
-`png_pixels`, which decodes samples of which Pillow's files lose half. Behind this door no file is
+No other module imports Pillow, except those of `report`, `pictures` and `polygons`, which draw, and
+`png_pixels`, which counts. Behind this door no file is
 animated or larger than the limit, and whatever Pillow raises is an error of this package that names
 the file.
 """
@@ -105,7 +105,7 @@ class Still:
     def orientation(self) -> int:
         """Returns the orientation that EXIF gives, 1 to 8; 1 is upright, and the default."""
         with translated(self._where, self._error):
-            return self._image.getexif().get(_ORIENTATION, 1)
+            return int(self._image.getexif().get(_ORIENTATION, 1))
 
     def upright(self) -> "Still":
         """Returns the image rotated and mirrored as its EXIF orientation says."""

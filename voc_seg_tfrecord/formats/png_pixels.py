@@ -20,10 +20,9 @@ import numpy as np
 from PIL import Image
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File, check_pixels
-from voc_seg_tfrecord.formats.pillow import translated
 from voc_seg_tfrecord.formats.png import Chunk, ColorType, Header, damaged, read_header
 
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -190,42 +189,6 @@ def decode_values(file: File) -> np.ndarray:
     return read_values(file, header, png.read_chunks(file, header)).pixels()
 
 
-def decode_sixteen_bits(
-    stream: File,
-    size: tuple[int, int],
-    *,
-    color: bool,
-    interlaced: bool,
-    error: type[VocSegError],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Decodes a PNG's pixels of 16 bits per sample and an alpha channel.
-
-    Args:
-      stream: the compressed pixels.
-      size: height and width.
-      color: whether there are colours; else grey.
-      interlaced: whether they are interlaced (Adam7).
-      error: the class of the error to raise.
-
-    Returns:
-      High and low bytes of all samples, uint8 `[H, W, 4]` of colours, `[H, W, 2]` of grey.
-
-    Raises:
-      VocSegError: of that class, if they cannot be decoded.
-    """
-
-    def decoded(raw_mode: str) -> np.ndarray:
-        arguments = ("RGBA", size[::-1], stream.data, "zip", raw_mode, int(interlaced))
-        return np.asarray(Image.frombytes(*arguments))
-
-    with translated(stream.where, error):
-        if color:  # little-endian samples have the low byte where Pillow looks for the high one
-            return decoded("RGBA;16B"), decoded("RGBA;16L")
-        # The two bytes of grey and the two of alpha are as many as four samples of 8 bits.
-        pixels = decoded("RGBA")
-        return pixels[..., 0::2], pixels[..., 1::2]
-
-
 _PIXELS = 1 << 20  # looked at together, so that large masks take no memory to speak of
 _SHORT = 16  # mean length of runs, in pixels, below which there is nothing to gain
 
@@ -261,7 +224,8 @@ def run_ends(*arrays: np.ndarray) -> np.ndarray:
 
 def _changes(array: np.ndarray) -> np.ndarray:
     values = array.ravel()
-    return values[1:] != values[:-1]
+    changes: np.ndarray = values[1:] != values[:-1]
+    return changes
 
 
 def _counts(values: np.ndarray) -> np.ndarray:

@@ -64,8 +64,13 @@ def read_samples(file: File) -> Samples:
             return _eight_bits(file, header, chunks)
         png_pixels.inflate(file, header, chunks)
         depth = header.depth
-        if depth == 16 and header.color in (png.ColorType.GREY_ALPHA, png.ColorType.RGBA):
-            return _sixteen_bits_with_alpha(file, header, chunks)
+        if depth == 16 and header.color is png.ColorType.GREY_ALPHA:
+            raise MaskError(  # decoders keep the high byte alone
+                file.where,
+                found=header.describe(),
+                expected="a mask without transparency",
+                remedy="export the mask without an alpha channel",
+            )
         file = File(png.critical_chunks(chunks), file.where)
     still = pillow.decode(file, MaskError)
     values, palette = still.values(), still.palette()
@@ -110,21 +115,6 @@ def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Sa
     if not palettes:
         return Samples("grey", values)
     return Samples("palette", values, np.frombuffer(palettes[0], np.uint8).reshape(-1, 3))
-
-
-def _sixteen_bits_with_alpha(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
-    """Reads what Pillow would cut to 8 bits: all of grey and alpha, the high bytes of colours."""
-    high, low = png_pixels.decode_sixteen_bits(
-        File(png_pixels.stream(chunks), file.where),
-        (header.height, header.width),
-        color=header.color is png.ColorType.RGBA,
-        interlaced=header.interlaced,
-        error=MaskError,
-    )
-    _check_opaque(np.minimum(high[..., -1], low[..., -1]), file)
-    if header.color is png.ColorType.RGBA:
-        return Samples("rgb", high[..., :3])
-    return Samples("grey", high[..., 0].astype(np.int32) << 8 | low[..., 0])
 
 
 def _check_opaque(alpha: np.ndarray, file: File) -> None:
@@ -231,7 +221,7 @@ def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
         table = np.zeros(256, np.uint8)
         within = (keys >= 0) & (keys < 256)
         table[keys[within]] = mapped[within]
-        return table[values]
+        return np.asarray(table[values])
     found = np.empty(values.shape, np.uint8)
     for rows in _pieces(values):
         found[rows] = mapped[np.searchsorted(keys, values[rows])]

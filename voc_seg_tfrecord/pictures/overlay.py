@@ -57,7 +57,7 @@ def shrink(mask: np.ndarray, height: int, width: int) -> np.ndarray:
         ((np.arange(new) + 0.5) * old / new).astype(int)
         for new, old in zip((height, width), mask.shape, strict=True)
     )
-    small = mask[rows[:, None], columns]
+    small: np.ndarray = mask[rows[:, None], columns]
     if height >= mask.shape[0] and width >= mask.shape[1]:
         return small
     for value in common_first(mask)[1:]:  # the rarest is painted last
@@ -83,14 +83,14 @@ def grown(region: np.ndarray) -> np.ndarray:
     """Returns a region with all pixels that touch it."""
     padded = np.pad(region, 1)
     wide = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
-    return wide[:-2] | wide[1:-1] | wide[2:]
+    return np.asarray(wide[:-2] | wide[1:-1] | wide[2:])
 
 
 def _shrunk(region: np.ndarray) -> np.ndarray:
     """Returns a region without its pixels that touch others, or the border."""
     padded = np.pad(region, 1)
     inner = padded[1:-1, :-2] & padded[1:-1, 2:] & padded[:-2, 1:-1] & padded[2:, 1:-1]
-    return region & inner
+    return np.asarray(region & inner)
 
 
 def painted(mask: np.ndarray, palette: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ def painted(mask: np.ndarray, palette: np.ndarray) -> np.ndarray:
     Returns:
       uint8 `[H, W, 3]`.
     """
-    colored = palette[mask]
+    colored: np.ndarray = palette[mask]
     colored[(mask == VOID) & _lines(*mask.shape)] = _VOID_LINE
     return colored
 
@@ -128,7 +128,7 @@ def layer(mask: np.ndarray, palette: np.ndarray, background: int | None) -> np.n
       uint8 `[H, W, 4]`: red, green, blue and alpha, which is 0, 128 or 255.
     """
     numbers, entries = numbered_layer(mask, palette, background)
-    return entries[numbers]
+    return np.asarray(entries[numbers])
 
 
 def numbered_layer(

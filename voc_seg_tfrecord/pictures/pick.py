@@ -65,7 +65,7 @@ def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
       ConfigError: if the dataset has no such split.
     """
     try:
-        return builder.info.splits[split].num_examples
+        return int(builder.info.splits[split].num_examples)
     except (ValueError, KeyError):
         raise ConfigError(
             f"split {split!r}",
