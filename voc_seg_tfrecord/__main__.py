@@ -1,4 +1,3 @@
-# PYTHON_ARGCOMPLETE_OK
 """Lets `python -m voc_seg_tfrecord` be the command line."""
 
 import sys

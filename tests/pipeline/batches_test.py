@@ -290,33 +290,6 @@ def test_a_batch_larger_than_the_dataset_holds_all_of_it():
 
 def test_nothing_makes_no_batch():
     assert not list(pipeline.padded_batch(dataset([]), 2))
-    assert not list(pipeline.group_by_size(dataset([]), 2))
-
-
-def test_sizes_are_grouped_without_decoding_and_nothing_is_lost():
-    sizes = [(375, 500), (500, 375)] * 6 + [(333, 500)] * 3
-    encoded = tf.data.Dataset.from_tensor_slices(
-        {
-            "image": [b"not an image at all"] * len(sizes),
-            "image/height": np.int32([height for height, _ in sizes]),
-            "image/width": np.int32([width for _, width in sizes]),
-        }
-    )
-    grouped = pipeline.group_by_size(encoded, 3)
-    assert grouped.cardinality() == len(sizes)
-    found = [(int(e["image/height"]), int(e["image/width"])) for e in grouped]
-    assert sorted(found) == sorted(sizes)
-    assert all(len(set(found[n : n + 3])) == 1 for n in range(0, len(sizes), 3))
-
-
-def test_groups_need_less_padding():
-    sizes = [(30, 90), (90, 30)] * 8
-
-    def pixels(examples):
-        return sum(int(tf.size(b["image"])) for b in pipeline.padded_batch(examples, 4))
-
-    grouped = pipeline.group_by_size(dataset(sizes), 4)
-    assert pixels(dataset(sizes)) == 3 * pixels(grouped)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,6 @@ def read(builder: Builder) -> None:
     example = few | many
     examples = pipeline.read(builder, "train+validation", epochs=None, balance="classes")
     example = next(iter(pipeline.padded_batch(examples, 3, multiple=32)))
-    example = next(iter(pipeline.group_by_size(examples, 3)))
     seed = pipeline.example_seed(example, seed=0)
     assert_type(pipeline.decode(example, ratio=2), dict[str, Any])
     assert_type(pipeline.resize(example, 32), dict[str, Any])

@@ -1,21 +1,13 @@
-"""Arguments that several commands have, the forms of their values, and tab completion.
-
-Tab completion is argcomplete's: commands, options, choices, and names of datasets that are built.
-The shell starts the command for it, so nothing is opened but folders.
-"""
+"""Arguments that several commands have, and the forms of their values."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 import itertools
-import json
 from typing import Any, TypeVar
 
 from etils import epath
 
-from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError, ListError
-from voc_seg_tfrecord.built import find
-from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.file import File
 
@@ -73,20 +65,18 @@ def add(parser: argparse._ActionsContainer, *names: str) -> None:
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:
     """Adds DATASET and `--data_dir`."""
-    argument = parser.add_argument(
+    parser.add_argument(
         "dataset",
         metavar="DATASET",
         help="a built dataset: CONFIG, CONFIG:VERSION, voc_seg_tfrecord/CONFIG, or the path of "
         "its version folder",
     )
-    complete_by(argument, complete_datasets)
     add(parser, "data_dir")
 
 
 def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: Any) -> None:
     """Adds DATASET@SPLIT with a help text and options, `--data_dir` and `--predictions`."""
-    argument = parser.add_argument("dataset", metavar="DATASET@SPLIT", help=dataset, **options)
-    complete_by(argument, complete_datasets)
+    parser.add_argument("dataset", metavar="DATASET@SPLIT", help=dataset, **options)
     add(parser, "data_dir")
     parser.add_argument(
         "--predictions",
@@ -94,11 +84,6 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
         metavar="FOLDER",
         help="folder of ID.png or ID.npy: the class index of each pixel",
     )
-
-
-def complete_by(argument: argparse.Action, completer: Callable[..., list[str]]) -> None:
-    """Lets a function say what the shell offers for an argument; see `complete_datasets`."""
-    argument.completer = completer  # type: ignore[attr-defined]  # argcomplete's own way
 
 
 def read_decisions(args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -156,42 +141,3 @@ def ratio(option: str, text: str) -> float:
 def word(_: str, text: str) -> str:
     """Returns the text itself."""
     return text
-
-
-def complete_datasets(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """Returns the names of datasets that are built, and paths once a `/` is written."""
-    if prefix.startswith(("/", ".", "~")):
-        from argcomplete import completers
-
-        return list(completers.FilesCompleter()(prefix))
-    folders = find.data_dirs(getattr(parsed_args, "data_dir", None))
-    name, at = prefix.rpartition("@")[:2]
-    if at:
-        return [f"{name}@{split}" for split in _splits(name, folders)]
-    names = sorted({name for folder in folders for name in find.config_names(folder)})
-    if prefix.startswith(f"{find.DATASET}/"):
-        return [f"{find.DATASET}/{name}" for name in names]
-    return names
-
-
-def _splits(name: str, folders: Sequence[epath.Path]) -> list[str]:
-    """Returns the splits of a dataset, read from the file that says them and nothing else."""
-    config = name.removeprefix(f"{find.DATASET}/").partition(":")[0]
-    for folder in folders:
-        for info in sorted((folder / find.DATASET / config).glob(f"*/{storage.INFO}")):
-            try:
-                return [of["name"] for of in json.loads(storage.read_small(info))["splits"]]
-            except (
-                OSError,
-                ValueError,
-                KeyError,
-                TypeError,
-                RecursionError,
-            ):  # damaged: `list` says so
-                continue
-    return []
-
-
-def complete_sides(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """Returns names of datasets, and of the lists that come with the package."""
-    return [*complete_datasets(prefix, parsed_args), *lists.named_lists()]

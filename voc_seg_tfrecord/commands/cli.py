@@ -1,4 +1,3 @@
-# PYTHON_ARGCOMPLETE_OK
 """The command line `voc-seg-tfrecord`, which adds to `tfds build`.
 
 Addresses of object stores on the command line are reached by these libraries:
@@ -200,11 +199,6 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     quiet_tensorflow()
     logging.set_verbosity(logging.ERROR)
     process.loaded()
-    if "_ARGCOMPLETE" in os.environ:
-        import argcomplete
-
-        # Prints what may follow, and ends the process.
-        argcomplete.autocomplete(make_parser(), always_complete_options=False)
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser(words)
     try:

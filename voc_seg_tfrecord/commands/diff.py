@@ -30,14 +30,12 @@ _CLASSES = 3  # of one mask
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
-    a = parser.add_argument(
+    parser.add_argument(
         "a", metavar="A", help="a built dataset, such as cracks:1.0.0, or the path of its folder"
     )
-    b = parser.add_argument(
+    parser.add_argument(
         "b", metavar="B", help="another one; or a folder, .zip or .tar in the layout of A's source"
     )
-    for side in (a, b):
-        arguments.complete_by(side, arguments.complete_datasets)
     arguments.add(parser, "data_dir", "json")
 
 

@@ -31,14 +31,12 @@ _SHOWN = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds this command's arguments."""
     lists = ", ".join([*facts_lists.named_lists(), *_SBD_LISTS])
-    a = parser.add_argument(
+    parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
-    b = parser.add_argument(
+    parser.add_argument(
         "b", metavar="B", help="the second dataset, split or list, named in the same way"
     )
-    for side in (a, b):
-        arguments.complete_by(side, arguments.complete_sides)
     arguments.add(parser, "data_dir")
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"

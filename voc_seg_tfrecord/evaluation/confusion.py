@@ -109,7 +109,8 @@ class Confusion:
           ConfigError: if the other one counts other classes or other bands.
         """
         ours, theirs = (
-            f"classes {list(one.class_names)}, boundary {one.boundary}" for one in (self, other)
+            f"classes {list(counts.class_names)}, boundary {counts.boundary}"
+            for counts in (self, other)
         )
         if ours != theirs:
             raise ConfigError("merge", found=theirs, expected=ours)

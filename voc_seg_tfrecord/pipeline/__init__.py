@@ -24,7 +24,6 @@ Importing this loads TensorFlow.
 
 from voc_seg_tfrecord.pipeline.batches import (
     evaluation_batches,
-    group_by_size,
     labelled_unlabelled_batches,
     padded_batch,
     training_batches,
@@ -50,7 +49,6 @@ __all__ = [
     "decode",
     "evaluation_batches",
     "example_seed",
-    "group_by_size",
     "labelled_unlabelled_batches",
     "one_hot",
     "padded_batch",

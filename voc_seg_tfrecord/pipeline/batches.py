@@ -31,7 +31,6 @@ from voc_seg_tfrecord.pipeline.window import (
     Examples,
     decode,
     image_names,
-    image_size,
     is_encoded,
 )
 
@@ -414,33 +413,6 @@ def padded_batch(
     if multiple == 1:
         return batches
     return batches.map(lambda batch: _rounded_up(batch, multiple, moved))
-
-
-def group_by_size(dataset: Examples, batch_size: int, *, step: int = 64) -> Examples:
-    """Groups examples of about the same size, so that batches need little padding.
-
-    Uses only `image/height` and `image/width`. Call it before decoding, while examples are
-    small, and `padded_batch` with the same batch size after it.
-
-    Args:
-      dataset: of examples, decoded or not.
-      batch_size: how many of about the same size follow each other.
-      step: in pixels; sizes are the same if they fall between the same two multiples of it.
-
-    Returns:
-      The same examples in another order. Those that are left over in the end, fewer than
-      a batch of each size, follow at the end.
-    """
-
-    def size_class(example: Mapping[str, Any]) -> tf.Tensor:
-        height, width = tf.unstack(tf.cast(image_size(example), tf.int64))
-        return (height // step) * (1 << 32) + width // step
-
-    grouped = dataset.group_by_window(size_class, lambda _, window: window, window_size=batch_size)
-    total = dataset.cardinality()
-    if total == tf.data.UNKNOWN_CARDINALITY:
-        return grouped
-    return grouped.apply(tf.data.experimental.assert_cardinality(total))
 
 
 def _rounded_up(batch: Example, multiple: int, fill_of: Mapping[str, int]) -> Example:

@@ -156,11 +156,11 @@ def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
     edges = edges_of(rgb)
     mirrored = places + (width - 1 - 2 * (places % width))
     ways = (places, mirrored, border.size - 1 - mirrored, border.size - 1 - places)
-    own, *fixed = (float(edges.take(way).mean()) for way in ways)
+    in_place, *fixed = (float(edges.take(moved).mean()) for moved in ways)
     gain, (right, down) = _best_shift(edges, border)
     return Fit(
-        own,
-        (*(other - own for other in fixed), gain),
+        in_place,
+        (*(other - in_place for other in fixed), gain),
         (round(right * mask.shape[1] / width), round(down * mask.shape[0] / height)),
         mask.shape,
         *_on_grid(edges, places),
@@ -183,11 +183,11 @@ def _best_shift(edges: np.ndarray, border: np.ndarray) -> tuple[float, tuple[int
     fits[~inside] = fits[inside].mean()
     # A mask in its place is a peak, so its surroundings count as well.
     peaks = 2 * fits - _mean_around(fits)
-    own = peaks[far]
+    in_place = peaks[far]
     peaks[~inside] = -1
     peaks[far[0] - _NEAR : far[0] + _NEAR + 1, far[1] - _NEAR : far[1] + _NEAR + 1] = -1
     best = np.unravel_index(int(peaks.argmax()), peaks.shape)
-    return float(peaks[best] - own), (int(best[1]) - far[1], int(best[0]) - far[0])
+    return float(peaks[best] - in_place), (int(best[1]) - far[1], int(best[0]) - far[0])
 
 
 def _on_grid(edges: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -355,8 +355,8 @@ def _fit_elsewhere(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray, np.ndar
                 [fits[int(near[0]) + column].edges for column in theirs.tolist()], np.float32
             )
             other = masks @ images.T / (255 * masks.sum(1, keepdims=True))
-            own = other[np.arange(len(ours)), np.searchsorted(near[theirs], rows[ours])]
-            gain[np.ix_(ours, theirs)] = other - own[:, None]
+            in_place = other[np.arange(len(ours)), np.searchsorted(near[theirs], rows[ours])]
+            gain[np.ix_(ours, theirs)] = other - in_place[:, None]
         gain[np.arange(len(rows)), rows - near[0]] = -1
         gains[rows], others[rows] = gain.max(1), near[gain.argmax(1)]
         for side, step in enumerate((-1, 1)):

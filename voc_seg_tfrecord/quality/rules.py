@@ -194,21 +194,21 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
         if not judged.tells:
             score, remedy = 0.1, "look at some of them; soft borders need no correction"
         yield Finding(ALL_MASKS, "all masks", text, IGNORED, score=score, remedy=remedy)
-    for number, (score, way, image) in judged.suspects.items():
-        evidence, shifted = masks[number], way.startswith(WAYS[-1])
+    for number, (score, how, image) in judged.suspects.items():
+        evidence, shifted = masks[number], how.startswith(WAYS[-1])
         fix = Fix(
-            WAYS[-1] if shifted else way, *(evidence.fit.shift if evidence.fit and shifted else ())
+            WAYS[-1] if shifted else how, *(evidence.fit.shift if evidence.fit and shifted else ())
         )
-        text = f"the mask may be {way}: put right, its borders would lie on edges of the image"
+        text = f"the mask may be {how}: put right, its borders would lie on edges of the image"
         if image is not None:
-            text = f"the mask may be {way}: it fits {_named(masks[image])} better"
+            text = f"the mask may be {how}: it fits {_named(masks[image])} better"
             fix = Fix("another image", image=masks[image].id)
         yield _about(
             evidence,
             "mask does not fit its image",
             score,
             text,
-            f"look whether the mask is {way}; if so, put it right or draw it again",
+            f"look whether the mask is {how}; if so, put it right or draw it again",
             (0, 0, *evidence.size[::-1]),
             fix,
         )

@@ -86,7 +86,7 @@ def render(
     colors = class_colors(background, dataset.palette(builder))
     sides = [leaks.Side(split, leaks.role_of(split), f.image_sha256) for split, f in facts.items()]
     shared = leaks.compare(sides, sides)
-    evidence = [one for f in facts.values() for one in f.evidence]
+    evidence = [example for f in facts.values() for example in f.evidence]
     label_errors = rules.find(evidence, names, background)
     chosen = choose(facts, background, shared, label_errors, num=num, seed=seed)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
