@@ -105,7 +105,7 @@ def read_all(
     Raises:
       LayoutError: if a file that no other than a labelling tool writes cannot be read.
     """
-    found, others = [], []
+    files, others = [], []
     for name in PARSERS:
         path = folder / name
         # A link to a file that is not there is no reason to go on without its names.
@@ -114,12 +114,12 @@ def read_all(
         if table_in(folder) and name == TABLE:
             continue
         try:
-            found.append(_read(path, image_ids))
+            files.append(_read(path, image_ids))
         except LayoutError as error:
             if name not in COMMON:
                 raise
             others.append(error)
-    return found, others
+    return files, others
 
 
 def table_in(folder: epath.Path) -> str:

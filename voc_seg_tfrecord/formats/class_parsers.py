@@ -210,12 +210,11 @@ def _by_color(lines: list[str]) -> list[Entry]:
     if len(ends) == len(starts) == len(lines):
         raise ValueError(f"the line {lines[0][:80]!r} may be a colour and a name, or both reversed")
     if len(ends) == len(lines):
-        named = [(found[1], found[2]) for found in ends]
+        named = [(match[1], match[2]) for match in ends]
     elif len(starts) == len(lines):
-        named = [(found[2], found[1]) for found in starts]
+        named = [(match[2], match[1]) for match in starts]
     elif len(ends) > 1 or len(starts) > 1:
-        found = last if len(ends) > 1 else first
-        odd = next(n for n, match in enumerate(found) if not match)
+        odd = next(n for n, match in enumerate(last if len(ends) > 1 else first) if not match)
         raise ValueError(f"no colour in {lines[odd][:80]!r}, as in other lines")
     else:
         return []
@@ -239,18 +238,18 @@ def _by_number(lines: list[str]) -> list[Entry]:
     """Reads lines that all have a number and a name; none if the numbers belong to names."""
     before = [re.fullmatch(r"(-?\d+)(?:\s*[:,;=.)]\s*|\s+)(\S.*)", line) for line in lines]
     after = [re.fullmatch(r"(\S.*?)(?<!\s)(?:\s*[:,;=]\s*|\s+)(-?\d+)", line) for line in lines]
-    found = [(int(m[1]), m[2]) for m in before if m]
-    if len(found) < len(lines):
-        found = [(int(m[2]), m[1]) for m in after if m]
-    if len(found) < len(lines):
+    entries = [(int(m[1]), m[2]) for m in before if m]
+    if len(entries) < len(lines):
+        entries = [(int(m[2]), m[1]) for m in after if m]
+    if len(entries) < len(lines):
         places = [n for n, m in enumerate(before) if m and int(m[1]) in (n, n + 1)]
         if len(places) > 1:
             odd = next(n for n, match in enumerate(before) if not match)
             raise ValueError(f"no value in {lines[odd][:80]!r}, as in other lines")
         return []
-    if not _distinct(name for _, name in found):  # lane 1 and lane 2
+    if not _distinct(name for _, name in entries):  # lane 1 and lane 2
         return []
-    return [Entry(_value(value), name.strip(" \t\"'")) for value, name in found]
+    return [Entry(_value(value), name.strip(" \t\"'")) for value, name in entries]
 
 
 def _distinct(words: Iterable[str]) -> bool:

@@ -113,7 +113,7 @@ def find(path: epath.PathLike) -> Frames:
     Raises:
       FrameError: at the first frame that is truncated, or whose length is damaged.
     """
-    total, position, found = size(path), 0, []
+    total, position, frames = size(path), 0, []
     file = OpenFile(path)
     head = file.read(HEAD, 0)
     while position < total:
@@ -123,9 +123,9 @@ def find(path: epath.PathLike) -> Frames:
         start = position + HEAD
         position = start + length + TAIL
         between = file.read(TAIL + HEAD, position - TAIL)
-        found.append((start, length, int.from_bytes(between[:TAIL], "little")))
+        frames.append((start, length, int.from_bytes(between[:TAIL], "little")))
         head = between[TAIL:]
-    offsets, lengths, checksums = np.array(found, np.int64).reshape(-1, 3).T
+    offsets, lengths, checksums = np.array(frames, np.int64).reshape(-1, 3).T
     return Frames(offsets, lengths, checksums.astype(np.uint32))
 
 

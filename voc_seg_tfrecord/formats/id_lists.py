@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 import csv
 import hashlib
 import io
+import itertools
 import json
 import posixpath
 import re
@@ -219,14 +220,14 @@ def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> li
       ListError: if the file is none of these, or chooses nothing.
     """
     if data.lstrip().startswith(b"{"):
-        wrong = [one for one in read_decisions(data, where) if one["decision"] == "wrong"]
-        return _chosen((i for one in wrong for i in one["ids"]), where, "called wrong")
+        rows = [row["ids"] for row in read_decisions(data, where) if row["decision"] == "wrong"]
+        return _chosen(itertools.chain(*rows), where, "called wrong")
     text = _decode(data, where)
     if "id" in (head := next(csv.reader(text.splitlines()[:1]), [])) and len(head) > 1:
         column = head.index("id")
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if len(row) > column]
+        lines = [line for line in csv.reader(io.StringIO(text, newline="")) if len(line) > column]
         # A spreadsheet would run what begins with =, so `'` stands before it.
-        return _chosen((re.sub("^'(?=[-=+@])", "", r[column]) for r in rows[1:]), where, "in it")
+        return _chosen((re.sub("^'(?=[-=+@])", "", n[column]) for n in lines[1:]), where, "in it")
     return parse_ids(data, where, image_ids, repeats=True)
 
 

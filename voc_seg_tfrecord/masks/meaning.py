@@ -55,11 +55,11 @@ class Decision:
         return self.reading.by
 
 
-def decide(found: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
+def decide(survey: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
     """Applies the rule of this module.
 
     Args:
-      found: what the masks use.
+      survey: what the masks use.
       namings: the names of their classes; several if a class file may be numbered in two ways.
       remedy: what a user can do where the masks do not tell.
 
@@ -67,34 +67,35 @@ def decide(found: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
       MaskError: if it is not known what the masks mean.
       ConfigError: if a row of the user has no effect.
     """
-    _check_rows(found, namings[0])
-    ways = [way for naming in namings for way in readings(naming, found)]
-    taken, left = _choose(ways, found)
+    _check_rows(survey, namings[0])
+    ways = [reading for naming in namings for reading in readings(naming, survey)]
+    taken, left = _choose(ways, survey)
     star = namings[0].table.star_of_keys
-    values_alone = all(pixel.value is not None for pixel in found.pixels)
+    values_alone = all(pixel.value is not None for pixel in survey.pixels)
     if taken is None and star and not left and (values_alone or not namings[0].entries):
         taken = ways[0]
     if taken is None:
-        raise _ask(found, left or ways, remedy)
-    taken, stars = _with_star(taken, found) if star else (taken, [])
-    if reason := _palettes_contradict(taken, found):
+        raise _ask(survey, left or ways, remedy)
+    taken, stars = _with_star(taken, survey) if star else (taken, [])
+    if reason := _palettes_contradict(taken, survey):
         raise _undecided(reason[1], f"{reason[0]}. So values and colours contradict", remedy)
-    notes = [*stars, *_notes(taken, left, found)]
+    notes = [*stars, *_notes(taken, left, survey)]
     if taken.by == "value" and taken.final.class_of("grey", VOID, None) == VOID:
-        notes += _check_void(taken, found, remedy)
+        notes += _check_void(taken, survey, remedy)
     rule = dataclasses.replace(taken.final, remedy=remedy)
-    return Decision(taken, rule, tuple(notes), _rows(taken, found))
+    return Decision(taken, rule, tuple(notes), _rows(taken, survey))
 
 
-def _rows(way: Reading, found: Survey) -> Rows:
+def _rows(reading: Reading, survey: Survey) -> Rows:
     """Returns what a reading makes of each key that it knows."""
-    rule, names = way.final, {VOID: VOID_CLASS, **dict(enumerate(way.naming.table.class_names))}
+    rule = reading.final
+    names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
     if rule.folders:
         return ()
     values = {value: index for value, index in rule.all_values.items() if value >= 0}
-    if way.by == "color":  # values are those of greyscale masks
-        kinds = {pixel.kind for pixel in found.pixels}
-        greys = {p.value: rule.class_of(*p) for p in found.pixels if p.kind == "grey"}
+    if reading.by == "color":  # values are those of greyscale masks
+        kinds = {pixel.kind for pixel in survey.pixels}
+        greys = {p.value: rule.class_of(*p) for p in survey.pixels if p.kind == "grey"}
         greys = {} if "palette" in kinds else greys
         values = {v: index for v, index in greys.items() if v is not None and index is not None}
     rows: list[tuple[Key, int]] = [*values.items()]
@@ -102,262 +103,266 @@ def _rows(way: Reading, found: Survey) -> Rows:
     return tuple((key, names[index]) for key, index in rows)
 
 
-def weigh(found: Survey, namings: Sequence[Naming]) -> tuple[Reading | None, list[Reading]]:
+def weigh(survey: Survey, namings: Sequence[Naming]) -> tuple[Reading | None, list[Reading]]:
     """Returns the reading that is taken, None if the user has to be asked; and all that may be."""
-    ways = [way for naming in namings for way in readings(naming, found)]
-    _, left = _choose(ways, found)
+    ways = [reading for naming in namings for reading in readings(naming, survey)]
+    _, left = _choose(ways, survey)
     try:
-        return decide(found, namings, "").reading, left
+        return decide(survey, namings, "").reading, left
     except MaskError:
         return None, left or ways
 
 
-def naming_of(found: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
+def naming_of(survey: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
     """Returns which of several names masks fit; the first if they fit none.
 
     Raises:
       MaskError: if several fit, and differ.
     """
-    ways = [way for naming in namings for way in readings(naming, found)]
-    taken, left = _choose(ways, found)
+    ways = [reading for naming in namings for reading in readings(naming, survey)]
+    taken, left = _choose(ways, survey)
     if taken is None and left:
-        raise _ask(found, left, remedy)
+        raise _ask(survey, left, remedy)
     return taken.naming if taken else namings[0]
 
 
-def _with_star(way: Reading, found: Survey) -> tuple[Reading, list[str]]:
+def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
     """Writes `*` out: a row for each value and colour in use that has no class else; and a note."""
-    if len(found.values) > HIGHEST + 1 or len(found.colors) > HIGHEST:
+    if len(survey.values) > HIGHEST + 1 or len(survey.colors) > HIGHEST:
         raise table_error(
-            f"* for {len(found.values)} values and {len(found.colors)} colours",
+            f"* for {len(survey.values)} values and {len(survey.colors)} colours",
             f"at most {HIGHEST + 1} of each: the masks were smoothed, or are no masks",
             "export the masks again, without smoothing",
         )
-    table = way.naming.table
+    table = reading.naming.table
     rows: dict[Key, int] = {}
-    for pixel, seen in found.pixels.items():
-        by_color = way.by == "color" and pixel.kind != "grey"
+    for pixel, seen in survey.pixels.items():
+        by_color = reading.by == "color" and pixel.kind != "grey"
         by_color = by_color or pixel.value is None
         key = color_key(pixel.color) if by_color and pixel.color else pixel.value
-        if key is not None and way.final.class_of(*pixel) is None:
+        if key is not None and reading.final.class_of(*pixel) is None:
             rows[key] = rows.get(key, 0) + seen.pixels
     counted = ", ".join(f"{key} on {pixels} pixels" for key, pixels in rows.items())
     star = str(table.star)
-    said = (*table.rows, *((key, star) for key in rows))
-    naming = dataclasses.replace(way.naming, table=dataclasses.replace(table, rows=said))
+    rows_of_keys = (*table.rows, *((key, star) for key in rows))
+    table = dataclasses.replace(table, rows=rows_of_keys)
+    naming = dataclasses.replace(reading.naming, table=table)
     note = [f"* is {star}: {counted}."] if rows else []
-    return dataclasses.replace(way, naming=naming), note
+    return dataclasses.replace(reading, naming=naming), note
 
 
-def _check_rows(found: Survey, naming: Naming) -> None:
+def _check_rows(survey: Survey, naming: Naming) -> None:
     """Checks that the user's rows speak of what the masks hold, and give a pixel one class."""
     table, rule = naming.table, MaskRule({})
-    if not (found.pixels or found.voc.masks):
+    if not (survey.pixels or survey.voc.masks):
         return
     if naming.file and naming.file.folders and (table.values or table.colors):
         raise table_error(
             f"values or colours, but {naming.file.source} has other numbers in each split",
             "names of classes, which mean the same in each split",
         )
-    if table.values and not (found.values or found.voc.masks):
+    if table.values and not (survey.values or survey.voc.masks):
         raise table_error("values, but the masks hold only colours", "rows with colours or names")
-    if table.colors and not table.values and not found.colors and not found.voc.masks:
+    if table.colors and not table.values and not survey.colors and not survey.voc.masks:
         raise table_error("colours, but the masks hold only values", "rows with values or names")
     rule = dataclasses.replace(rule, said_values=table.values, said_colors=table.colors)
-    for (kind, value, color), seen in found.pixels.items():
+    for (kind, value, color), seen in survey.pixels.items():
         if kind != "grey" and value is not None and color and len(rule.said_of(value, color)) > 1:
             raise two_classes(value, color, seen.pixels, seen.first)
 
 
-def _choose(ways: Sequence[Reading], found: Survey) -> tuple[Reading | None, list[Reading]]:
+def _choose(ways: Sequence[Reading], survey: Survey) -> tuple[Reading | None, list[Reading]]:
     """Returns the reading that is taken, if any, and those that were possible before rule 3."""
-    if ways[0].rule.folders or not (found.pixels or found.voc.masks):
+    if ways[0].rule.folders or not (survey.pixels or survey.voc.masks):
         return ways[0], []
     # Colours do not tell two values apart that share one; values mean nothing if packed.
     out = (
-        ["color"] * _shared(found) + ["value"] * _packed(found, ways[0])
+        ["color"] * _shared(survey) + ["value"] * _packed(survey, ways[0])
         if ways[0].naming.entries
         else []
     )
-    of_file = [w for w in ways if w.by == "color" and w.by not in out and _uses_colors(w, found)]
-    possible = [way for way in ways if way.by not in out and way.reads(found.pixels)]
+    of_file = [w for w in ways if w.by == "color" and w.by not in out and _uses_colors(w, survey)]
+    possible = [r for r in ways if r.by not in out and r.reads(survey.pixels)]
     if of_file and not {*map(id, of_file)} & {*map(id, possible)}:
         return of_file[0], []
     if not possible:
-        return _of_most(ways, found), []
-    lacking = {id(way): len(way.unused(found)) for way in possible}
-    if full := [way for way in possible if not lacking[id(way)]]:
+        return _of_most(ways, survey), []
+    lacking = {id(reading): len(reading.unused(survey)) for reading in possible}
+    if full := [reading for reading in possible if not lacking[id(reading)]]:
         possible = full
-    for left in (possible, [way for way in possible if way.naming.usual]):
-        colored = [way for way in left if way in of_file]
+    for left in (possible, [reading for reading in possible if reading.naming.usual]):
+        colored = [reading for reading in left if reading in of_file]
         for of in (left, colored):
-            if of and _same(of, found):
-                return min(colored or of, key=lambda way: lacking[id(way)]), possible
+            if of and _same(of, survey):
+                return min(colored or of, key=lambda reading: lacking[id(reading)]), possible
     return None, possible
 
 
-def _uses_colors(way: Reading, found: Survey) -> bool:
+def _uses_colors(reading: Reading, survey: Survey) -> bool:
     """Says whether masks use colours of a class file other than black, or its greys."""
-    used = {pixel.color for pixel in found.pixels if pixel.color}
-    listed = {entry.color for entry in way.naming.entries if way.naming.colored} - {_BLACK}
-    return bool(listed) and (way.rule.grey_is_color or bool(used & listed) or used == {_BLACK})
+    used = {pixel.color for pixel in survey.pixels if pixel.color}
+    colors = {entry.color for entry in reading.naming.entries if reading.naming.colored} - {_BLACK}
+    return bool(colors) and (reading.rule.grey_is_color or bool(used & colors) or used == {_BLACK})
 
 
-def _shared(found: Survey) -> bool:
+def _shared(survey: Survey) -> bool:
     """Says whether two values of one mask have the same colour."""
-    palettes = ([p for p in pixels if p.kind == "palette" and p.color] for pixels in found.alike)
+    palettes = ([p for p in pixels if p.kind == "palette" and p.color] for pixels in survey.alike)
     return any(len({p.color for p in used}) < len(used) for used in palettes)
 
 
-def _several_colors(found: Survey) -> list[Pixel]:
+def _several_colors(survey: Survey) -> list[Pixel]:
     """Returns the palette entries in use whose value has another colour in another mask."""
     of_value: dict[int | None, list[Pixel]] = {}
-    for pixel in found.pixels:
+    for pixel in survey.pixels:
         if pixel.kind == "palette" and pixel.color:
             of_value.setdefault(pixel.value, []).append(pixel)
-    if found.voc.masks:  # they are not decoded, but their colours are known
+    if survey.voc.masks:  # they are not decoded, but their colours are known
         for value, color in enumerate(VOC_NUMBERS):
             if value in of_value and Pixel("palette", value, color) not in of_value[value]:
                 of_value[value].append(Pixel("voc", value, color))
     return [pixel for pixels in of_value.values() if len(pixels) > 1 for pixel in pixels]
 
 
-def _gaps(found: Survey) -> bool:
+def _gaps(survey: Survey) -> bool:
     """Says whether a palette mask leaves out a value below its highest one, but for void."""
     used = (
         {pixel.value for pixel in pixels if pixel.value is not None} - {VOID}
-        for pixels in found.alike
+        for pixels in survey.alike
         if any(pixel.kind == "palette" for pixel in pixels)
     )
     return any(values != {*range(len(values))} for values in used)
 
 
-def _packed(found: Survey, way: Reading) -> bool:
+def _packed(survey: Survey, reading: Reading) -> bool:
     """Says whether palettes were made of the colours in use, so that values mean nothing.
 
     Then no value is left out, and a value has several colours; or VOC's colour of void is moved
     among VOC's classes.
     """
-    of_voc = len(way.naming.voc_names or ()) == len(VOC_CLASSES)
+    of_voc = len(reading.naming.voc_names or ()) == len(VOC_CLASSES)
     moved = any(
-        p.kind == "palette" and p.color == VOID_COLOR and p.value != VOID for p in found.pixels
+        p.kind == "palette" and p.color == VOID_COLOR and p.value != VOID for p in survey.pixels
     )
-    return (bool(_several_colors(found)) or (of_voc and moved)) and not _gaps(found)
+    return (bool(_several_colors(survey)) or (of_voc and moved)) and not _gaps(survey)
 
 
-def _at_random(found: Survey) -> bool:
+def _at_random(survey: Survey) -> bool:
     """Says whether each mask has a palette at random, so that hardly any colour comes back."""
     masks: collections.Counter[Any] = collections.Counter()
-    for pixel in _several_colors(found):
-        masks[pixel.color] += found.pixels.get(pixel, found.voc).masks
+    for pixel in _several_colors(survey):
+        masks[pixel.color] += survey.pixels.get(pixel, survey.voc).masks
     again = sum(number > 1 for number in masks.values())
-    return _gaps(found) and not found.voc.masks and 10 * again < len(masks)
+    return _gaps(survey) and not survey.voc.masks and 10 * again < len(masks)
 
 
-def _of_most(ways: Sequence[Reading], found: Survey) -> Reading | None:
+def _of_most(ways: Sequence[Reading], survey: Survey) -> Reading | None:
     """Returns the reading that reads most masks; by value if there is nothing else, or None."""
-    kinds = {pixel.kind for pixel in found.pixels}
+    kinds = {pixel.kind for pixel in survey.pixels}
     fits = {
-        id(way): found.voc.masks
-        + sum(seen.masks for pixels, seen in found.alike.items() if way.reads(pixels))
-        for way in ways
+        id(reading): survey.voc.masks
+        + sum(seen.masks for pixels, seen in survey.alike.items() if reading.reads(pixels))
+        for reading in ways
     }
-    best = max(ways, key=lambda way: fits[id(way)])
-    if 2 * fits[id(best)] > found.examined - found.damaged:
+    best = max(ways, key=lambda reading: fits[id(reading)])
+    if 2 * fits[id(best)] > survey.examined - survey.damaged:
         return best
     no_colors = kinds == {"grey"} or (not fits[id(best)] and not kinds & {"rgb", "equal"})
     return ways[0] if no_colors else None
 
 
-def _same(ways: Sequence[Reading], found: Survey) -> bool:
-    first, *others = ([way.name_of(pixel) for pixel in found.pixels] for way in ways)
+def _same(ways: Sequence[Reading], survey: Survey) -> bool:
+    first, *others = ([reading.name_of(pixel) for pixel in survey.pixels] for reading in ways)
     return all(names == first for names in others)
 
 
-def _palettes_contradict(way: Reading, found: Survey) -> tuple[str, str] | None:
+def _palettes_contradict(reading: Reading, survey: Survey) -> tuple[str, str] | None:
     """Returns why the values of palettes may not be classes, and the first such mask."""
-    if way.by == "color" or not out_of_place(found):
+    if reading.by == "color" or not out_of_place(survey):
         return None
-    said, palettes = way.naming.table.values, [p for p in found.pixels if p.kind == "palette"]
-    if way.naming.colored and not said and all(p.color in VOC_NUMBERS for p in palettes):
-        return "VOC's colours in another order, and no class file with them", found.pixels[
+    of_user = reading.naming.table.values
+    palettes = [p for p in survey.pixels if p.kind == "palette"]
+    if reading.naming.colored and not of_user and all(p.color in VOC_NUMBERS for p in palettes):
+        return "VOC's colours in another order, and no class file with them", survey.pixels[
             palettes[0]
         ].first
-    for pixel in found.pixels:
+    for pixel in survey.pixels:
         value, color = pixel.value, pixel.color
-        if pixel.kind == "palette" and value not in said:
+        if pixel.kind == "palette" and value not in of_user:
             if value and color == _BLACK:
-                return f"black at palette index {value}", found.pixels[pixel].first
+                return f"black at palette index {value}", survey.pixels[pixel].first
             if value != VOID and color == VOID_COLOR:
-                return f"VOC's colour of void at palette index {value}", found.pixels[pixel].first
-    several = [p for p in _several_colors(found) if p in found.pixels and p.value not in said]
-    if not several or _at_random(found):
+                return f"VOC's colour of void at palette index {value}", survey.pixels[pixel].first
+    several = [p for p in _several_colors(survey) if p in survey.pixels and p.value not in of_user]
+    if not several or _at_random(survey):
         return None
     value, colors = several[0].value, [color_key(p.color or _BLACK) for p in several]
-    where = found.pixels[several[0]].first
+    where = survey.pixels[several[0]].first
     return f"palette index {value} has the colour {colors[0]} here, and others elsewhere", where
 
 
-def _check_void(way: Reading, found: Survey, remedy: str) -> list[str]:
+def _check_void(reading: Reading, survey: Survey, remedy: str) -> list[str]:
     """Checks that 255 is void in masks where it is read as void; returns a note about others."""
-    binary = found.binary
-    said = VOID in way.naming.table.values or way.rule.values.get(VOID) != VOID
-    if not binary.masks or said:
+    binary = survey.binary
+    is_said = VOID in reading.naming.table.values or reading.rule.values.get(VOID) != VOID
+    if not binary.masks or is_said:
         return []
     counted = (
-        f"{binary.masks} of {found.examined} masks hold nothing but 255 and 0, the first is "
-        f"{binary.first}; {found.void.masks} masks show 255 to be void"
+        f"{binary.masks} of {survey.examined} masks hold nothing but 255 and 0, the first is "
+        f"{binary.first}; {survey.void.masks} masks show 255 to be void"
     )
-    if binary.masks > found.void.masks:
+    if binary.masks > survey.void.masks:
         raise _undecided(binary.first, f"{counted}. So 255 may be void or a class", remedy)
     return [f"{counted}. So 255 is void."]
 
 
-def _notes(way: Reading, left: Sequence[Reading], found: Survey) -> list[str]:
+def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[str]:
     notes = []
-    if way.high:
-        names = [name for name in way.rule.values.values() if name != VOID]
+    if reading.high:
+        names = [name for name in reading.rule.values.values() if name != VOID]
         notes.append(
             f"The masks hold only the values 0 and 255, and there are two classes. So 0 is "
             f"{names[0]} and 255 is {names[1]}. If 255 is void, say --classes 255=void."
         )
-    if len(left) > 1 and not _same(left, found):
-        notes.append(f"The colours are {way.reason}, and give the classes. {_table(found, left)}")
-    elif way.by == "color" and way.reason.startswith("with") and out_of_place(found):
-        notes.append(f"The colours are VOC's, in another order. {_table(found, [way])}")
-    elif way.reason == "a private palette" and way.naming.entries:
+    if len(left) > 1 and not _same(left, survey):
+        notes.append(
+            f"The colours are {reading.reason}, and give the classes. {_table(survey, left)}"
+        )
+    elif reading.by == "color" and reading.reason.startswith("with") and out_of_place(survey):
+        notes.append(f"The colours are VOC's, in another order. {_table(survey, [reading])}")
+    elif reading.reason == "a private palette" and reading.naming.entries:
         notes.append(
             "The palette's colours are not VOC's, so the values are taken as classes. Look at a "
             "preview."
         )
-    if way.by == "value" and any(pixel.kind == "equal" for pixel in found.pixels):
+    if reading.by == "value" and any(pixel.kind == "equal" for pixel in survey.pixels):
         notes.append("Of RGB masks in which red, green and blue are equal, red is the class.")
     return notes
 
 
-def _ask(found: Survey, ways: Sequence[Reading], remedy: str) -> MaskError:
+def _ask(survey: Survey, ways: Sequence[Reading], remedy: str) -> MaskError:
     """Several readings are possible and differ, or none is."""
-    names = {pixel: [way.name_of(pixel) for way in ways] for pixel in found.pixels}
+    names = {pixel: [reading.name_of(pixel) for reading in ways] for pixel in survey.pixels}
     unknown = [pixel for pixel, of in names.items() if not any(of)]
-    if max(len(found.values), len(found.colors)) > HIGHEST:
-        text = f"{len(found.values)} values and {len(found.colors)} colours, which are too many "
+    if max(len(survey.values), len(survey.colors)) > HIGHEST:
+        text = f"{len(survey.values)} values and {len(survey.colors)} colours, which are too many "
         return _undecided("masks", f"{text}for masks: they were smoothed, or are no masks", remedy)
     if unknown:
-        most = sorted(unknown, key=lambda pixel: -found.pixels[pixel].pixels)
-        shown = [f"{what(pixel)} on {found.pixels[pixel].pixels} pixels" for pixel in most]
+        most = sorted(unknown, key=lambda pixel: -survey.pixels[pixel].pixels)
+        shown = [f"{what(pixel)} on {survey.pixels[pixel].pixels} pixels" for pixel in most]
         text = f"no class for {len(most)} of {len(names)} values or colours: {listed(shown)}"
-        return _undecided(found.pixels[most[0]].first, text, remedy)
+        return _undecided(survey.pixels[most[0]].first, text, remedy)
     differ = [pixel for pixel, of in names.items() if len({*of}) > 1]
-    first = found.pixels[differ[0]] if differ else found.voc
-    return _undecided(first.first, f"masks with two meanings: {_table(found, ways)}", remedy)
+    first = survey.pixels[differ[0]] if differ else survey.voc
+    return _undecided(first.first, f"masks with two meanings: {_table(survey, ways)}", remedy)
 
 
-def _table(found: Survey, ways: Sequence[Reading]) -> str:
+def _table(survey: Survey, ways: Sequence[Reading]) -> str:
     """Returns what values and colours in use become by each reading, those that differ first."""
     lines = []
-    for pixel, seen in found.pixels.items():
-        names = [way.name_of(pixel) for way in ways]
-        first = {name: how(way) for name, way in reversed([*zip(names, ways, strict=True)])}
+    for pixel, seen in survey.pixels.items():
+        names = [reading.name_of(pixel) for reading in ways]
+        first = {name: how(reading) for name, reading in reversed([*zip(names, ways, strict=True)])}
         by = [f"{name or 'no class'} {first[name]}" for name in dict.fromkeys(names)]
         differ = len({*names}) < 2 and None not in names
         lines.append((differ, -seen.pixels, f"{what(pixel)} is {' and '.join(by)}"))
@@ -370,14 +375,14 @@ def listed(texts: Sequence[str]) -> str:
     return "; ".join([*texts[:_SHOWN], *more])
 
 
-def how(way: Reading) -> str:
+def how(reading: Reading) -> str:
     """Returns in words how a reading reads masks, such as `by value`."""
-    if way.reason.startswith("the greys"):
-        return f"by {way.reason}"
-    if way.by == "color":
-        return f"by the colours of {way.reason.split(' ', 1)[1]}"
-    numbered = way.naming.file.numbered if way.naming.file else ""
-    high = ", 255 being the second class" if way.high else ""
+    if reading.reason.startswith("the greys"):
+        return f"by {reading.reason}"
+    if reading.by == "color":
+        return f"by the colours of {reading.reason.split(' ', 1)[1]}"
+    numbered = reading.naming.file.numbered if reading.naming.file else ""
+    high = ", 255 being the second class" if reading.high else ""
     return "by value" + high + (f" ({numbered.rstrip('.')})" if numbered else "")
 
 

@@ -137,12 +137,12 @@ def _read_eight_bits(
         _check_values(counts, rule, file.where)
         if _stay(counts, rule):
             return IndexMask(png.grey_index_png(file, header, chunks), *size, counts)
-    found = png_pixels.read_values(file, header, chunks)
-    counts = occurring(found.counts())
+    values = png_pixels.read_values(file, header, chunks)
+    counts = occurring(values.counts())
     _check_values(counts, rule, file.where)
     if _stay(counts, rule):
-        return IndexMask(found.grey, *size, counts)
-    return _index_mask(map_values(found.pixels(), rule.all_values))
+        return IndexMask(values.grey, *size, counts)
+    return _index_mask(map_values(values.pixels(), rule.all_values))
 
 
 def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
@@ -150,11 +150,11 @@ def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
     return all(rule.all_values[value] == value for value in counts)
 
 
-def _check_size(found: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:
-    if size is not None and tuple(found) != tuple(size):
+def _check_size(mask_size: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:
+    if size is not None and tuple(mask_size) != tuple(size):
         raise MaskError(
             file.where,
-            found=f"mask of {found[1]} x {found[0]} pixels",
+            found=f"mask of {mask_size[1]} x {mask_size[0]} pixels",
             expected=f"{size[1]} x {size[0]} (width x height), as its image has",
             remedy="find the mask that belongs to the image; never resize one to fit",
             kind="size of mask and image differ",
@@ -175,10 +175,6 @@ def _check_official(header: png.Header, file: File) -> None:
 def _index_mask(indices: np.ndarray) -> IndexMask:
     height, width = indices.shape
     return IndexMask(pillow.encode_png(indices), height, width, occurring(count_values(indices)))
-
-
-_ENOUGH = 5  # unknown values or colours that an error lists
-_SHOWN = 12  # values that it expected
 
 
 _ENOUGH = 5  # unknown values or colours that an error lists
@@ -239,12 +235,12 @@ def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: object) -> np.
             remedy=rule.remedy,
             kind=UNKNOWN_COLOR,
         )
-    found, (unknown, pixels) = map_colors(colors, *rule.packed_colors)
+    classes, (unknown, pixels) = map_colors(colors, *rule.packed_colors)
     if unknown.size:
         triples = ((int(c) >> 16, int(c) >> 8 & 255, int(c) & 255) for c in unknown)
         counted = zip(triples, pixels.tolist(), strict=True)
         raise _unknown_colors(Counter(dict(counted)), rule, where)
-    return found
+    return classes
 
 
 def _check_palette(palette: np.ndarray, highest: int, where: object) -> None:
@@ -259,10 +255,10 @@ def _check_palette(palette: np.ndarray, highest: int, where: object) -> None:
 
 def _unknown_colors(pixels: Counter[Color], rule: MaskRule, where: object) -> MaskError:
     most = sorted(pixels, key=lambda color: (-pixels[color], color))
-    listed = several((f"{color_key(c)} on {pixels[c]} pixels" for c in most), _ENOUGH)
+    shown = several((f"{color_key(c)} on {pixels[c]} pixels" for c in most), _ENOUGH)
     return MaskError(
         where,
-        found=f"colours without a class: {listed}",
+        found=f"colours without a class: {shown}",
         expected=f"one of the {len(rule.all_colors)} colours of the classes, exactly",
         remedy=f"{rule.remedy}; or export the masks without smoothing",
         kind=UNKNOWN_COLOR,

@@ -61,9 +61,9 @@ class Naming:
     def voc_names(self) -> dict[int, str] | None:
         """The name of each of VOC's numbers that has one; None if a name is not VOC's."""
         voc = [plain(name) for name in VOC_CLASSES]
-        kept = [e.name for e in self.entries if not is_void(e)]
-        numbers = {voc.index(plain(name)): name for name in kept if plain(name) in voc}
-        return numbers if len(numbers) == len(kept) else None
+        classes = [e.name for e in self.entries if not is_void(e)]
+        numbers = {voc.index(plain(name)): name for name in classes if plain(name) in voc}
+        return numbers if len(numbers) == len(classes) else None
 
     @property
     def voc_names_moved(self) -> bool:
@@ -100,11 +100,11 @@ class Reading:
     def final(self) -> MaskRule:
         """The rule with the classes that the dataset has, 255 being void, and the user's rows."""
         table = self.naming.table
-        kept = {VOID: VOID} | {n: table.index(n) for n in table.class_names}
+        indices = {VOID: VOID} | {n: table.index(n) for n in table.class_names}
 
         def became(name: str | int) -> int | None:
             new = table.target(name) if isinstance(name, str) else name
-            return VOID if new == "void" else kept.get(new)
+            return VOID if new == "void" else indices.get(new)
 
         return dataclasses.replace(
             self.rule.renamed(became),
@@ -125,36 +125,36 @@ class Reading:
         """Says whether each of some pixels has a class."""
         return all(self.final.class_of(*pixel) is not None for pixel in pixels)
 
-    def unused(self, found: Survey) -> set[str]:
+    def unused(self, survey: Survey) -> set[str]:
         """Returns the names that no mask has, user's rows apart."""
         names = set(self.rule.values.values()) | {*(self.rule.colors or {}).values()}
         return {n for n in names if isinstance(n, str)} - {
-            self.rule.class_of(*pixel) for pixel in found.pixels
+            self.rule.class_of(*pixel) for pixel in survey.pixels
         }
 
 
-def readings(naming: Naming, found: Survey) -> list[Reading]:
+def readings(naming: Naming, survey: Survey) -> list[Reading]:
     """Returns the ways in which masks may be read, the usual one first."""
     if not naming.entries:
-        return [_of_rows(naming, found)]
+        return [_of_rows(naming, survey)]
     by_value = {-1: VOID, VOID: VOID, **naming.by_value}
     folders = naming.file.folders if naming.file else {}
     rule = MaskRule(
         by_value,
         folders={path: {-1: VOID, VOID: VOID, **naming.numbered(e)} for path, e in folders.items()},
     )
-    first = Reading(naming, "value", _reason_of_values(found), rule)
+    first = Reading(naming, "value", _reason_of_values(survey), rule)
     if folders:
         return [first]
-    ways = [first, *_high(naming, found)]
+    ways = [first, *_high(naming, survey)]
     if naming.colored:
-        return ways + _of_file(naming, by_value, found)
-    return ways + _of_voc(naming, by_value, found)
+        return ways + _of_file(naming, by_value, survey)
+    return ways + _of_voc(naming, by_value, survey)
 
 
-def _of_rows(naming: Naming, found: Survey) -> Reading:
+def _of_rows(naming: Naming, survey: Survey) -> Reading:
     """The reading of the user's rows alone: 255 and VOC's colour are void without one, too."""
-    by_color = bool(naming.table.colors) or any(pixel.kind == "rgb" for pixel in found.pixels)
+    by_color = bool(naming.table.colors) or any(pixel.kind == "rgb" for pixel in survey.pixels)
     rule = MaskRule({-1: VOID, VOID: VOID}, {VOID_COLOR: VOID} if by_color else None)
     only = by_color and not naming.table.values
     return Reading(naming, "color" if only else "value", "as you said", rule)
@@ -170,47 +170,47 @@ def rule_of_rows(rows: Rows, class_names: Sequence[str]) -> MaskRule:
     return _of_rows(Naming(table), Survey()).final.renamed(places.get)
 
 
-def _reason_of_values(found: Survey) -> str:
-    kinds = {pixel.kind for pixel in found.pixels}
+def _reason_of_values(survey: Survey) -> str:
+    kinds = {pixel.kind for pixel in survey.pixels}
     if kinds == {"equal"}:
         return "red, green and blue equal"
-    if not out_of_place(found):
-        colored = any(p.kind == "palette" and p.color != (p.value,) * 3 for p in found.pixels)
-        return "VOC's palette" if colored or found.voc.masks else "grey values"
+    if not out_of_place(survey):
+        colored = any(p.kind == "palette" and p.color != (p.value,) * 3 for p in survey.pixels)
+        return "VOC's palette" if colored or survey.voc.masks else "grey values"
     return "a private palette"
 
 
-def _high(naming: Naming, found: Survey) -> list[Reading]:
+def _high(naming: Naming, survey: Survey) -> list[Reading]:
     """Two classes, and masks of 0 and 255 alone: 255 is the second class."""
     named = {v: name for v, name in naming.by_value.items() if name != VOID}
     void = any(map(is_void, naming.entries))
-    if named.keys() != {0, 1} or void or {*found.values} - {0, VOID}:
+    if named.keys() != {0, 1} or void or {*survey.values} - {0, VOID}:
         return []
     rule = MaskRule({-1: VOID, 0: named[0], VOID: named[1]})
-    return [Reading(naming, "value", _reason_of_values(found), rule, high=True)]
+    return [Reading(naming, "value", _reason_of_values(survey), rule, high=True)]
 
 
-def _of_file(naming: Naming, by_value: Mapping[int, str | int], found: Survey) -> list[Reading]:
+def _of_file(naming: Naming, by_value: Mapping[int, str | int], survey: Survey) -> list[Reading]:
     """The colours of a class file; and its greys, if values of palettes may mean them."""
     colors: dict[Color, str | int] = {VOID_COLOR: VOID}
     colors |= {e.color: naming.name_of(e) for e in naming.entries if e.color}
-    greys = {pixel.value for pixel in found.pixels if pixel.kind == "grey"} - {None}
+    greys = {pixel.value for pixel in survey.pixels if pixel.kind == "grey"} - {None}
     if by_value[VOID] == VOID and (255, 255, 255) not in colors:
         greys -= {VOID}
     grey = bool(greys - {0}) and all((g, g, g) in colors for g in greys)
     source = f"from {naming.file.source}" if naming.file else ""
     ways = [Reading(naming, "color", source, MaskRule(by_value, colors, grey))]
     values = {red: name for (red, green, blue), name in colors.items() if red == green == blue}
-    if any(pixel.kind == "palette" for pixel in found.pixels) and values.keys() - {0}:
+    if any(pixel.kind == "palette" for pixel in survey.pixels) and values.keys() - {0}:
         rule = MaskRule({-1: VOID, VOID: VOID, **values})
         ways.append(Reading(naming, "value", f"the greys {source}", rule))
     return ways
 
 
-def _of_voc(naming: Naming, by_value: Mapping[int, str | int], found: Survey) -> list[Reading]:
+def _of_voc(naming: Naming, by_value: Mapping[int, str | int], survey: Survey) -> list[Reading]:
     """The colours of VOC's palette: colour n is class n, or VOC's class by its name."""
-    if not found.voc.masks and all(
-        pixel.color in (None, (pixel.value,) * 3) for pixel in found.pixels
+    if not survey.voc.masks and all(
+        pixel.color in (None, (pixel.value,) * 3) for pixel in survey.pixels
     ):
         return []  # greys, which are VOC's by chance
     numbers = {c: by_value[n] for c, n in VOC_NUMBERS.items() if n in by_value}
@@ -219,7 +219,7 @@ def _of_voc(naming: Naming, by_value: Mapping[int, str | int], found: Survey) ->
     by_number = names is None or naming.file or len(names) < len(VOC_CLASSES)
     if by_number or not naming.voc_names_moved:
         ways.append(Reading(naming, "color", "with VOC's palette", MaskRule(by_value, numbers)))
-    elsewhere = any(p.color and VOC_NUMBERS.get(p.color) != p.value for p in found.pixels)
+    elsewhere = any(p.color and VOC_NUMBERS.get(p.color) != p.value for p in survey.pixels)
     if names is not None and naming.voc_names_moved and (naming.file is None or elsewhere):
         of_name = {c: names[n] for c, n in VOC_NUMBERS.items() if n in names}
         greys = {-1: VOID, VOID: VOID, **names}  # greyscale masks hold VOC's numbers then
@@ -228,7 +228,7 @@ def _of_voc(naming: Naming, by_value: Mapping[int, str | int], found: Survey) ->
     return ways
 
 
-def out_of_place(found: Survey) -> list[Pixel]:
+def out_of_place(survey: Survey) -> list[Pixel]:
     """Returns the used palette entries that have neither VOC's colour nor the grey of their value.
 
     A value beyond the end of a palette has no colour, and so none that is wrong.
@@ -236,7 +236,7 @@ def out_of_place(found: Survey) -> list[Pixel]:
     palette = list(VOC_NUMBERS)
     return [
         pixel
-        for pixel in found.pixels
+        for pixel in survey.pixels
         if pixel.kind == "palette"
         and pixel.color is not None
         and pixel.color not in (palette[pixel.value or 0], (pixel.value,) * 3)

@@ -68,20 +68,20 @@ def parse_pairs(text: str) -> Rows:
     rows: list[tuple[Key, str]] = []
     position = 0
     while position <= len(text):
-        found = _PART.match(text, position)
-        if not found or (found[1] is None and found[2] is None):
+        match = _PART.match(text, position)
+        if not match or (match[1] is None and match[2] is None):
             raise table_error(
                 f"{text[position : position + 80]!r} where a key or a class is", _FORM
             )
-        words.append((found[1] if found[2] is None else found[2], found[1] is not None))
-        if (found[3] == "=") != (len(words) == 1):
+        words.append((match[1] if match[2] is None else match[2], match[1] is not None))
+        if (match[3] == "=") != (len(words) == 1):
             raise table_error(f"{text[position : position + 80]!r}, which is no pair", _FORM)
         if len(words) == 2:
             rows.append(_pair(*words))
             words = []
-        if found.end() == position or not found[3]:
+        if match.end() == position or not match[3]:
             break
-        position = found.end()
+        position = match.end()
     return check_rows(rows)
 
 

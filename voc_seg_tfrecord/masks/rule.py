@@ -64,8 +64,8 @@ class MaskRule:
 
     def said_of(self, value: int | None, color: Color | None) -> set[Any]:
         """Returns the classes that the user gave to a pixel; two if the rows contradict."""
-        said = {self.said_values.get(value), self.said_colors.get(color)}  # type: ignore[arg-type]
-        return said - {None}
+        classes = {self.said_values.get(value), self.said_colors.get(color)}  # type: ignore[arg-type]
+        return classes - {None}
 
     def class_of(self, kind: str, value: int | None, color: Color | None) -> Any:
         """Returns the class of a pixel; None if the rule does not know it.
@@ -76,9 +76,9 @@ class MaskRule:
           value: the pixel's value; None in an RGB mask.
           color: its colour; None in a greyscale mask, and beyond the end of a palette.
         """
-        said = self.said_of(value, None if kind == "grey" else color)
-        if said:
-            return said.pop() if len(said) == 1 else None
+        classes = self.said_of(value, None if kind == "grey" else color)
+        if classes:
+            return classes.pop() if len(classes) == 1 else None
         if kind == "grey" and value is not None and self.needs_colors("grey"):
             white = VOID if value == VOID else None
             return (self.colors or {}).get((value, value, value), white)
@@ -90,8 +90,8 @@ class MaskRule:
         """Returns the rule with other classes; keys whose new class is None are left out."""
 
         def changed(classes: Mapping[Any, Any]) -> dict[Any, Any]:
-            found = {key: new(name) for key, name in classes.items()}
-            return {key: name for key, name in found.items() if name is not None}
+            new_classes = {key: new(name) for key, name in classes.items()}
+            return {key: name for key, name in new_classes.items() if name is not None}
 
         return dataclasses.replace(
             self,

@@ -174,9 +174,9 @@ def _numbers(file: File, kinds: str, expected: str) -> np.ndarray:
     shape, by_columns, dtype = read_header(stream)
     if dtype.kind not in kinds:
         raise _bad_array(file, f"an array {dtype}{list(shape)}", expected, _CONVERT)
-    held = len(file.data) - stream.tell()
-    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != held:
-        raise _bad_array(file, f"an array {dtype}{list(shape)} in {held} bytes", expected)
+    length = len(file.data) - stream.tell()
+    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != length:
+        raise _bad_array(file, f"an array {dtype}{list(shape)} in {length} bytes", expected)
     array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
     return array.reshape(shape, order="F" if by_columns else "C")
 
@@ -206,11 +206,11 @@ def counts_by_value(values: np.ndarray) -> dict[int, int]:
     """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
     if values.dtype == np.uint8:
         return png_pixels.occurring(png_pixels.count_values(values))
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for rows in _pieces(values):
         for value, count in zip(*np.unique(values[rows], return_counts=True), strict=True):
-            found[int(value)] = found.get(int(value), 0) + int(count)
-    return dict(sorted(found.items()))
+            counts[int(value)] = counts.get(int(value), 0) + int(count)
+    return dict(sorted(counts.items()))
 
 
 def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
@@ -222,10 +222,10 @@ def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
         within = (keys >= 0) & (keys < 256)
         table[keys[within]] = mapped[within]
         return np.asarray(table[values])
-    found = np.empty(values.shape, np.uint8)
+    indices = np.empty(values.shape, np.uint8)
     for rows in _pieces(values):
-        found[rows] = mapped[np.searchsorted(keys, values[rows])]
-    return found
+        indices[rows] = mapped[np.searchsorted(keys, values[rows])]
+    return indices
 
 
 def counts_by_color(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -263,11 +263,11 @@ def map_colors(
     mapped = np.empty(colors.shape[:2], np.uint8)
     for rows in _pieces(colors):
         packed = _packed(colors[rows])
-        found = table[packed]
-        mapped[rows] = found - 1
-        if not found.all():
+        numbers = table[packed]
+        mapped[rows] = numbers - 1
+        if not numbers.all():
             unknown = np.zeros(_COLORS, np.uint32) if unknown is None else unknown
-            _add(unknown, packed[found == 0])
+            _add(unknown, packed[numbers == 0])
     return mapped, (keys[:0], keys[:0]) if unknown is None else _occurring(unknown)
 
 

@@ -187,7 +187,7 @@ def survey(
             return _look(path_of(mask_id), all_colors)
         return seen
 
-    found = Survey()
+    result = Survey()
     for mask_id, seen in tqdm(
         ordered_map(look_at, ids, ahead=1),
         total=len(ids),
@@ -197,8 +197,8 @@ def survey(
     ):
         if len(seen.colors) + len(seen.values) <= _MOST_USED and len(looks) < _MOST_LOOKS:
             looks[mask_id] = seen
-        found.add(str(path_of(mask_id)), seen)
-    return found
+        result.add(str(path_of(mask_id)), seen)
+    return result
 
 
 _VOC = Look("voc")

@@ -61,8 +61,8 @@ class ClassTable:
     @functools.cached_property
     def colors(self) -> dict[Color, str]:
         """The class of each colour that has a row."""
-        found = ((color_of(key), name) for key, name in self.rows)
-        return {color: name for color, name in found if color is not None}
+        colors = ((color_of(key), name) for key, name in self.rows)
+        return {color: name for color, name in colors if color is not None}
 
     @functools.cached_property
     def named(self) -> dict[str, str]:
@@ -102,9 +102,9 @@ class ClassTable:
     def class_names(self) -> tuple[str, ...]:
         """The classes of the dataset, in order."""
         keyed = [n for k, n in self.rows if isinstance(k, int) or k == STAR or color_of(k)]
-        found = [n for k, n in self.rows if k in self.named or (k == STAR and self._renames)]
-        found += [self.values.get(v, self.target(n)) for v, n in enumerate(self.names)]
-        names = [name for name in dict.fromkeys([*found, *keyed]) if name != VOID_CLASS]
+        first_names = [n for k, n in self.rows if k in self.named or (k == STAR and self._renames)]
+        first_names += [self.values.get(v, self.target(n)) for v, n in enumerate(self.names)]
+        names = [name for name in dict.fromkeys([*first_names, *keyed]) if name != VOID_CLASS]
         first = background_index(names, self._background_among(names))
         if first and self.rows and (self._renames or not self.names):
             names.insert(0, names.pop(first))
@@ -129,10 +129,10 @@ class ClassTable:
 
         It is what the background of the masks becomes, so it may be void.
         """
-        kept = [name for name in self.names if not is_void_name(name)]
+        names = [name for name in self.names if not is_void_name(name)]
         new_named = self.background and self.background not in self.names
-        old = None if new_named else background_index(kept, self.background)
-        name = self.background_name if old is None else self.target(kept[old])
+        old = None if new_named else background_index(names, self.background)
+        name = self.background_name if old is None else self.target(names[old])
         return self.index(name) if name else None
 
     def index(self, name: str) -> int:
@@ -151,13 +151,13 @@ class ClassTable:
           places: the place among the names, or 255, of each value; by default the value is it.
         """
         places = dict(enumerate(range(len(self.names)))) if places is None else places
-        kept = {
+        by_place = {
             value: VOID if place == VOID else self.index(self.target(self.names[place]))
             for value, place in places.items()
             if value not in self.values
         }
-        said = {value: self.index(name) for value, name in self.values.items()}
-        return {-1: VOID, VOID: VOID, **kept, **said}
+        by_row = {value: self.index(name) for value, name in self.values.items()}
+        return {-1: VOID, VOID: VOID, **by_place, **by_row}
 
     def describe(self) -> str:
         """Returns the table in words: `0 background from sky; 1 vehicle from car, bus`."""

@@ -84,10 +84,10 @@ def _annotation(image: ET.Element, number: int, names: list[str], where: str) ->
 
 def _numbers(element: ET.Element, names: str, where: str) -> list[float]:
     with as_written(where, f"the numbers {names}"):
-        found = [float(element.attrib[name]) for name in names.split()]
-        if not all(abs(number) <= MAX_SIDE for number in found):
-            raise ValueError(str(found)[:80])
-    return found
+        numbers = [float(element.attrib[name]) for name in names.split()]
+        if not all(abs(number) <= MAX_SIDE for number in numbers):
+            raise ValueError(str(numbers)[:80])
+    return numbers
 
 
 def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Shape:
