@@ -288,6 +288,7 @@ OTHER_KINDS = {
             numClasses="10000000"
         )
     ),
+    "features.json: no features": in_features(lambda data: data.clear()),
     "features.json: a mask of three channels": in_features(
         lambda data: data["segmentation_mask"]["image"]["shape"].update(
             dimensions=["-1", "-1", "3"]

@@ -1,3 +1,7 @@
+import json
+import pathlib
+import shutil
+
 import numpy as np
 from PIL import Image
 import pytest
@@ -7,13 +11,16 @@ from support.paths import DUMMY_DATA
 import tensorflow as tf
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, VocSegError, voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from import memory
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.exports.export import export
+from voc_seg_tfrecord.exports.layouts import EXPORTED
 from voc_seg_tfrecord.masks.rule import index_rule
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
@@ -151,3 +158,17 @@ def test_an_image_without_an_ending_gets_one(tmp_path):
 def test_an_unknown_layout_suggests_the_closest_one(sample, tmp_path):
     with pytest.raises(VocSegError, match="no such layout; did you mean 'parquet'"):
         export(sample, tmp_path / "out", layout="parket")
+
+
+@pytest.mark.parametrize("layout", EXPORTED)
+def test_a_stranger_s_dataset_without_sizes_is_exported_or_refused(sample, tmp_path, layout):
+    folder = pathlib.Path(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
+    data = json.loads((folder / "features.json").read_text())
+    del data["featuresDict"]["features"]["image/height"]
+    (folder / "features.json").write_text(json.dumps(data))
+    (folder / "SHA256SUMS").unlink()
+    if layout in ("raw", "parquet"):
+        export(open_built(str(folder)), tmp_path / "out", layout=layout)
+    else:
+        with pytest.raises(ConfigError, match="no feature image/height"):
+            export(open_built(str(folder)), tmp_path / "out", layout=layout)

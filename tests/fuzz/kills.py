@@ -1,4 +1,4 @@
-"""Kills builds, imports and exports at many moments, and looks at what they leave.
+"""Kills commands that write at many moments, and looks at what they leave.
 
     python tests/fuzz/kills.py --kills 24
     python tests/fuzz/kills.py --kills 24 --signal TERM --seed 1 build "export voc"
@@ -6,9 +6,9 @@
 
 After each kill the dataset or folder must be absent or complete. Then the same command is run
 again: it must end with status 0, write the same bytes as a run that was not killed, and leave
-nothing unfinished. SIGTERM and SIGINT must leave nothing unfinished themselves, end with their
-status, and show no traceback. `one worker` kills one of a build's two workers, if any is there: the
-build must end with an error and leave nothing, or have been complete.
+nothing unfinished. SIGTERM, SIGINT and SIGHUP must leave nothing unfinished themselves, end with
+their status, and show no traceback. `one worker` kills one of a build's two workers, if any is
+there: the build must end with an error and leave nothing, or have been complete.
 
 Each run is a fork of one process that has imported TensorFlow already, so that the moments lie in
 the work and not in the imports. With --fresh each is a process of its own, and the moments lie in
@@ -28,6 +28,9 @@ import sys
 import tempfile
 import time
 import traceback
+
+import numpy as np
+from PIL import Image
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file__).parents[2])]
 
@@ -100,7 +103,7 @@ def main() -> int:
     parser.add_argument("commands", nargs="*", default=[], help="all of them by default")
     parser.add_argument("--kills", type=int, default=24, help="kills of each command (24)")
     parser.add_argument("--pairs", type=int, default=300, help="images and masks (300)")
-    parser.add_argument("--signal", choices=("KILL", "TERM", "INT"), default="KILL")
+    parser.add_argument("--signal", choices=("KILL", "TERM", "INT", "HUP"), default="KILL")
     parser.add_argument("--seed", help="moves the moments at random; even moments by default")
     parser.add_argument("--fresh", action="store_true", help="processes in place of forks")
     args = parser.parse_args()
@@ -130,6 +133,13 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
     from support.small_tree import write_small_tree
 
     tree, records = write_small_tree(folder / "tree", pairs), folder / "records"
+    predicted = folder / "predicted"
+    predicted.mkdir()
+    for path in (tree / "SegmentationClass").iterdir():
+        values = np.asarray(Image.open(path))
+        Image.fromarray(np.where(values == 255, 0, values).astype(np.uint8)).save(
+            predicted / path.name
+        )
     source, out = folder / "source", folder / "out"
     # They are made in a child, so that no thread of TensorFlow runs in this process.
     made = [
@@ -144,7 +154,10 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
     tfds = ["build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord", "--config", config]
     tfds += ["--manual_dir", tree, "--data_dir", out]
     imported = ["import", records, "--name", "k", "--class_names", CLASSES, "--data_dir", out]
-    export = ["export", source / "voc_seg_tfrecord/s/1.0.0", "--out", out / "k", "--layout"]
+    dataset = source / "voc_seg_tfrecord/s/1.0.0"
+    export = ["export", dataset, "--out", out / "k", "--layout"]
+    score = ["evaluate", f"{dataset}@train", "--predictions", predicted]
+    page = out / "page.html"
     return {
         "build": Command(build, built, out),
         "build --overwrite": Command([*build, "--overwrite"], built, out, replaces=True),
@@ -156,6 +169,10 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         "example": Command(["example", "field", "--out", out / "k"], out / "k", out),
         "export voc": Command([*export, "voc"], out / "k", out),
         "export deeplab": Command([*export, "deeplab"], out / "k", out),
+        "report": Command(["report", dataset, "--out", page], page, out),
+        "report --card": Command(["report", dataset, "--card", out / "k"], out / "k", out),
+        "evaluate": Command([*score, "--confusion", out / "k.svg"], out / "k.svg", out),
+        "evaluate --html": Command([*score, "--html", page], page, out),
     }
 
 
@@ -174,6 +191,7 @@ def _tfds(words: list) -> int:
 
 def _kill_often(command: Command, moments: list[float], number: int, fresh: bool) -> Outcome:
     shutil.rmtree(command.out, ignore_errors=True)
+    command.out.mkdir()
     start = time.monotonic()
     status = _wait(command.start(fresh))
     duration = time.monotonic() - start
@@ -184,6 +202,7 @@ def _kill_often(command: Command, moments: list[float], number: int, fresh: bool
     for moment in moments:
         if not command.replaces:
             shutil.rmtree(command.out, ignore_errors=True)
+            command.out.mkdir()
         child = command.start(fresh)
         time.sleep(duration * moment)
         victims = _workers(child) if command.worker else [child]
@@ -192,7 +211,8 @@ def _kill_often(command: Command, moments: list[float], number: int, fresh: bool
         outcome.kills += len(victims[:1])
         _judge_killed(outcome, _wait(child), command, whole, number, moment)
         if not command.replaces and command.made.exists():
-            shutil.rmtree(command.made)  # the kill came too late: the next run is to build again
+            shutil.rmtree(command.out)
+            command.out.mkdir()  # the kill came too late: the next run is to build again
         _judge_next(outcome, _wait(command.start(fresh=False)), command, whole)
     return outcome
 
@@ -237,7 +257,9 @@ def _unfinished(out: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _digest(folder: pathlib.Path) -> str:
-    """Returns one hash of all files below a folder; empty if there is none."""
+    """Returns one hash of a file, or of all files below a folder; empty if there is none."""
+    if folder.is_file():
+        return hashlib.sha256(folder.read_bytes()).hexdigest()
     if not folder.exists():
         return ""
     digest = hashlib.sha256()

@@ -144,8 +144,8 @@ class _Foreign(Exception):  # noqa: N818 - it never leaves this module
 def _check_features(data: Any) -> dict[str, str]:
     """Returns the kind of each feature, by path."""
     found = dict(_walk("", _parse(data)))
-    if found.pop("", "") != "FeaturesDict":
-        raise _Foreign("features that are no FeaturesDict")
+    if found.pop("", "") != "FeaturesDict" or not found:
+        raise _Foreign("features that are no FeaturesDict, or none at all")
     if names_of.MASK in found and names_of.LABELS not in found:
         raise _Foreign(f"the feature {names_of.MASK!r} without {names_of.LABELS!r}")
     if names_of.OBJECTS in found and not set(found) >= _OF_OBJECTS:

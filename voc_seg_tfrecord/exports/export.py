@@ -10,8 +10,9 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError, StorageError
-from voc_seg_tfrecord.base.names import MASK
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built.dataset import check_features
 from voc_seg_tfrecord.exports import card
 from voc_seg_tfrecord.exports.card import summarize
 from voc_seg_tfrecord.exports.layouts import BUILT, EXPORTED, LAYOUTS, Layout, find_layout
@@ -63,10 +64,9 @@ def export(
     staging.check_folder(folder.parent, "--out")
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
-        notes = []
+        notes: list[str] = []
         for split in builder.info.splits if splits is None else splits:
-            if count := row.write(Split(builder, split, incomplete, num_shards)):
-                notes.append(_rotated(split, count))
+            notes += row.write(Split(builder, split, incomplete, num_shards))
         if described:
             if row.is_tree:
                 storage.write_sums(incomplete)
@@ -92,18 +92,11 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
             expected="a segmentation dataset",
             remedy=f"export it as {' or '.join(_WITHOUT_MASKS)}, or read it with tfds.load",
         )
+    check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
     for split in builder.info.splits:
         id_lists.check_name(split, f"{builder.info.full_name}, split {show_name(split)}")
         if layout.check_split is not None:
             layout.check_split(split, builder.info.full_name)
-
-
-def _rotated(split: str, count: int) -> str:
-    images = "1 image was" if count == 1 else f"{count} images were"
-    return (
-        f"{split}: {images} written without EXIF, XMP and texts, because readers would rotate "
-        "as they say, away from the mask; the compressed pixels are the same"
-    )
 
 
 def write_card(

@@ -23,8 +23,8 @@ class Layout:
       help: what it writes, for `export --help`.
       masks: what the card says of masks: a numbered list, in Jinja's language.
       load: what the card says of loading, likewise.
-      write: writes a split. Returns how many images lost metadata by which readers would rotate
-        them. None if nothing is exported in this layout.
+      write: writes a split. Returns what differs from the dataset, in sentences. None if nothing
+        is exported in this layout.
       needs_masks: whether only datasets with masks can be exported.
       check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
         dataset's name.
@@ -35,7 +35,7 @@ class Layout:
     help: str
     masks: str
     load: str
-    write: Callable[[Split], int] | None = None
+    write: Callable[[Split], list[str]] | None = None
     needs_masks: bool = True
     check_split: Callable[[str, str], None] | None = None
     is_tree: bool = False

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.base.names import IMAGE
 from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
-from voc_seg_tfrecord.exports.records import Split
+from voc_seg_tfrecord.exports.records import Split, rotated
 from voc_seg_tfrecord.imports.files import Record
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def check_split(split: str, where: str) -> None:
         )
 
 
-def write_colored(split: Split) -> int:
+def write_colored(split: Split) -> list[str]:
     """Writes a split, with masks as palette PNGs in the dataset's colours; see `write`."""
     return write(split, dataset.palette(split.builder).tobytes())
 
 
-def write(split: Split, palette: bytes | None = None) -> int:
+def write(split: Split, palette: bytes | None = None) -> list[str]:
     """Writes a split. Each file has as many examples, in their order.
 
     Args:
@@ -78,7 +78,7 @@ def write(split: Split, palette: bytes | None = None) -> int:
       palette: RGB bytes of 256 entries, if masks become palette PNGs.
 
     Returns:
-      How many images lost metadata by which readers would have turned them.
+      What differs from the dataset, in sentences.
     """
     info = split.builder.info
     examples = info.splits[split.name].num_examples
@@ -93,7 +93,7 @@ def write(split: Split, palette: bytes | None = None) -> int:
         path = folder / f"{split.name}-{number:05}-of-{shards:05}.parquet"
         turned += _write_file(itertools.islice(records, stop - start), path, described)
     collections.deque(records, maxlen=0)  # reading raises if there are more records, or fewer
-    return turned
+    return rotated(split, turned)
 
 
 def _write_file(

@@ -87,17 +87,28 @@ class Split:
             yield {name: record[name][0] for name in needed}
 
 
-def write_raw(split: Split) -> int:
-    """Writes a split as decoded pixels; always returns 0, see `Layout.write`."""
+def rotated(split: Split, images: int) -> list[str]:
+    """Returns what to say of images that lost metadata by which readers would rotate them."""
+    if not images:
+        return []
+    written = "1 image was" if images == 1 else f"{images} images were"
+    return [
+        f"{split.name}: {written} written without EXIF, XMP and texts, because readers would "
+        "rotate as they say, away from the mask; the compressed pixels are the same"
+    ]
+
+
+def write_raw(split: Split) -> list[str]:
+    """Writes a split as decoded pixels; nothing differs from the dataset."""
     return _write(split, _raw_features)
 
 
-def write_deeplab(split: Split) -> int:
-    """Writes a split with DeepLab's features; always returns 0, see `Layout.write`."""
+def write_deeplab(split: Split) -> list[str]:
+    """Writes a split with DeepLab's features; nothing differs from the dataset."""
     return _write(split, _deeplab_features)
 
 
-def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
+def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]) -> list[str]:
     """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each."""
     shards = split.num_shards or 1
     names = [f"{split.name}-{n:05}-of-{shards:05}.tfrecord" for n in range(shards)]
@@ -105,7 +116,7 @@ def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]
         files = [stack.enter_context((split.folder / name).open("wb")) for name in names]
         for number, example in enumerate(split.examples()):
             frames.write(files[number % shards], record_parts(features_of(example)))
-    return 0
+    return []
 
 
 def _raw_features(example: dict[str, Any]) -> dict[str, Any]:

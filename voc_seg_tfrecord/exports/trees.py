@@ -32,7 +32,7 @@ from voc_seg_tfrecord.base.names import (
     voc_palette,
 )
 from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.exports.records import Split
+from voc_seg_tfrecord.exports.records import Split, rotated
 from voc_seg_tfrecord.formats import id_lists, jpeg, pillow, png
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.formats.id_lists import show_name
@@ -43,11 +43,11 @@ _ROWS = 384  # of large images, at a time
 _SPLITS = {"validation": "val"}
 
 
-def write_voc(split: Split) -> int:
+def write_voc(split: Split) -> list[str]:
     """Writes a split: JPEGImages, SegmentationClass, SegmentationObject, its list, and the classes.
 
     Returns:
-      0, as no image loses metadata.
+      Nothing, as nothing differs from the dataset.
 
     Raises:
       RecordError: if a name cannot be that of a file below the folder, or two files have it.
@@ -75,7 +75,7 @@ def write_voc(split: Split) -> int:
         ids.add(image_id)
     lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
     _put(root / LISTS / f"{_SPLITS.get(split.name, split.name)}.txt", lines.encode())
-    return 0
+    return []
 
 
 def _other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
@@ -91,17 +91,16 @@ IMAGES, ANNOTATIONS = "images", "annotations"
 """The folders of an export."""
 
 
-def write_coco(split: Split) -> int:
+def write_coco(split: Split) -> list[str]:
     """Writes a split: its images, one PNG of segment ids for each, and a JSON file.
 
     Returns:
-      How many images lost metadata by which readers would have rotated them.
+      What differs from the dataset, in sentences.
 
     Raises:
-      RecordError: if a name cannot be that of a file below the folder, two files have it, or the
-        format cannot hold the masks.
+      RecordError: if a name cannot be that of a file below the folder, or two files have it.
     """
-    images, annotations, turned = [], [], 0
+    images, annotations, turned, lost = [], [], 0, 0
     folder, masks = split.folder, f"panoptic_{split.name}"
     written: set[str] = set()
     for number, (where, filename, image_id, example) in enumerate(_named(split), start=1):
@@ -111,7 +110,8 @@ def write_coco(split: Split) -> int:
         data = jpeg.unturned(File(example[IMAGE], where))
         turned += data is not example[IMAGE]
         _put(folder / IMAGES / split.name / filename, data)
-        ids = segment_ids(example, where)
+        ids, unlabelled = segment_ids(example, where)
+        lost += unlabelled
         _put(folder / ANNOTATIONS / masks / f"{image_id}.png", _segment_png(ids))
         size = {"height": int(example[HEIGHT]), "width": int(example[WIDTH])}
         images.append({"id": number, "file_name": filename, **size})
@@ -121,7 +121,13 @@ def write_coco(split: Split) -> int:
     described = _categories(split.builder)
     text = {"images": images, "annotations": annotations, "categories": described}
     _put(folder / ANNOTATIONS / f"{masks}.json", json.dumps(text).encode())
-    return turned
+    notes = rotated(split, turned)
+    if lost:
+        notes.append(
+            f"{split.name}: {lost} pixels of objects are void, because their class is void and "
+            "this format has no object without a class; parquet and voc hold both masks"
+        )
+    return notes
 
 
 def _categories(builder: tfds.core.DatasetBuilder) -> list[dict[str, Any]]:
@@ -138,11 +144,11 @@ def _categories(builder: tfds.core.DatasetBuilder) -> list[dict[str, Any]]:
     ]
 
 
-def segment_ids(example: dict[str, Any], where: str) -> np.ndarray:
-    """Returns the segment of each pixel of an example, uint16 `[H, W]`; 0 is void.
+def segment_ids(example: dict[str, Any], where: str) -> tuple[np.ndarray, int]:
+    """Returns the segment of each pixel of an example, and how many pixels of objects are void.
 
-    Raises:
-      RecordError: if an object's number stands where the class is void: a segment needs a class.
+    A segment is uint16 `[H, W]`, and 0 is void. Where the class is void so is the segment, whatever
+    the number of the object.
     """
     # Of large images each array counts: the largest id is 1 + 256 * 254 + 254.
     mask = records.pixels(File(example[MASK], where))
@@ -151,17 +157,10 @@ def segment_ids(example: dict[str, Any], where: str) -> np.ndarray:
     ids += 1
     ids[mask == VOID] = 0
     if INSTANCES not in example:
-        return ids
+        return ids, 0
     numbers = records.pixels(File(example[INSTANCES], where))
-    lost = int(((mask == VOID) & (numbers != VOID)).sum())
-    if lost:
-        raise RecordError(
-            f"{where}, {example[FILENAME].decode()}",
-            found=f"{lost} pixels that are void in {MASK} and not in {INSTANCES}",
-            expected="void at the same places: COCO's panoptic format has no object without class",
-            remedy="export it as parquet or voc, which hold both masks",
-        )
-    return np.add(ids, numbers, out=ids, where=ids > 0, casting="unsafe")
+    lost = int(((mask == VOID) & (numbers != 0) & (numbers != VOID)).sum())
+    return np.add(ids, numbers, out=ids, where=ids > 0, casting="unsafe"), lost
 
 
 def _segment_png(ids: np.ndarray) -> bytes:
