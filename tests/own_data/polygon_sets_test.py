@@ -121,6 +121,16 @@ def test_class_names_choose_the_order(street):
     assert [plan.rule.values[value] for value in (1, 2, 3)] == [3, 2, 1]
 
 
+def test_a_file_of_all_labels_orders_the_classes_of_labelme(street):
+    root = street("labelme")
+    (root / "labels.txt").write_text("__ignore__\n_background_\ntree\nbus\nroad\ncar\n")
+    text = notes(root)
+    assert "5 from labels.txt: 0 _background_, 1 tree, 2 bus, 3 road, 4 car" in text
+    assert "sorted by name" not in text
+    (root / "labels.txt").write_text("tree\nroad\n")
+    assert "0 background, 1 car, 2 road, 3 tree" in notes(root)
+
+
 def test_a_label_that_means_void_is_255(street, tmp_path):
     root = street("labelme")
     path = root / "street_1.json"
@@ -303,6 +313,17 @@ def test_polygons_of_two_tools_are_asked_about(street):
     assert "polygons of CVAT" in notes(root, masks="annotations.xml")
 
 
+def test_all_files_of_labelme_beside_those_of_another_tool_are_chosen_with_one_option(street):
+    root = street("labelme")
+    coco_file(root / "all.json", "street_1.jpg")
+    with pytest.raises(
+        LayoutError, match=r"--masks all\.json, or labelme's with --mask_name '\{id"
+    ):
+        notes(root)
+    assert "4 drawn from the polygons of labelme" in notes(root, mask_name="{id}.json")
+    assert "1 drawn from the polygons of COCO" in notes(root, masks="all.json")
+
+
 def write_masks(root, *, wrong=0):
     (root / "masks").mkdir()
     for path in root.glob("*.json"):
@@ -327,7 +348,9 @@ def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
     assert "street_1.jpg" in str(e.value)
     assert "labelme" in notes(root, mask_name="{id}.json")
     names = [f"c{n}" for n in range(21)]
-    assert "4 in masks" in notes(root, masks="masks", class_names=names)
+    text = notes(root, masks="masks", class_names=names)
+    assert "4 in masks" in text
+    assert "4 JSONs with the name of an image, such as street_1.json" in text
 
 
 def test_a_class_name_with_a_control_character_is_an_error(street):

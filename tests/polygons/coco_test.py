@@ -103,8 +103,9 @@ def test_a_category_that_only_groups_others_is_no_class():
         {"id": 0, "name": "traffic", "supercategory": "none"},
         {"id": 3, "name": "car", "supercategory": "traffic"},
     ]
-    sheet = read(document(OUTLINES["one polygon"], categories=categories))
-    assert sheet.groups >= {"traffic"}
+    assert read(document(OUTLINES["one polygon"], categories=categories)).groups >= {"traffic"}
+    categories[0]["supercategory"] = "traffic"
+    assert "traffic" not in read(document(OUTLINES["one polygon"], categories=categories)).groups
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,20 @@ def unused_files(
         for folder in (tree.layout.masks, tree.layout.instances, tree.layout.lists)
     )
     named = {posixpath.splitext(name)[0] for name in tree.masks.values()}
+    of_images = {
+        posixpath.splitext(name)[0]
+        for files in tree.listing.folders.values()
+        for name in files
+        if name.lower().endswith(IMAGE_SUFFIXES)
+    }
     account: dict[tuple[str, str], list[str]] = {}
     for folder, files in tree.listing.folders.items():
         for name in files:
             path = posixpath.join(folder, name)
-            if path in used or not (kind := kinds.get(path) or _kind(name)):
+            stem, ending = posixpath.splitext(name)
+            shapes = ending.lower() == ".json" and stem in of_images  # perhaps labelme's
+            kind = "JSON with the name of an image" if shapes else _kind(name)
+            if path in used or not (kind := kinds.get(path) or kind):
                 continue
             if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
                 kind = "instance mask"

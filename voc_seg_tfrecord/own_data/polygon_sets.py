@@ -1,7 +1,7 @@
 """Finds the polygons of labelling tools in a folder, and the image of each."""
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 import dataclasses
 import functools
 import itertools
@@ -64,6 +64,8 @@ def find(
             by_tool["YOLO"] = _read_yolo(listing, yolo_files)
         if not by_tool:
             return None, problems
+        ending = posixpath.splitext(options.get("mask_name", ""))[1].lower()
+        by_tool = {t: s for t, s in by_tool.items() if _ENDINGS.get(t) == ending} or by_tool
         (tool, sheets), *more = by_tool.items()
         if not more:
             notes = notes_on(problems)
@@ -75,12 +77,23 @@ def find(
             raise
         return None, [error, *problems]
     shown = "; ".join(f"{tool}'s {min(sheets)}" for tool, sheets in by_tool.items())
+    ways = [f"{tool}'s with {_choice_of(tool, [*sheets])}" for tool, sheets in by_tool.items()]
     raise LayoutError(
         listing.root,
         found=f"polygons of several tools: {shown}",
         expected="polygons of one tool",
-        remedy="name the file or the folder of one of them, or a folder of masks, with --masks",
+        remedy=f"choose {', or '.join(ways)}, or name a folder of masks with --masks",
     )
+
+
+_ENDINGS = {"labelme": ".json", "YOLO": ".txt"}  # of tools that have a file per image
+
+
+def _choice_of(tool: str, files: Sequence[str]) -> str:
+    """Returns the option that chooses the polygons of a tool."""
+    if tool in _ENDINGS:
+        return command(mask_name=f"{ID}{_ENDINGS[tool]}")
+    return command(masks=files[0] if len(files) == 1 else _common(*files) or files[0])
 
 
 def notes_on(problems: Sequence[VocSegError]) -> list[str]:
@@ -233,7 +246,8 @@ def _tree(
     _check_unique(listing, ids)
     if lost:
         notes = [*notes, f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}."]
-    classes, class_notes = _classes(tool, sheets, [a for _, a in shapes.values()])
+    used = {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
+    classes, source, class_notes = _classes(listing, tool, sheets, used)
     entries, values = number_classes(classes, listing.root)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
     splits: dict[str, list[str]] = {}
@@ -242,7 +256,7 @@ def _tree(
         notes += split_notes
     polygons = Polygons(
         tool,
-        ClassFile(f"{tool}'s files", entries),
+        ClassFile(source, entries),
         values,
         images={ids[path]: name for path, name in names.items()},
         shapes={ids[path]: annotation for path, (_, annotation) in shapes.items()},
@@ -283,18 +297,27 @@ def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
 
 
 def _classes(
-    tool: str, sheets: Sheets, annotations: Sequence[Annotation]
-) -> tuple[list[str], list[str]]:
-    """Returns the names of all classes in the tool's order, and notes on what is no class."""
-    used = {shape.label for annotation in annotations for shape in annotation.shapes}
+    listing: Listing, tool: str, sheets: Sheets, used: Set[str]
+) -> tuple[list[str], str, list[str]]:
+    """Returns the names of all classes in the tool's order, their source, and notes."""
+    source = f"{tool}'s files"
     if tool == "labelme":
-        return sorted(used), ["labelme does not number classes, so they are sorted by name."]
+        for path in listing.below():
+            if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
+                text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
+                names = [line.strip() for line in text.splitlines() if line.strip()]
+                if used <= {*names}:
+                    return [*dict.fromkeys(names)], path, []
+        return sorted(used), source, [_UNNUMBERED]
     names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
     groups = {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used
     if not groups:
-        return names, []
+        return names, source, []
     note = f"{', '.join(sorted(groups))} only groups other classes, so it is none."
-    return [name for name in names if name not in groups], [note]
+    return [name for name in names if name not in groups], source, [note]
+
+
+_UNNUMBERED = "labelme does not number classes, so they are sorted by name."
 
 
 class _Images:
@@ -415,9 +438,6 @@ def choose(tree: VocTree, polygons: PolygonTree) -> VocTree:
     if not (different := polygons.different(tree)):
         tree.notes = [*tree.notes, f"The masks are read. {tool}'s polygons have the same pixels."]
         return tree
-    of_image = tool in ("labelme", "YOLO")
-    pattern = f"{ID}{posixpath.splitext(files[0])[1]}"
-    take = command(mask_name=pattern) if of_image else command(masks=files[0])
     first = next(iter(tree.masks.values()))
     masks = posixpath.join(tree.place, tree.layout.masks)
     together = bool(_below(files, masks))
@@ -428,5 +448,5 @@ def choose(tree: VocTree, polygons: PolygonTree) -> VocTree:
         found=f"{len(tree.masks)} masks in {masks}, such as {first}, and {tool}'s polygons of "
         f"{len(polygons.masks)} images, such as {files[0]}. They differ, as in {different}",
         expected="masks or polygons, or the same pixels in both",
-        remedy=f"choose the masks with {leave}, or the polygons with {take}",
+        remedy=f"choose the masks with {leave}, or the polygons with {_choice_of(tool, files)}",
     )

@@ -66,7 +66,8 @@ def read(file: File) -> Sheet:
         for image_id, (shape, *_) in by_image.items():
             where = f"{file.where}, annotation {shape.get('id')}"
             raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
-        groups = {str(category.get("supercategory")) for category in data["categories"]}
+        above = [(names[c["id"]], str(c.get("supercategory"))) for c in data["categories"]]
+        groups = {group for _, group in above} - {name for name, group in above if name == group}
     shown = ", ".join(map(str, [*names][:12])) + (", ..." if len(names) > 12 else "")
     note = f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."
     sparse = [*names] not in ([*range(len(names))], [*range(1, len(names) + 1)])
