@@ -343,7 +343,9 @@ def warn_of_padding(config: VocSegConfig, batch_size: int) -> None:
     )
 
 
-def _with_one_of(formats: set[_FORMAT], folder: epath.Path) -> tfds.core.DatasetBuilder:
+def _with_one_of(
+    formats: set[tfds.core.FileFormat], folder: epath.Path
+) -> tfds.core.DatasetBuilder:
     """Opens a dataset that has files in one of these formats, some by `tfds convert_format`.
 
     TFDS looks for added files only if it does not know the class of the builder.

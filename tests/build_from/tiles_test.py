@@ -62,10 +62,10 @@ def test_tiles_of_one_image_are_in_one_split(tree, tmp_path):
 
 def test_the_printed_config_gives_the_same_bytes_under_tfds_build(tree, tmp_path, capsys):
     words = ["build", str(tree), "--name", "tiled", "--data_dir", str(tmp_path / "a"), *WAY]
-    words += ["--tile", "16", "--overlap", "4", "--tile_format", "jpeg", "--quality", "80"]
+    words += ["--tile", "16", "--overlap", "4", "--tile_format", "jpeg"]
     assert cli.main(words) == 0
     printed = capsys.readouterr().out
-    assert "16 x 16 pixels, neighbours share 4 pixels, stored as JPEG of quality 80" in printed
+    assert "16 x 16 pixels, neighbours share 4 pixels, stored as JPEG of quality 95" in printed
     said = json.loads(printed.split("--config '")[1].split("'")[0])
     assert (said["tile"], said["tile_overlap"]) == (16, 4)
     again = build(tmp_path / "b", VocSegConfig(**said), tree)

@@ -256,7 +256,7 @@ def _exchange(first: epath.Path, second: epath.Path) -> bool:
     if rename is None:
         return False
     names = os.fsencode(os.fspath(first)), os.fsencode(os.fspath(second))
-    return rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0
+    return bool(rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
 
 
 def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epath.Path:

@@ -86,7 +86,7 @@ def is_bucket(path: PathLike) -> bool:
 def size(path: PathLike) -> int:
     """Returns how many bytes a file has."""
     if is_bucket(path):
-        return epath.Path(path).stat().length
+        return int(epath.Path(path).stat().length)
     return os.stat(path).st_size  # noqa: PTH116 - a path object takes more than the call
 
 
@@ -143,7 +143,7 @@ def read_bytes(path: PathLike, most: int) -> bytes:
     """
     if is_bucket(path):
         _check_size(size(path), most)
-        return epath.Path(path).read_bytes()
+        return bytes(epath.Path(path).read_bytes())
     opened, length = _opened(path)
     try:
         _check_size(length, most)

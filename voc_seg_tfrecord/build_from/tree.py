@@ -10,7 +10,7 @@ from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.tiles import Tiling
+from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.rows import check_rows, color_key
@@ -240,7 +240,7 @@ def _numbered(names: tuple[str, ...]) -> str:
 
 def _voids(plan: Plan) -> list[int | str]:
     rule = plan.rule
-    mapping: Mapping = rule.all_values if rule.colors is None else rule.all_colors
+    mapping = rule.all_values if rule.colors is None else rule.all_colors
     return [
         key if isinstance(key, int) else f"colour {color_key(key)}"
         for key, index in mapping.items()
@@ -251,5 +251,5 @@ def _voids(plan: Plan) -> list[int | str]:
 def _tiles(tiling: Tiling) -> str:
     """Returns how images are cut, in words."""
     shared = f", neighbours share {tiling.overlap} pixels" if tiling.overlap else ""
-    stored = f"JPEG of quality {tiling.quality}" if tiling.format == "jpeg" else "PNG"
+    stored = f"JPEG of quality {QUALITY}" if tiling.format == "jpeg" else "PNG"
     return f"{tiling.size} x {tiling.size} pixels{shared}, stored as {stored}"

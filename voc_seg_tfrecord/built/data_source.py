@@ -258,7 +258,8 @@ def _value_of(name: str, feature: Any, decode: bool) -> Callable[[Record], Any]:
 
 
 def _type(feature: Any) -> np.dtype[Any]:
-    return np.dtype(feature.np_dtype)
+    dtype: np.dtype[Any] = np.dtype(feature.np_dtype)
+    return dtype
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ class Record:
         """Bytes of a record that its features do not need, as of one that is there twice."""
         from tensorflow_datasets.proto import tf_example_pb2
 
-        needed = tf_example_pb2.Example.FromString(self.serialized).ByteSize()
+        needed: int = tf_example_pb2.Example.FromString(self.serialized).ByteSize()
         return len(self.serialized) - needed
 
     def bytes(self, name: str) -> bytes:
