@@ -1,5 +1,6 @@
 """Folders as people keep them: what lies beside the data is not read, and nothing is left out."""
 
+import collections
 import contextlib
 import io
 import itertools
@@ -18,6 +19,7 @@ from support import exports, made_folders
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import discovery, pixels
@@ -360,6 +362,39 @@ def test_every_folder_is_listed_once_and_no_mask_is_opened_to_find_it(tmp_path, 
     listed = listed[: len(folders)]
     assert sorted(listed) == sorted(folders)
     assert not [path for path in opened if path.endswith(".png")]
+
+
+@pytest.mark.parametrize("command", ["check", "build"])
+def test_each_list_and_class_file_is_read_once_and_each_mask_at_most_twice(
+    tmp_path, monkeypatch, command
+):
+    root = tmp_path / "set"
+    put(root, "JPEGImages/{}.jpg", "SegmentationClass/{}.png", "abcdef")
+    exports.put(root, "labelmap.txt", "background:::\ncrop:::\nweed:::\n")
+    exports.put(root, "classes.txt", "background\ncrop\nweed\n")
+    exports.put(root, "ImageSets/Segmentation/train.txt", "a\nb\nc\na\n")
+    exports.put(root, "ImageSets/Segmentation/val.txt", "d\ne\nf\n")
+    opened = collections.Counter()
+    read_bytes = storage.read_bytes
+
+    def counted(path, *most):
+        opened[os.path.relpath(path, root)] += 1
+        return read_bytes(path, *most)
+
+    monkeypatch.setattr(storage, "read_bytes", counted)
+    if command == "check":
+        cli.main(["check", str(root)])
+    else:
+        read(root)
+    texts = {path: count for path, count in opened.items() if path.endswith(".txt")}
+    assert texts == dict.fromkeys(
+        [f"ImageSets/Segmentation/{name}.txt" for name in ("train", "val")]
+        + ["classes.txt", "labelmap.txt"],
+        1,
+    )
+    masks = [count for path, count in opened.items() if path.startswith("SegmentationClass")]
+    assert len(masks) == 6
+    assert max(masks) <= (2 if command == "check" else 1)
 
 
 def test_a_folder_of_too_many_files_and_one_that_cannot_be_listed_are_named(tmp_path, monkeypatch):

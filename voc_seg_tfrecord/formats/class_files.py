@@ -1,7 +1,7 @@
 """The files in which labelling tools say which value or colour means which class."""
 
 import collections
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 import dataclasses
 import json
 import pathlib
@@ -90,13 +90,16 @@ def is_void_name(name: str) -> bool:
 
 
 def read_all(
-    folder: epath.Path, image_ids: Container[str] = ()
+    folder: epath.Path,
+    image_ids: Container[str] = (),
+    read: Callable[[epath.Path], File] = File.read,
 ) -> tuple[list[ClassFile], list[LayoutError]]:
     """Reads the class files in a folder.
 
     Args:
       folder: the folder.
       image_ids: ids of images; a file of a common name that lists images is no class file.
+      read: reads a file.
 
     Returns:
       The class files in the order of `NAMES`, and what is wrong with those of a common name
@@ -111,10 +114,10 @@ def read_all(
         # A link to a file that is not there is no reason to go on without its names.
         if not (path.exists() or pathlib.Path(path).is_symlink()):
             continue
-        if table_in(folder) and name == TABLE:
+        if name == TABLE and table_in(folder, read):
             continue
         try:
-            files.append(_read(path, image_ids))
+            files.append(_read(path, image_ids, read))
         except LayoutError as error:
             if name not in COMMON:
                 raise
@@ -122,21 +125,23 @@ def read_all(
     return files, others
 
 
-def table_in(folder: epath.Path) -> str:
+def table_in(folder: epath.Path, read: Callable[[epath.Path], File] = File.read) -> str:
     """Returns the table of classes in a folder, as text; empty if there is none."""
     path = folder / TABLE
     if not path.exists() or path.stat().length > _LARGEST:
         return ""
-    text = File.read(path, LayoutError).data.decode("utf-8-sig", "replace")
+    text = read(path).data.decode("utf-8-sig", "replace")
     return text if is_table(text) else ""
 
 
-def _read(path: epath.Path, image_ids: Container[str]) -> ClassFile:
+def _read(
+    path: epath.Path, image_ids: Container[str], read: Callable[[epath.Path], File]
+) -> ClassFile:
     parse, _ = PARSERS[path.name]
     if path.exists() and path.stat().length > _LARGEST:
         raise _unlike(path, f"{path.stat().length} bytes, which is too large for class names")
     try:
-        text = File.read(path, LayoutError).data.decode("utf-8-sig")
+        text = read(path).data.decode("utf-8-sig")
         if path.name in COMMON and (images := images_in(text, image_ids)):
             raise _unlike(path, images)
         entries = parse(text)

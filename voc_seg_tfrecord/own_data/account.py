@@ -4,6 +4,8 @@ Every image, possible mask, list and class file of a folder is used or stands in
 """
 
 from collections.abc import Collection, Mapping, Sequence
+import functools
+import itertools
 import posixpath
 import re
 
@@ -50,10 +52,11 @@ def unused_files(
         parts.append(("instances", "instance mask", tree.instances, tree.images))
     for which, what, names, others in parts:
         top = posixpath.join(tree.place, getattr(tree.layout, which))
+        start = "" if posixpath.normpath(top) == "." else f"{posixpath.normpath(top)}/"
         lacking = "a mask" if what == "image" else "an image"
-        of_ids = {names.written(image_id) for image_id in listed}
+        of_ids = names.all_written(listed)
         for image_id, name in names.items():
-            path = posixpath.normpath(posixpath.join(top, name))
+            path = start + (posixpath.normpath(name) if "./" in name else name)
             if image_id in of_ids:
                 used.add(path)
             else:
@@ -63,32 +66,35 @@ def unused_files(
         posixpath.normpath(posixpath.join(tree.place, folder))
         for folder in (tree.layout.masks, tree.layout.instances, tree.layout.lists)
     )
-    named = {posixpath.splitext(name)[0] for name in tree.masks.values()}
-    of_images = {
-        posixpath.splitext(name)[0]
-        for files in tree.listing.folders.values()
-        for name in files
-        if name.lower().endswith(IMAGE_SUFFIXES)
-    }
+    named = functools.cache(lambda: {_stem(name) for name in tree.masks.values()})
+    of_images = functools.cache(functools.partial(_stems_of_images, tree.listing))
     account: dict[tuple[str, str], list[str]] = {}
     for folder, files in tree.listing.folders.items():
         for name in files:
-            path = posixpath.join(folder, name)
-            stem, ending = posixpath.splitext(name)
-            shapes = ending.lower() == ".json" and stem in of_images  # perhaps labelme's
-            kind = "JSON with the name of an image" if shapes else _kind(name)
-            if path in used or not (kind := kinds.get(path) or kind):
+            path = f"{folder}/{name}" if folder else name
+            if path in used:
+                continue
+            shapes = name.lower().endswith(".json") and _stem(name) in of_images()
+            kind = kinds.get(path) or ("JSON with the name of an image" if shapes else _kind(name))
+            if not kind:
                 continue
             if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
                 kind = "instance mask"
             elif kind == "text" and (folder or ".") == lists and name not in tree.other_texts():
                 kind = "list"
-            elif (
-                path not in kinds and posixpath.relpath(posixpath.splitext(path)[0], masks) in named
-            ):
+            elif path not in kinds and _stem(posixpath.relpath(path, masks)) in named():
                 kind += " with the name of a mask"
             account.setdefault((folder, kind), []).append(name)
     return account
+
+
+def _stems_of_images(listing: Listing) -> set[str]:
+    names = itertools.chain(*listing.folders.values())
+    return {_stem(name) for name in names if name.lower().endswith(IMAGE_SUFFIXES)}
+
+
+def _stem(name: str) -> str:
+    return posixpath.splitext(name)[0]
 
 
 def _kind(name: str) -> str:

@@ -61,7 +61,7 @@ def find_class_file(
         if named and {*file.class_names} != {*config.named_classes}:
             raise _other_names(file, config)
         return [file], []
-    files, others = class_files.read_all(tree.root, tree.images)
+    files, others = class_files.read_all(tree.root, tree.images, tree.read_text)
     splits, notes = _of_splits(tree)
     files += splits
     files = files or _beside_masks(tree) or _above(tree, config, named)
@@ -89,13 +89,13 @@ def rows_of_tree(tree: VocTree) -> Rows:
     Raises:
       ConfigError: if the table cannot be read.
     """
-    text = class_files.table_in(tree.root)
+    text = class_files.table_in(tree.root, tree.read_text)
     return parse_file(text, tree.root / TABLE) if text and not has_unknown(text) else ()
 
 
 def _table_notes(tree: VocTree, config: VocSegConfig) -> list[str]:
     """Returns a note about a table of classes in the tree that is not used."""
-    text = class_files.table_in(tree.root)
+    text = class_files.table_in(tree.root, tree.read_text)
     if text and has_unknown(text):
         return [f"{TABLE} has rows without a class, so it is not used."]
     if text and not {key for key, _ in rows_of_tree(tree)} <= {key for key, _ in config.classes}:
@@ -109,7 +109,7 @@ def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
     folders = folder_names.find(tree)
     # Names are in the order of the folder with the most; of two, in that of train.
     for folder in sorted(folders, key=lambda name: name != "train"):
-        for file in class_files.read_all(tree.root / folder)[0]:
+        for file in class_files.read_all(tree.root / folder, read=tree.read_text)[0]:
             files.setdefault(file.source, {})[folder] = file
     found, notes = [], []
     for source, by_folder in files.items():
@@ -150,7 +150,7 @@ def _beside_masks(tree: VocTree) -> list[ClassFile]:
     folder = tree.layout.masks
     if folder == ".":
         return []
-    files, _ = class_files.read_all(tree.root / folder, tree.images)
+    files, _ = class_files.read_all(tree.root / folder, tree.images, tree.read_text)
     return [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in files]
 
 
@@ -169,7 +169,7 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
     alone = inside or subfolders(folder) == [tree.root.name]
     if not there or (not alone and folder.name.lower() != "vocdevkit"):
         return []
-    files, _ = class_files.read_all(folder)
+    files, _ = class_files.read_all(folder, read=tree.read_text)
     files = [dataclasses.replace(file, source=up + file.source) for file in files]
     if named:
         files = [f for f in files if {*f.class_names} == {*config.named_classes}]

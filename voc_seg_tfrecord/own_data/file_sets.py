@@ -76,17 +76,19 @@ class FileSet:
         return first[0] if first else "", last[0] if last else ""
 
     @functools.cached_property
-    def ids(self) -> dict[Affix, dict[str, str]]:
-        """By what may stand around ids: the file's name without ending by id."""
+    def affixes(self) -> list[Affix]:
+        """What may stand around ids, nothing first."""
         if self.pattern:
-            return {("", ""): dict(zip(self.names, self.names, strict=True))}
+            return [("", "")]
         before, after = zip(self.shared, self._outermost, self.affix, strict=True)
-        affixes = dict.fromkeys(itertools.product(("", *before), ("", *after)))
+        return [*dict.fromkeys(itertools.product(("", *before), ("", *after)))]
+
+    @functools.cached_property
+    def ids(self) -> dict[Affix, dict[str, str]]:
+        """By what stands around ids: the file's name without ending by id."""
         found = {}
-        for affix in affixes:
-            by_id = {core_of(stem, affix): stem for stem in self.names}
-            by_id.pop("", None)
-            found[affix] = by_id
+        for affix in self.affixes:
+            found[affix] = {core: s for s in self.names if (core := core_of(s, affix))}
         return found
 
 
@@ -125,25 +127,24 @@ def file_sets(
     """
     images, masks, twins = [], [], _Twins(listing)
     for folder in folders:
-        files = [n for n in listing.folders[folder] if _ending(n) in _ENDINGS]
-        streams = _streams(folder, files, twins)
+        endings = {n: e for n in listing.folders[folder] if (e := _ending(n)) in _ENDINGS}
+        streams = _streams(folder, [*endings], twins)
         for affix, names in (_glued(streams) if glued else streams).items():
-            photos = _by_stem(n for n in names if _ending(n) not in MASK_SUFFIXES)
-            others = _by_stem(n for n in names if _ending(n) in MASK_SUFFIXES)
+            photos = {_stem(n): n for n in names if endings[n] not in MASK_SUFFIXES}
+            others = {_stem(n): n for n in names if endings[n] in MASK_SUFFIXES}
             both = photos.keys() & others.keys()
-            arrays = all(_ending(name) == ".npy" for name in others.values())
             of_endings = {"": others} if others else {}
             if both:  # what has another ending is something else
                 of_endings = {
-                    ending: {s: n for s, n in others.items() if _ending(n) == ending}
-                    for ending in {_ending(others[stem]): None for stem in both}
+                    ending: {s: n for s, n in others.items() if endings[n] == ending}
+                    for ending in {endings[others[stem]]: None for stem in both}
                 }
             masks += [FileSet(folder, of, affix, ending) for ending, of in of_endings.items()]
-            if both and not arrays:
-                images += [FileSet(folder, names, affix) for names in (photos, others)]
-            else:
-                pictures = {s: n for s, n in others.items() if _ending(n) != ".npy"} | photos
-                images += [FileSet(folder, pictures, affix)] if pictures else []
+            pictures = {s: n for s, n in others.items() if endings[n] != ".npy"}
+            if both and pictures:
+                images += [FileSet(folder, of, affix) for of in (photos, others)]
+            elif pictures or photos:
+                images.append(FileSet(folder, pictures | photos, affix))
     return images, masks
 
 
@@ -159,10 +160,6 @@ def sets_of_pattern(
         affix = naming.prefix, naming.suffix
         found += [FileSet(folder, by_id, affix, naming.ending, pattern)] if by_id else []
     return found
-
-
-def _by_stem(names: Iterable[str]) -> dict[str, str]:
-    return {_stem(name): name for name in names}
 
 
 # Of names without folders and dots before them, which `posixpath.splitext` looks for in vain.
@@ -249,7 +246,9 @@ def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, li
     have them alike: `hall_old.jpg` and `hall_old.png`.
     """
     stems = {_stem(name) for name in files}
-    last = {s: (m[1], m[2]) for s in stems if (m := _LAST.fullmatch(s))}
+    # Two digits at the end are no word's.
+    ends = (s for s in stems if not s[-2:].isdigit())
+    last = {s: (m[1], m[2]) for s in ends if (m := _LAST.fullmatch(s))}
     numbered = collections.Counter(a.rstrip("0123456789") for a in {a for _, a in last.values()})
     # `_manual1` is one kind of files, and `_view1` beside `_view2` are no kinds.
     last = {s: m for s, m in last.items() if numbered[m[1].rstrip("0123456789")] == 1}
@@ -261,6 +260,8 @@ def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, li
             {affix for affix in kinds if ROLES.intersection(words(affix))}
             for kinds in (after, before)
         )
+    if not after and not before:
+        return {("", ""): list(files)} if files else {}
     streams: dict[Affix, list[str]] = {}
     for name in files:
         stem = _stem(name)
@@ -299,11 +300,11 @@ def _glued(whole: Mapping[Affix, Sequence[str]]) -> dict[Affix, list[str]]:
 
 def _kinds(found: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
     """Returns the affixes that tell kinds of files apart; `found` has the id and affix of each."""
-    if not found:
-        return set()
     heads: dict[str, set[str]] = {}
     for head, affix in found.values():
         heads.setdefault(affix, set()).add(head)
+    if len(heads) == 1 and len(found) == len(stems):  # what all names have tells nothing apart
+        return set()
     several = collections.Counter(head for of_affix in heads.values() for head in of_affix)
     kinds = set()
     for affix, of_affix in heads.items():
@@ -312,5 +313,4 @@ def _kinds(found: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
         repeated = len(of_affix) > 1 and len(heads) <= len(several)
         if known or (repeated and 2 * with_others >= len(of_affix)):
             kinds.add(affix)
-    # What all names have tells nothing apart.
-    return kinds if len(heads) > 1 or len(found) < len(stems) else set()
+    return kinds

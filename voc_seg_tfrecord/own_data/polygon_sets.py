@@ -159,7 +159,10 @@ def _yolo_files(
     There are none if no line of any text is a polygon.
     """
     texts = {f for f in files if f.lower().endswith(".txt")}
-    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
+    names = {posixpath.basename(text)[:-4] for text in texts}
+    if not any(posixpath.basename(image).rpartition(".")[0] in names for image in images):
+        return {}  # none of an image
+    pairs = {image: yolo.text_of(image, texts) for image in images}
     read = functools.partial(_has_polygon, os.fspath(listing.root))
     if not any(there for _, there in ordered_map(read, filter(None, pairs.values()), ahead=1)):
         return {}

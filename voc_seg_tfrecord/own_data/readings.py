@@ -86,10 +86,10 @@ class Reading:
     @property
     def mask_name(self) -> str:
         """The pattern of the masks' names, likewise."""
-        endings = {posixpath.splitext(self.masks.names[m])[1] for m in self.pairs.values()}
         ending = self.masks.ending
-        if self.mask_affix != ("", "") and len(endings) == 1:
-            (ending,) = endings
+        if self.mask_affix != ("", ""):
+            endings = {posixpath.splitext(self.masks.names[m])[1] for m in self.pairs.values()}
+            ending = endings.pop() if len(endings) == 1 else ending
         return self.masks.pattern or _pattern(self.mask_affix, ending)
 
 
@@ -161,31 +161,29 @@ def _places(folder: str) -> list[str]:
 
 def pair(images: FileSet, masks: FileSet) -> Reading | None:
     """Pairs the files of two sets by their names; None if no name fits another."""
-    plain = _common(images.ids[("", "")], masks.ids[("", "")])
-    best: tuple[int, Affix, Affix] = (len(plain), ("", ""), ("", ""))
-    if len(plain) < min(len(images.names), len(masks.names)):
+    plain = {stem: stem for stem in images.names if stem in masks.names}
+    most, all_of_one = len(plain), min(len(images.names), len(masks.names))
+    affixes: tuple[Affix, Affix] | None = None
+    if most < all_of_one:
         for (one, ids), (other, mask_ids) in itertools.product(
             images.ids.items(), masks.ids.items()
         ):
-            if (one, other) == (("", ""), ("", "")) or len(ids.keys() & mask_ids.keys()) <= best[0]:
+            count = len(ids.keys() & mask_ids.keys())
+            if count <= most or (one, other) == (("", ""), ("", "")):
                 continue
-            reduced, count = _reduced(one, other), len(ids.keys() & mask_ids.keys())
+            reduced = _reduced(one, other)
             # Many files have a word and a number: `u1` and `lb1` need not belong together.
-            few = count < min(len(images.names), len(masks.names)) and _is_glued(*reduced)
-            if _is_pattern(*reduced) and not few:
-                best = (count, *reduced)
-    count, one, other = best
-    if not count:
+            if _is_pattern(*reduced) and not (count < all_of_one and _is_glued(*reduced)):
+                most, affixes = count, reduced
+    if not most:
         return None
-    if (one, other) == (("", ""), ("", "")):
-        return Reading(images, masks, one, other, plain, count)
-    ids = {core: stem for stem in images.names if (core := core_of(stem, one))}
-    mask_ids = {core: stem for stem in masks.names if (core := core_of(stem, other))}
-    return Reading(images, masks, one, other, _common(ids, mask_ids), len(plain))
-
-
-def _common(ids: Mapping[str, str], mask_ids: Mapping[str, str]) -> dict[str, str]:
-    return {stem: mask_ids[core] for core, stem in ids.items() if core in mask_ids}
+    if affixes is None:
+        return Reading(images, masks, ("", ""), ("", ""), plain, most)
+    one, other = affixes
+    of_core = {core: stem for stem in masks.names if (core := core_of(stem, other))}
+    cores = ((core_of(stem, one), stem) for stem in images.names)
+    pairs = {stem: of_core[core] for core, stem in cores if core in of_core}
+    return Reading(images, masks, one, other, pairs, len(plain))
 
 
 def _reduced(one: Affix, other: Affix) -> tuple[Affix, Affix]:

@@ -1,7 +1,6 @@
 """The names of a VOC layout's folders, where its root lies, and patterns of file names in it."""
 
 import dataclasses
-import posixpath
 from typing import Self
 
 from etils import epath
@@ -63,8 +62,10 @@ class Naming:
 
     def id_of(self, name: str) -> str | None:
         """Returns the id of a file by its name below its folder, None if it does not fit."""
-        stem, ending = posixpath.splitext(name)
-        if self.ending and ending.lower() != self.ending:
+        stem, _, ending = name.rpartition(".")
+        if not stem or "/" in ending:
+            stem, ending = name, ""
+        if self.ending and f".{ending.lower()}" != self.ending:
             return None
         return self.core_of(stem)
 

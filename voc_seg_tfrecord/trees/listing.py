@@ -1,6 +1,14 @@
 """Lists a folder and all below it once, and finds the ids of the files."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 import dataclasses
 import errno
 import functools
@@ -43,7 +51,16 @@ class Names(Mapping[str, str]):
         return self._files[written]
 
     def __contains__(self, image_id: object) -> bool:
-        return isinstance(image_id, str) and self.written(image_id) is not None
+        there = image_id in self._files
+        return there or (isinstance(image_id, str) and self.written(image_id) is not None)
+
+    def items(self) -> ItemsView[str, str]:
+        """The ids and their names."""
+        return self._files.items()
+
+    def values(self) -> ValuesView[str]:
+        """The names."""
+        return self._files.values()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
@@ -61,6 +78,12 @@ class Names(Mapping[str, str]):
             return image_id
         same = () if image_id.isascii() else self._by_form.get(_form(image_id), ())
         return same[0] if len(same) == 1 else None
+
+    def all_written(self, ids: Iterable[str]) -> set[str]:
+        """Returns the ids that are there, as the names of their files write them."""
+        asked = set(ids)
+        there = asked & self._files.keys()
+        return there | {i for i in map(self.written, asked - there) if i is not None}
 
     def alike(self, image_id: str) -> str:
         """Returns an id that is there and looks like one that is not; empty if none does."""
@@ -91,7 +114,9 @@ MOST_FILES = 2_000_000
 """Files of a listing; a folder with more is another than was meant, such as `/`."""
 
 _PICTURES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".npy")
-_FILES = (*_PICTURES, ".mat", ".txt", ".xml", ".json", ".csv", ".md", ".py", ".yaml", ".zip")
+_FILES = frozenset(
+    (*_PICTURES, ".mat", ".txt", ".xml", ".json", ".csv", ".md", ".py", ".yaml", ".zip")
+)
 """Endings that make a name that of a file until its folder is listed, so that links of these
 names are not followed: git-annex has one per file."""
 
@@ -229,7 +254,7 @@ def index_names(
     files: dict[str, str] = {}
     twins: dict[str, list[str]] = {}
     for image_id, path in found:
-        if not image_id or posixpath.splitext(path)[1].lower() not in rank:
+        if not image_id or f".{path.rpartition('.')[2].lower()}" not in rank:
             continue
         if image_id in files:
             twins.setdefault(image_id, [files[image_id]]).append(path)
@@ -268,7 +293,7 @@ def _entries(folder: epath.Path) -> Iterator[tuple[str, bool, bool]]:
             return
         with os.scandir(folder) as inside:
             for entry in inside:
-                is_file = posixpath.splitext(entry.name)[1].lower() in _FILES
+                is_file = f".{entry.name.rpartition('.')[2].lower()}" in _FILES
                 if not entry.name.startswith("."):
                     is_folder = entry.is_dir(follow_symlinks=not is_file)
                     yield entry.name, is_folder, is_folder and entry.is_symlink()

@@ -13,7 +13,14 @@ from typing import Self, overload
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, did_you_mean
+from voc_seg_tfrecord.base.errors import (
+    LayoutError,
+    ListError,
+    MaskError,
+    SplitError,
+    VocSegError,
+    did_you_mean,
+)
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
@@ -147,6 +154,8 @@ class VocTree:
         self._places: dict[Parts, dict[str, Place]] = {}
         self._repeated: dict[str, ListError] | None = None  # none: they raise
         self._looks: dict[str, Look] = {}
+        self._texts: dict[epath.Path, File] = {}
+        self._lines: dict[str, list[str]] = {}  # of lists, by their names
 
     @property
     def given(self) -> epath.Path:
@@ -171,6 +180,12 @@ class VocTree:
             top = path.relative_to(self.given)
             return self.listing.below(posixpath.normpath(os.fspath(top)), deep=deep)
         return Listing.of(path).below(deep=deep) if path.is_dir() else ()
+
+    def read_text(self, path: epath.Path, error: type[VocSegError] = LayoutError) -> File:
+        """Returns a list or class file, which is read once."""
+        if path not in self._texts:
+            self._texts[path] = File.read(path, error)
+        return self._texts[path]
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
@@ -206,7 +221,7 @@ class VocTree:
             return False
         if self.layout.lists == LISTS:  # nothing but lists belongs there
             return True
-        data = File.read(self.list_path(name), ListError).data
+        data = self.read_text(self.list_path(name), ListError).data
         if file in class_files.COMMON:
             text = data.decode("utf-8-sig", "replace")
             if not class_files.images_in(text, self.ids_by_name):
@@ -220,17 +235,20 @@ class VocTree:
           LayoutError: if there is no such list.
           ListError: if the list is empty, repeats an id, or leaves the tree.
         """
+        lines = self.read_lines(name)
+        if len({*lines}) == len(lines):
+            return lines
         try:
             return self._read(name, repeats=False)
         except ListError as error:
             if self._repeated is None or error.kind != REPEATED:
                 raise
             self._repeated[name] = error
-            return list(dict.fromkeys(self._read(name, repeats=True)))
+            return list(dict.fromkeys(lines))
 
     def is_empty(self, name: str) -> bool:
         """Says whether a list holds nothing."""
-        return not File.read(self.list_path(name), ListError).data.strip()
+        return not self.read_text(self.list_path(name), ListError).data.strip()
 
     def forgiving(self) -> tuple[Self, Mapping[str, ListError]]:
         """Returns a tree that leaves repeated lines of lists out, and errors about them by list."""
@@ -240,7 +258,9 @@ class VocTree:
 
     def read_lines(self, name: str) -> list[str]:
         """Returns the same as `read_ids` of a list that may repeat ids: one per line."""
-        return self._read(name, repeats=True)
+        if name not in self._lines:
+            self._lines[name] = self._read(name, repeats=True)
+        return list(self._lines[name])
 
     def _read(self, name: str, *, repeats: bool) -> list[str]:
         path = self.list_path(name)
@@ -255,7 +275,7 @@ class VocTree:
             )
         # Where names are ids, a list of plain ids is read before any folder has been listed.
         plain = self.ids_by_name.are_ids and "images" not in vars(self)
-        data = File.read(path, ListError).data
+        data = self.read_text(path, ListError).data
         return parse_ids(data, path, self.ids_by_name, plain=plain, repeats=repeats)
 
     def other_mask_folders(self, name: str) -> list[str]:
@@ -265,10 +285,11 @@ class VocTree:
         root, so only the last folder counts.
         """
         path = self.list_path(name)
-        said = {posixpath.dirname(p) for p in listed_masks(File.read(path, ListError).data, path)}
+        data = self.read_text(path, ListError).data
+        said = {posixpath.dirname(p) for p in listed_masks(data, path)}
         read = {
             posixpath.basename(posixpath.dirname(f"{self.layout.masks}/{m}"))
-            for m in self.masks.values()
+            for m in (self.masks.values() if said else ())
         }
         return sorted(f for f in map(posixpath.basename, said) if f not in read)
 
@@ -381,7 +402,7 @@ class VocTree:
     def with_layout(self, layout: Layout) -> Self:
         """Returns the tree with other folders; of the same ones nothing is listed again."""
         other = copy.copy(self)
-        other._places, other._looks = {}, {}
+        other._places, other._looks, other._lines = {}, {}, {}
         same = dataclasses.replace(layout, lists=self.layout.lists) == self.layout
         for name, value in vars(self).items():
             cached = isinstance(getattr(type(self), name, None), functools.cached_property)
