@@ -13,14 +13,7 @@ from typing import Self, overload
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import (
-    LayoutError,
-    ListError,
-    MaskError,
-    SplitError,
-    VocSegError,
-    did_you_mean,
-)
+from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, did_you_mean
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
@@ -181,7 +174,9 @@ class VocTree:
             return self.listing.below(posixpath.normpath(os.fspath(top)), deep=deep)
         return Listing.of(path).below(deep=deep) if path.is_dir() else ()
 
-    def read_text(self, path: epath.Path, error: type[VocSegError] = LayoutError) -> File:
+    def read_text(
+        self, path: epath.Path, error: type[LayoutError] | type[ListError] = LayoutError
+    ) -> File:
         """Returns a list or class file, which is read once."""
         if path not in self._texts:
             self._texts[path] = File.read(path, error)
@@ -215,17 +210,15 @@ class VocTree:
         if name.lower() in LIST_NAMES:
             return True
         file = self._text_files[name]
-        if file in class_files.NAMES and file not in class_files.COMMON:
-            return False
-        if name.lower().startswith("readme"):
+        known = file in class_files.NAMES and file not in class_files.COMMON
+        if known or name.lower().startswith("readme"):
             return False
         if self.layout.lists == LISTS:  # nothing but lists belongs there
             return True
         data = self.read_text(self.list_path(name), ListError).data
-        if file in class_files.COMMON:
-            text = data.decode("utf-8-sig", "replace")
-            if not class_files.images_in(text, self.ids_by_name):
-                return False
+        text = data.decode("utf-8-sig", "replace")
+        if file in class_files.COMMON and not class_files.images_in(text, self.ids_by_name):
+            return False
         return any_id(data, self.list_path(name), self.ids_by_name)
 
     def read_ids(self, name: str) -> Sequence[str]:
@@ -284,9 +277,8 @@ class VocTree:
         Lists may have lines of two paths, an image's and a mask's. They may begin at another
         root, so only the last folder counts.
         """
-        path = self.list_path(name)
-        data = self.read_text(path, ListError).data
-        said = {posixpath.dirname(p) for p in listed_masks(data, path)}
+        file = self.read_text(self.list_path(name), ListError)
+        said = {posixpath.dirname(p) for p in listed_masks(file.data, file.where)}
         read = {
             posixpath.basename(posixpath.dirname(f"{self.layout.masks}/{m}"))
             for m in (self.masks.values() if said else ())
