@@ -314,6 +314,16 @@ def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path
     assert len(found) == 12
     assert all(mask.endswith("_labelIds.png") for mask in found.values())
     assert {i.partition("/")[0] for i in found} == {"train", "val", "test"}
+    for kind, value in (("labelIds", 26), ("labelTrainIds", 13)):
+        with pytest.raises(LayoutError) as caught:
+            find_config(tmp_path, name="mine", **said | {"mask_name": f"{{id}}_gtFine_{kind}.png"})
+        (option,) = re.findall("its ids: (--.*)", str(caught.value))
+        name, text = shlex.split(option)
+        names = text if name == "--class_names" else re.sub(",[*]=.*|[0-9]+=", "", text)
+        assert names.split(",")[:2] == ["road", "sidewalk"]
+        assert len(names.split(",")) == 19
+        assert names.split(",")[13] == "car"
+        assert kind == "labelTrainIds" or f"{value}=car" in text
 
 
 def test_ade20k_and_kitti_are_read_by_the_first_command(tmp_path):

@@ -121,7 +121,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         """Refuses unknown fields, which JSON may bring, by an error of this package."""
         names = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
         field_types.check_names(fields, names)
-        return super().__new__(cls)
+        config: Self = super().__new__(cls)
+        return config
 
     def __post_init__(self, packaged_tree: str) -> None:
         field_types.check(self)

@@ -42,26 +42,8 @@ def unused_files(
     """
     if tree.listing is None:
         return {}
-    used = {posixpath.normpath(posixpath.join(tree.place, name)) for name in read}
-    kinds: dict[str, str] = {}
-    parts = [
-        ("images", "image", tree.images, tree.masks),
-        ("masks", "mask", tree.masks, tree.images),
-    ]
-    if instances:
-        parts.append(("instances", "instance mask", tree.instances, tree.images))
-    for which, what, names, others in parts:
-        top = posixpath.join(tree.place, getattr(tree.layout, which))
-        start = "" if posixpath.normpath(top) == "." else f"{posixpath.normpath(top)}/"
-        lacking = "a mask" if what == "image" else "an image"
-        of_ids = names.all_written(listed)
-        for image_id, name in names.items():
-            path = start + (posixpath.normpath(name) if "./" in name else name)
-            if image_id in of_ids:
-                used.add(path)
-            else:
-                left = "in no split" if image_id in others else f"without {lacking}"
-                kinds.setdefault(path, f"{what} {left}")
+    used, kinds = _files_of_parts(tree, listed, instances)
+    used |= {posixpath.normpath(posixpath.join(tree.place, name)) for name in read}
     masks, objects, lists = (
         posixpath.normpath(posixpath.join(tree.place, folder))
         for folder in (tree.layout.masks, tree.layout.instances, tree.layout.lists)
@@ -91,6 +73,32 @@ def unused_files(
 def _stems_of_images(listing: Listing) -> set[str]:
     names = itertools.chain(*listing.folders.values())
     return {_stem(name) for name in names if name.lower().endswith(IMAGE_SUFFIXES)}
+
+
+def _files_of_parts(
+    tree: VocTree, listed: Collection[str], instances: bool
+) -> tuple[set[str], dict[str, str]]:
+    """Returns the files of listed ids, and what the other images and masks of a tree are."""
+    used, kinds = set[str](), dict[str, str]()
+    parts = [
+        ("images", "image", tree.images, tree.masks),
+        ("masks", "mask", tree.masks, tree.images),
+    ]
+    if instances:
+        parts.append(("instances", "instance mask", tree.instances, tree.images))
+    for which, what, names, others in parts:
+        top = posixpath.join(tree.place, getattr(tree.layout, which))
+        start = "" if posixpath.normpath(top) == "." else f"{posixpath.normpath(top)}/"
+        lacking = "a mask" if what == "image" else "an image"
+        of_ids = names.all_written(listed)
+        for image_id, name in names.items():
+            path = start + (posixpath.normpath(name) if "./" in name else name)
+            if image_id in of_ids:
+                used.add(path)
+            else:
+                left = "in no split" if image_id in others else f"without {lacking}"
+                kinds.setdefault(path, f"{what} {left}")
+    return used, kinds
 
 
 def _stem(name: str) -> str:

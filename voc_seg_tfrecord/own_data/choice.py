@@ -389,6 +389,8 @@ class Chooser:
             for r in (*choice.chosen, *choice.rivals, *choice.strays)
             for s in (r.images, r.masks)
         }
+        sets = [s for r in choice.chosen for s in (r.images, r.masks)]
+        files = functools.cache(lambda: {s.path(name) for s in sets for name in s.names})
         left: list[Reading] = []
         for reading in self.readings:
             if {id(reading.images), id(reading.masks)} & used or self.as_masks(reading) < 1:
@@ -401,11 +403,7 @@ class Chooser:
                     continue
             paths = {reading.images.path(s) for s in reading.pairs}
             paths |= {reading.masks.path(m) for m in reading.pairs.values()}
-            if (
-                paths & self._files_of(choice.chosen)
-                or not self._sizes_agree(reading)
-                or self._is_shown(reading, choice)
-            ):
+            if paths & files() or not self._sizes_agree(reading) or self._is_shown(reading, choice):
                 continue
             if any(reading.images is r.images or reading.masks is r.masks for r in left):
                 continue
@@ -413,10 +411,6 @@ class Chooser:
                 continue
             left.append(reading)
         return left
-
-    @staticmethod
-    def _files_of(readings: Sequence[Reading]) -> set[str]:
-        return {s.path(n) for r in readings for s in (r.images, r.masks) for n in s.names}
 
     def _has_used_masks(self, reading: Reading, choice: Choice) -> bool:
         """Says whether the masks of a reading are copies of chosen ones."""

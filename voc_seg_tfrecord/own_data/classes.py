@@ -33,6 +33,8 @@ def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
       config: says the names, and the folders that the user named.
       named: whether the user gave the names, and no file has them.
     """
+    if not named and (advice := _of_cityscapes(tree)):
+        return advice
     names = None
     if named and config.class_names:
         of_voc = tuple(config.class_names) == VOC_CLASSES
@@ -43,6 +45,28 @@ def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
         f"write the table of classes ({write}), fill in its column class, and build with "
         "--classes classes.csv"
     )
+
+
+# The 19 classes of Cityscapes' benchmark, by their ids in *_labelIds.png and in the order of those
+# in *_labelTrainIds.png. Source: labels.py of cityscapesScripts.
+_CITYSCAPES = (
+    "7=road,8=sidewalk,11=building,12=wall,13=fence,17=pole,19=traffic light,20=traffic sign,"
+    "21=vegetation,22=terrain,23=sky,24=person,25=rider,26=car,27=truck,28=bus,31=train,"
+    "32=motorcycle,33=bicycle"
+)
+
+
+def _of_cityscapes(tree: VocTree) -> str:
+    """Returns the option that reads masks called as Cityscapes' are; empty for others."""
+    patterns = {part.mask_name for part in tree.layout.folders()}
+    if all(pattern.endswith("_labelIds.png") for pattern in patterns):
+        said = command(classes=f"{_CITYSCAPES},*=void")
+    elif all(pattern.endswith("_labelTrainIds.png") for pattern in patterns):
+        names = (row.partition("=")[2] for row in _CITYSCAPES.split(","))
+        said = command(class_names=",".join(names))
+    else:
+        return ""
+    return f"take the 19 classes of Cityscapes' benchmark, if these are its ids: {said}"
 
 
 def decide(

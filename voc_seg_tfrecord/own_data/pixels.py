@@ -83,7 +83,7 @@ def looks_drawn(path: epath.Path) -> bool:
         occurring = len(stored.counts_by_color(samples.values)[0])
     else:
         occurring = len(stored.counts_by_value(samples.values))
-    return occurring <= min(_COLORS, height * width // 4)
+    return bool(occurring <= min(_COLORS, height * width // 4))
 
 
 def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:

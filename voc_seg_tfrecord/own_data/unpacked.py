@@ -78,7 +78,7 @@ class _Within:
 
     def read(self, length: int = -1) -> bytes:
         most = storage.HEADER_BYTES + 1
-        data = self._file.read(most if length < 0 else min(length, most))
+        data: bytes = self._file.read(most if length < 0 else min(length, most))
         if len(data) == most:
             raise ValueError(f"a header of more than {storage.HEADER_BYTES} bytes")
         self.last = data
@@ -87,7 +87,7 @@ class _Within:
     def seek(self, place: int, whence: int = 0) -> int:
         if place > self._most:
             raise ValueError(f"it unpacks to more than {self._most} bytes: a decompression bomb")
-        return self._file.seek(place, whence)
+        return int(self._file.seek(place, whence))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)

@@ -97,7 +97,7 @@ def _description(config: VocSegConfig, of_releases: str) -> str:
         text = config.description or release.description
         return f"{text} {_classes(config)} Classes mapped: {config.table.describe()}."
     if config.description:
-        return config.description
+        return str(config.description)
     if config.task == "images":
         return "Images alone, built by voc_seg_tfrecord."
     if config.task == "classification":
@@ -118,4 +118,4 @@ def _classes(config: VocSegConfig) -> str:
 def _entry(bibliography: str, key: str) -> str:
     """Returns the entry of a BibTeX file that has this key."""
     (entry,) = re.findall(rf"^@\w+{{{re.escape(key)},.*?^}}", bibliography, re.M | re.S)
-    return entry
+    return str(entry)

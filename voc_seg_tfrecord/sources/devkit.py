@@ -114,7 +114,7 @@ def check_sha256(path: epath.Path, archive: Archive) -> str:
             expected=f"sha256 {' or '.join(archive.sha256s)}",
             remedy="copy or download the archive again",
         )
-    return digest.checksum
+    return str(digest.checksum)
 
 
 def manual_place(fetcher: Fetcher) -> str:

@@ -120,4 +120,5 @@ def release_trees(config: VocSegConfig, fetcher: Fetcher) -> dict[str, tuple[Voc
     """
     release = cast(Release, config.official)
     reader = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
-    return reader.open_trees(release, config, fetcher)
+    trees: dict[str, tuple[VocTree, str]] = reader.open_trees(release, config, fetcher)
+    return trees

@@ -199,4 +199,4 @@ def find_release(folder: epath.Path, year: str) -> epath.Path | None:
 
 def _is_root(folder: epath.Path) -> bool:
     """Says whether a folder is a VOC tree, a broken one among them."""
-    return (folder / IMAGES).is_dir() or (folder / LISTS).is_dir() or (folder / MASKS).is_dir()
+    return any((folder / name).is_dir() for name in (IMAGES, LISTS, MASKS))

@@ -310,5 +310,5 @@ def _entries(folder: epath.Path) -> Iterator[tuple[str, bool, bool]]:
 
 def _real_path(folder: epath.Path) -> str:
     """Returns where a folder really lies. Buckets have no links."""
-    path = os.fspath(folder)
+    path: str = os.fspath(folder)
     return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
