@@ -133,14 +133,11 @@ class Chooser:
         """Leaves out what names forbid, and of two ways round the worse one."""
         score = {id(r): (self.as_images(r), self.as_masks(r)) for r in readings}
         ways = {(_place(r.images), _place(r.masks)): r for r in readings}
-        # In one folder the files of the other half may be another set, by other endings.
-        flat = {id(r) for r in readings if r.images.folder == r.masks.folder}
         left = []
         for reading in readings:
             images, masks = score[id(reading)]
-            if id(reading) not in flat and (images < 1 or masks == 0):
-                continue
-            if id(reading) in flat and images < 0:
+            # In one folder the files of the other half may be another set, by other endings.
+            if images < 0 if reading.is_flat else images < 1 or masks == 0:
                 continue
             turned = ways.get((_place(reading.masks), _place(reading.images)), reading)
             if turned is not reading and self._is_better(turned, reading, score):

@@ -201,8 +201,7 @@ class VocTree:
     @functools.cached_property
     def _text_files(self) -> dict[str, str]:
         """The text files in the folder of lists, by their name without `.txt`."""
-        # Of train.TXT and train.txt, train.txt.
-        files = sorted(self.below(self.layout.lists, deep=False))
+        files = sorted(self.below(self.layout.lists, deep=False))  # train.txt after train.TXT
         texts = [file for file in files if file.lower().endswith(".txt")]
         return {file[: -len(".txt")]: file for file in texts}
 
