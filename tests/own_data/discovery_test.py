@@ -87,3 +87,15 @@ def test_pairs_of_one_pattern_in_a_folder_and_below_are_one_tree(tmp_path):
     exports.put_image(tmp_path, "more/e.png")
     tree = find(tmp_path)
     assert [*tree.masks] == ["a", "b", "more/c", "more/d"]
+
+
+def test_said_folders_are_those_of_the_given_folder_though_it_holds_one_of_its_name(
+    tmp_path, monkeypatch
+):
+    put_pairs(tmp_path, "ab", "set/data/img/{}.jpg", "set/data/label/{}.png")
+    put_pairs(tmp_path, "cde", "set/set/data/img/{}.jpg", "set/set/data/label/{}.png")
+    monkeypatch.chdir(tmp_path)
+    for root in ("set", tmp_path / "set"):
+        assert [*find(root, images="set/data/img", masks="set/data/label").masks] == [*"cde"]
+        assert [*find(root, images="data/img", masks="data/label").masks] == [*"ab"]
+    assert [*find("set/data", images="set/data/img", masks="label").masks] == [*"ab"]

@@ -178,8 +178,10 @@ def _said_folders(listing: Listing, said: Mapping[str, str], option: str) -> lis
 
 def _resolved(listing: Listing, text: str) -> str:
     """Returns a path as the listing has it; linked folders by the name under which they are."""
-    path = text.strip().replace("\\", "/").removeprefix(f"{listing.root}/")
-    path = posixpath.normpath(path)
+    path = posixpath.normpath(text.strip().replace("\\", "/"))
+    # A folder may hold one of its own name, and what is said is relative to the outer one.
+    if path.partition("/")[0] not in listing.folders:
+        path = path.removeprefix(f"{listing.root}/")
     inside = f"{posixpath.realpath(str(listing.root))}/"
     for link, to in listing.links.items():
         if f"{path}/".startswith(f"{link}/"):
