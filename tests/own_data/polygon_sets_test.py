@@ -110,7 +110,7 @@ def test_what_the_masks_are_drawn_from_is_said(street):
     text = notes(street("labelme"))
     assert "masks:            4 drawn from the polygons of labelme" in text
     assert "labelme does not number classes, so they are sorted by name." in text
-    assert "516 pixels lie in shapes of several classes. The later one in the file" in text
+    assert "516 pixels in shapes of several classes. The later one in the file" in text
 
 
 def test_class_names_choose_the_order(street):
@@ -173,7 +173,7 @@ def test_an_image_without_labels_is_background_in_yolo_and_a_note_counts_it(stre
     (root / "labels" / "train" / "street_1.txt").unlink()
     (root / "labels" / "train" / "street_2.txt").write_text("\n")
     (root / "labels" / "train" / "street_3.txt").write_text("9 0 0 1 1 0 1\n")  # stops a build
-    assert "2 images have no shape, so they are background everywhere." in notes(root)
+    assert "2 images without a shape: background everywhere." in notes(root)
 
 
 def test_the_layout_of_roboflow_is_read_too(street):
@@ -297,6 +297,14 @@ def test_polygons_without_their_images_are_an_error(street):
     shutil.rmtree(root / "val")
     with pytest.raises(LayoutError, match=r"annotations\.xml, but no image train/street_1\.jpg"):
         find_config(root, name="street")
+
+
+def test_shapes_that_are_not_drawn_are_counted(street):
+    root = street("cvat")
+    path = root / "annotations.xml"
+    spots = '<points label="car" points="1,1"/>' * 2
+    path.write_text(path.read_text().replace("</image>", f"{spots}</image>", 1))
+    assert "2 shapes of the kind points, which CVAT draws in no mask." in notes(root)
 
 
 def test_images_that_are_lacking_are_counted(street):
@@ -604,8 +612,8 @@ def test_boxes_and_points_are_counted(street):
     spot = {"label": "car", "points": [[20, 20]], "shape_type": "point"}
     change(root / "street_1.json", shapes=[corners, spot, spot])
     text = notes(root)
-    assert "1 shapes are boxes, and all pixels in a box are of its class." in text
-    assert "2 shapes are points, each drawn as a disc with a radius of 5 pixels." in text
+    assert "1 shape with the outline of a box; all pixels in it have the class." in text
+    assert "2 points drawn as a disc with a radius of 5 pixels." in text
 
 
 def test_a_damaged_file_of_labelme_stops_the_build_and_an_empty_one_is_counted(street, tmp_path):

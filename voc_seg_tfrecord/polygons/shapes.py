@@ -181,8 +181,8 @@ class Drawn(NamedTuple):
       objects: uint8 `[H, W]`: from 1 on the number of each pixel's object, 0 of background, 255
         of void and crowds; None if it was not asked for.
       counts: of `outside`, points that lie outside the image; `contested`, pixels in shapes of two
-        classes or more; `empty`, shapes without a pixel in the image; `boxes` and `points`, shapes
-        that are such.
+        classes or more; `empty`, shapes without a pixel in the image; `boxes`, shapes that
+        are such; and `discs`, shapes of one point.
     """
 
     mask: np.ndarray
@@ -232,7 +232,7 @@ def draw(
         "contested": int(np.count_nonzero(contested)),
         "empty": sum(not patch[0].any() for _, patch in drawn),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
-        "points": sum(shape.kind == "point" for shape in annotation.shapes),
+        "discs": sum(shape.kind == "point" for shape in annotation.shapes),
     }
     return Drawn(mask, object_mask if objects else None, counts)
 

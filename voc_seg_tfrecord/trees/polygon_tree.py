@@ -26,6 +26,7 @@ from voc_seg_tfrecord.base.errors import (
 )
 from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
 from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
@@ -355,18 +356,19 @@ class PolygonTree(VocTree):
         """Returns what a user should know of the masks that were drawn."""
         total = sum(self._counts.values(), collections.Counter[str]())
         texts = {
-            "outside": "points lie outside of their image, and the shapes are cut off there",
-            "contested": f"pixels lie in shapes of several classes. {_ABOVE[self.polygons.tool]}",
-            "points": "shapes are points, each drawn as a disc with a radius of 5 pixels",
-            "boxes": "shapes are boxes, and all pixels in a box are of its class",
-            "empty": "shapes have no pixel in their image",
-            "background": "images have no shape, so they are background everywhere",
+            "outside": ("point", "outside of the image, where shapes are cut off"),
+            "contested": ("pixel", f"in shapes of several classes. {_ABOVE[self.polygons.tool]}"),
+            "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
+            "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
+            "empty": ("shape", "without a pixel in the image"),
+            "background": ("image", "without a shape: background everywhere"),
         }
-        return [
-            f"{number:,} {texts.get(what, f'shapes are a {what}, which CVAT draws in no mask')}."
-            for what, number in total.items()
-            if number
-        ]
+        notes = []
+        for what, number in total.items():
+            other = "shape", f"of the kind {what}, which CVAT draws in no mask"
+            noun, rest = texts.get(what, other)
+            notes += [f"{counted(number, noun)} {rest}."] if number else []
+        return notes
 
 
 _LATER = "The later one in the file lies above"
