@@ -1,6 +1,18 @@
 """The TFDS builder: features, splits, and what TFDS's own ways to read a dataset get wrong.
 
-Other modules do everything about pixels.
+Other modules do everything about pixels. Where a build steps around TFDS 4.9.10, it is done here:
+
+1. `data_path` looks at its caller, because `tfds build --overwrite` removes a dataset before it
+   asks the builder to replace it. It can go when that command leaves it to `download_mode`.
+2. `_data_dir` is exchanged for a staging folder while a dataset is built, because TFDS removes the
+   old dataset before it makes the new one. It can go when TFDS exchanges the two.
+3. `_generate_splits` writes shards itself, because TFDS shuffles all records through temporary
+   files, and makes them in one process without Beam, as its `ShardBasedBuilder` does too. It can go
+   when that takes workers.
+4. `_serializer_of_ours` exchanges TFDS's serializer, whose bytes differ from process to process. It
+   can go when TFDS's builder takes a serializer, as its writer does.
+5. `_Info.initialize_from_bucket` does nothing, because TFDS looks into its bucket for any dataset,
+   and leaves a temporary folder behind. It can go when TFDS asks for its own datasets only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,11 +22,13 @@ import json
 import os
 import re
 import sys
+import types
 from typing import TYPE_CHECKING, Any, ClassVar
 import warnings
 
 from etils import epath
 import tensorflow_datasets as tfds
+from tensorflow_datasets.core import split_builder
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import configs
@@ -27,8 +41,9 @@ from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.built.trust import check_description
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.features import feature_table
-from voc_seg_tfrecord.examples import serializer, shards
+from voc_seg_tfrecord.examples import shards
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source
+from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.sources import description
 
@@ -173,7 +188,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             assign(self, "_data_dir", os.fspath(folder)),
             assign(self, "_workers", workers),
             _enough_examples(download_config.num_shards),
-            serializer.used_by_tfds(),
+            _serializer_of_ours(),
         ):
             super().download_and_prepare(download_config=download_config, **options)
             storage.write_sums(folder)
@@ -292,6 +307,17 @@ class _Info(tfds.core.DatasetInfo):
 
     def initialize_from_bucket(self) -> None:
         """Does nothing. TFDS would look in its bucket, and leave a temporary folder behind."""
+
+
+@contextlib.contextmanager
+def _serializer_of_ours() -> Iterator[None]:
+    """Lets TFDS serialise with `StableSerializer` while it builds a dataset.
+
+    Another build in the same process, which would find it too, writes equal examples with it.
+    """
+    ours = types.SimpleNamespace(ExampleSerializer=StableSerializer)
+    with tfds.core.utils.temporary_assignment(split_builder, "example_serializer", ours):
+        yield
 
 
 @contextlib.contextmanager

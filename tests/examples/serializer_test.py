@@ -5,11 +5,10 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import example_serializer, split_builder
+from tensorflow_datasets.core import example_serializer
 from tensorflow_datasets.proto import tf_example_pb2, tf_feature_pb2
 
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS
-from voc_seg_tfrecord.examples import serializer
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -120,13 +119,3 @@ def test_values_of_another_shape_are_refused_as_by_tfds():
     specs = {"n": tfds.features.TensorInfo(shape=(), dtype=np.int64)}
     with pytest.raises(ValueError, match="shape"):
         StableSerializer(specs).serialize_example({"n": [1, 2]})
-
-
-def test_tfds_has_its_own_serializer_back_after_a_build_and_after_an_error():
-    before = split_builder.example_serializer
-    with serializer.used_by_tfds():
-        assert split_builder.example_serializer.ExampleSerializer is StableSerializer
-    assert split_builder.example_serializer is before
-    with pytest.raises(KeyError), serializer.used_by_tfds():
-        raise KeyError
-    assert split_builder.example_serializer is before

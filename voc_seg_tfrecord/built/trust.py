@@ -184,23 +184,31 @@ def _parse(value: Any) -> Any:
             raise _Foreign(f"the message {value['proto_cls']!r:.80} for {value['type']}")
         parse = json_format.Parse if isinstance(content, str) else json_format.ParseDict
         parse(content, part)
-    elif not isinstance(content, dict):
+    else:
+        _fill_old(part, feature, content, value["type"])
+    return message
+
+
+def _fill_old(part: Any, feature: type, content: Any, name: str) -> None:
+    """Fills in the content of a feature as TFDS before 4.5 wrote it."""
+    from google.protobuf import json_format
+
+    if not isinstance(content, dict):
         raise _Foreign(f"{content!r:.80} in place of a feature's content")
-    elif feature is _F.FeaturesDict:
-        for name, child in content.items():
-            part.features[name].CopyFrom(_parse(child))
+    if feature is _F.FeaturesDict:
+        for child_name, child in content.items():
+            part.features[child_name].CopyFrom(_parse(child))
     elif feature is _F.Sequence and set(content) == {"feature", "length"}:
         part.feature.CopyFrom(_parse(content["feature"]))
         part.length = -1 if content["length"] is None else content["length"]
     elif set(content) <= _OLD_FIELDS.get(feature, set()):
         shape = [-1 if n is None else n for n in content.get("shape", ())]
-        others = {name: field for name, field in content.items() if name != "shape" and field}
+        others = {key: field for key, field in content.items() if key != "shape" and field}
         json_format.ParseDict(others, part)
         if shape:
             part.shape.dimensions.extend(shape)
     else:
-        raise _Foreign(f"{value['type']} with {', '.join(map(repr, sorted(content)))[:80]}")
-    return message
+        raise _Foreign(f"{name} with {', '.join(map(repr, sorted(content)))[:80]}")
 
 
 def _class_of(name: Any) -> type:
@@ -280,12 +288,16 @@ def _check_info(data: Any) -> None:
     if sum(len(split.shard_lengths) for split in info.splits) > _MOST_SHARDS:
         raise _Foreign(f"more than {_MOST_SHARDS} shards")
     for split in info.splits:
-        if not re.fullmatch(r"[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*", split.name):
-            raise _Foreign(f"the split name {split.name!r:.80}")
-        if split.filepath_template not in ("", naming.DEFAULT_FILENAME_TEMPLATE):
-            raise _Foreign(f"the template of file names {split.filepath_template!r:.80}")
-        if min((split.num_bytes, *split.shard_lengths)) < 0:
-            raise _Foreign(f"the split {split.name} has a size below 0")
+        _check_split(split)
+
+
+def _check_split(split: Any) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*", split.name):
+        raise _Foreign(f"the split name {split.name!r:.80}")
+    if split.filepath_template not in ("", naming.DEFAULT_FILENAME_TEMPLATE):
+        raise _Foreign(f"the template of file names {split.filepath_template!r:.80}")
+    if min((split.num_bytes, *split.shard_lengths)) < 0:
+        raise _Foreign(f"the split {split.name} has a size below 0")
 
 
 def _check_metadata(data: Any) -> None:

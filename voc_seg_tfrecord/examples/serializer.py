@@ -1,13 +1,11 @@
 """Records with the same bytes in every process and with every protobuf library, at less cost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-import contextlib
+from collections.abc import Callable, Mapping, Sequence
 import functools
-import types
 from typing import Any
 
 import numpy as np
-from tensorflow_datasets.core import example_serializer, split_builder, utils
+from tensorflow_datasets.core import example_serializer, utils
 
 # Protobuf's tags of length-delimited fields 1 to 3. Field 1 is `features` of an example, each entry
 # of its map, the key of an entry, and what a list of values holds; 2 is the value of an entry.
@@ -77,19 +75,6 @@ def record_parts(
             numbers = [value] if isinstance(value, int) else value
             parts += _entry(front, *(_integers(np.dtype(np.int64), 1, numbers) or ()))
     return [_FIRST + _varint(sum(map(len, parts))), *parts]
-
-
-@contextlib.contextmanager
-def used_by_tfds() -> Iterator[None]:
-    """Lets TFDS serialise with `StableSerializer` while it builds a dataset.
-
-    TFDS takes a serializer where it writes but not where it builds, so that the name by which its
-    builder finds its own is exchanged. Another build in the same process, which would find this
-    one too, writes equal examples with it.
-    """
-    ours = types.SimpleNamespace(ExampleSerializer=StableSerializer)
-    with utils.temporary_assignment(split_builder, "example_serializer", ours):
-        yield
 
 
 _Content = tuple[bytes, bytes, bytes]
