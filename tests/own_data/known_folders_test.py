@@ -17,7 +17,7 @@ import pytest
 from support import exports, made_folders
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import class_files
@@ -347,6 +347,59 @@ def test_mapillarys_labels_are_read_and_not_its_instances(tmp_path):
     for n in "abc":
         save(tmp_path, f"training/instances/{n}.png", one_of((0, 7, 26))[1].astype(np.uint16) * 256)
     assert read(tmp_path)[0] == {"train": pairs}
+
+
+def copy(root, pairs, to):
+    for path in itertools.chain(*pairs.items()):
+        exports.put(root, f"{to}/{path.relative_to(root)}", path.read_bytes())
+
+
+def test_a_copy_of_the_folder_in_itself_is_no_second_part_whatever_its_path(tmp_path, monkeypatch):
+    root = tmp_path / "Audit"
+    pairs = put(root, "data/train/images/{}.jpg", "data/train/masks/{}.png", "abcd")
+    copy(root, dict(list(pairs.items())[:3]), "Audit")
+    for name in "abc":  # the same before they were enhanced
+        save(root, f"Audit/raw_data/{name}.jpg", made_folders.draw(RNG, (40, 48))[0])
+    assert [*read(root)[0].values()] == [pairs]
+    monkeypatch.chdir(tmp_path)
+    for top, count in (("data", 4), ("Audit/data", 3)):
+        said = {"images": f"{top}/train/images", "masks": f"{top}/train/masks"}
+        (found,) = read("Audit", **said)[0].values()
+        assert len(found) == count
+    twice = {"images": "a=data/train/images,b=data/train/images"}
+    twice |= {"masks": "a=data/train/masks,b=data/train/masks"}
+    with pytest.raises(ConfigError, match="in two parts"):
+        read("Audit", **twice)
+
+
+def test_two_folders_that_may_be_the_masks_of_each_other_lose_to_named_ones(tmp_path):
+    pairs = {
+        split: put(tmp_path, f"set/{split}/images/{{}}.jpg", f"set/{split}/labels/{{}}.png", ids)
+        for split, ids in (("train", "abcd"), ("test", "ef"))
+    }
+    for folder in ("", "juchi/"):
+        save(tmp_path, f"{folder}1.png", made_folders.draw(RNG, (40, 48))[1])
+    assert read(tmp_path)[0] == pairs
+
+
+def test_a_question_has_a_line_for_each_set_before_that_for_all(tmp_path):
+    put(tmp_path, "images/{}.jpg", "masks/{}.png", "abcd")
+    for name in "abcd":
+        save(tmp_path, f"masks_prep/{name}.png", made_folders.draw(RNG, (40, 48))[1])
+    put(tmp_path, "more/images/{}.jpg", "more/masks/{}.png", "xyz")
+    with pytest.raises(LayoutError) as caught:
+        read(tmp_path)
+    lines = re.findall(r"(\d+) images with masks: (.*)", str(caught.value))
+    assert ("4", "--images images --masks masks") in lines
+    assert ("3", "--images more/images --masks more/masks") in lines
+
+
+def test_class_files_of_splits_are_no_files_that_are_not_used(tmp_path):
+    for split in ("train", "valid"):
+        put(tmp_path, f"{split}/{{}}.jpg", f"{split}/{{}}_mask.png", "abc" if split < "u" else "de")
+        text = "Pixel Value, Class\n0, background\n1, crop\n2, weed\n"
+        exports.put(tmp_path, f"{split}/_classes.csv", text)
+    assert read(tmp_path)[1].account == {}
 
 
 def test_a_panoptic_png_is_named_and_never_taken_for_classes(tmp_path):

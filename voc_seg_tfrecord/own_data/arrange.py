@@ -183,7 +183,10 @@ def several_ways(listing: Listing, choice: Choice) -> LayoutError:
         ways.setdefault(key, []).append(reading)
     asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
     others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
-    return _question(listing, [[*way, *others] for way in ways.values()])
+    together = [[*way, *others] for way in ways.values()]
+    alone = [*ways.values(), others] if others else []
+    sets = [way for way in alone if any("part1=" in _options(listing, t) for t in together)]
+    return _question(listing, [*filter(None, sets), *together])
 
 
 def _of_any_split(path: str) -> str:
@@ -201,11 +204,12 @@ def several_sets(listing: Listing, choice: Choice) -> LayoutError:
 
 
 def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
-    lines = dict.fromkeys(
-        f"{sum(len(r.pairs) for r in way)} images with masks: {_options(listing, way)}"
-        for way in ways
-    )
-    shown = [*lines][:_SHOWN]
+    images: dict[str, set[str]] = {}  # of each line's options
+    for way in ways:
+        paths = {r.images.path(stem) for r in way for stem in r.pairs}
+        images.setdefault(_options(listing, way), set()).update(paths)
+    lines = [f"{len(paths)} images with masks: {options}" for options, paths in images.items()]
+    shown = lines[:_SHOWN]
     shown += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return LayoutError(
         listing.root,

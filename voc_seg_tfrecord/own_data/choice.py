@@ -26,8 +26,8 @@ from etils import epath
 from voc_seg_tfrecord.own_data import pixels
 from voc_seg_tfrecord.own_data.file_sets import Affix, FileSet
 from voc_seg_tfrecord.own_data.folder_names import common_folder, role, words
-from voc_seg_tfrecord.own_data.readings import Reading
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS
+from voc_seg_tfrecord.own_data.readings import Reading, largest, of_voc
+from voc_seg_tfrecord.trees.layout import ID
 
 
 @dataclasses.dataclass
@@ -133,6 +133,7 @@ class Chooser:
         """Leaves out what names forbid, and of two ways round the worse one."""
         score = {id(r): (self.as_images(r), self.as_masks(r)) for r in readings}
         ways = {(_place(r.images), _place(r.masks)): r for r in readings}
+        named = any(min(pair) > 1 for pair in score.values())
         left = []
         for reading in readings:
             images, masks = score[id(reading)]
@@ -140,7 +141,10 @@ class Chooser:
             if images < 0 if reading.is_flat else images < 1 or masks == 0:
                 continue
             turned = ways.get((_place(reading.masks), _place(reading.images)), reading)
-            if turned is not reading and self._is_better(turned, reading, score):
+            if turned is not reading and (
+                self._is_better(turned, reading, score)
+                or (named and not self._is_better(reading, turned, score))
+            ):
                 continue
             left.append(reading)
         return left
@@ -220,19 +224,17 @@ class Chooser:
             called_so = min(self.as_images(reading), self.as_masks(reading)) > 1
             if not called_so and not self._sizes_agree(reading):
                 return []
-            if self.as_images(reading) < 2 and self._images_drawn(reading):
-                choice.rivals += readings
-            return readings
         left = _best(readings, self.as_images, at_least=1)
-        left = [r for r in left if self._sizes_agree(r)] or left
-        left = self._unpainted(_largest(left))
         if len(left) > 1:
+            left = [r for r in left if self._sizes_agree(r)] or left
             left = [r for r in left if not self._images_drawn(r)] or left
+        left = self._unpainted(largest(left))
         named = _best(left, self.as_images, at_least=2)
         if min(r.steps for r in left) == min(r.steps for r in named):
             left = named
         left = left if len(left) < 2 else self._first_of_same(left)
-        choice.rivals += left if len(left) > 1 else []
+        perhaps_masks = self.as_images(left[0]) < 2 and self._images_drawn(left[0])
+        choice.rivals += left if len(left) > 1 or perhaps_masks else []
         return left
 
     def _sizes_agree(self, reading: Reading) -> bool:
@@ -286,7 +288,7 @@ class Chooser:
         left = _best(left, self.as_masks, at_least=1)
         if len(left) < 2:
             return left
-        left = _of_voc([r for r in left if self._sizes_agree(r)] or left)
+        left = of_voc([r for r in left if self._sizes_agree(r)] or left)
         left = self._without_copied_masks(left) if len(left) > 1 else left
         choice.rivals += left if len(left) > 1 else []
         return left
@@ -319,17 +321,22 @@ class Chooser:
             ),
         )
         left: list[Reading] = []
+        copied = set[int]()  # masks, of which other images are no set either
         for reading in order:
             originals = self._originals(reading, left)
             if not originals:
                 left.append(reading)
-            elif not all(
+                continue
+            copied.add(id(reading.masks))
+            if not all(
                 self._same((reading.masks, of.masks), [(reading.pairs[s], of.pairs[s])])
                 for s, of in originals.items()
             ):
                 of_copies = dict.fromkeys([*originals.values(), reading])
                 choice.rivals += [r for r in of_copies if r not in choice.rivals]
-        return [r for r in readings if r in left]
+                copied.discard(id(reading.masks))
+        choice.rivals = [r for r in choice.rivals if id(r.masks) not in copied]
+        return [r for r in readings if r in left and id(r.masks) not in copied]
 
     def _originals(self, reading: Reading, others: Sequence[Reading]) -> dict[str, Reading]:
         """Returns the reading that has each labelled image of another; none if one is in none."""
@@ -438,20 +445,3 @@ def _best(
 ) -> list[Reading]:
     """Returns the readings that score enough, all if none does."""
     return [r for r in readings if score(r) >= at_least] or readings
-
-
-def _largest(readings: list[Reading]) -> list[Reading]:
-    """Leaves out readings that explain a part of the masks that another one explains."""
-    masks = {id(r): set(r.pairs.values()) for r in readings}
-    return [r for r in readings if not any(masks[id(r)] < masks[id(o)] for o in readings)]
-
-
-def _of_voc(readings: list[Reading]) -> list[Reading]:
-    """Leaves out arrays beside images of masks, and of VOC's own folders all but the first."""
-    arrays = {id(r) for r in readings if all(n.endswith(".npy") for n in r.masks.names.values())}
-    readings = [r for r in readings if id(r) not in arrays] or readings
-    names = [posixpath.basename(r.masks.folder) for r in readings]
-    if not all(name in MASK_FOLDERS for name in names):
-        return readings
-    order = sorted(set(names), key=MASK_FOLDERS.index)
-    return [r for n, r in zip(names, readings, strict=True) if n == order[0]]

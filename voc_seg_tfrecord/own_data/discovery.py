@@ -279,6 +279,13 @@ def _said_parts(
     """
     of_masks = dict(masks)
     parts = []
+    if twice := [folder for _, folder in images if [f for _, f in images].count(folder) > 1]:
+        raise ConfigError(
+            "option images",
+            found=f"the folder {twice[0]!r} in two parts",
+            expected="folders of their own for each part",
+            remedy="name each folder once",
+        )
     for name, folder in images:
         pairs = [
             r

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.own_data import classes, discovery
+from voc_seg_tfrecord.own_data import classes, discovery, folder_names
 from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.missing_masks import (
@@ -135,7 +135,11 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         sources = tree.named_sources(sources)
     shown = tuple(filter(None, notes))
     read = [posixpath.join(tree.layout.lists, name) for name in sources.values()]
-    read += [TABLE, *([class_file.source] if class_file else [])]
+    read.append(TABLE)
+    if class_file:
+        name = posixpath.basename(class_file.source)
+        in_splits = (posixpath.join(folder, name) for folder in folder_names.find(tree))
+        read += [class_file.source, *in_splits]
     listed = set(itertools.chain(*splits.values()))
     account = unused_files(tree, listed, read, instances=bool(config.instance_mask))
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown, account)

@@ -13,7 +13,7 @@ import re
 
 from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, core_of, file_sets
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word, words
-from voc_seg_tfrecord.trees.layout import ID
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS
 from voc_seg_tfrecord.trees.listing import Listing
 
 _WHOLE = 0.6  # of a folder's files are in a reading that has the folder
@@ -219,3 +219,20 @@ def _is_pattern(one: Affix, other: Affix) -> bool:
     numbers = [re.findall(r"\d+", text) for text in texts]
     letters = all(re.search(r"[^\W\d_]", text) for text in (*one, *other) if text)
     return letters and (numbers[0] == numbers[1] or not all(numbers))
+
+
+def largest(readings: list[Reading]) -> list[Reading]:
+    """Leaves out readings that explain a part of the masks that another one explains."""
+    masks = {id(r): set(r.pairs.values()) for r in readings}
+    return [r for r in readings if not any(masks[id(r)] < masks[id(o)] for o in readings)]
+
+
+def of_voc(readings: list[Reading]) -> list[Reading]:
+    """Leaves out arrays beside images of masks, and of VOC's own folders all but the first."""
+    arrays = {id(r) for r in readings if all(n.endswith(".npy") for n in r.masks.names.values())}
+    readings = [r for r in readings if id(r) not in arrays] or readings
+    names = [posixpath.basename(r.masks.folder) for r in readings]
+    if not all(name in MASK_FOLDERS for name in names):
+        return readings
+    order = sorted(set(names), key=MASK_FOLDERS.index)
+    return [r for n, r in zip(names, readings, strict=True) if n == order[0]]
