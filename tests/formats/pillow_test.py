@@ -122,7 +122,7 @@ def test_a_palette_image_without_its_palette_is_refused():
 @pytest.mark.parametrize("data", [b"", b"%!PS-Adobe-3.0 EPSF-3.0\n", b"P5 1 1 255 0"])
 def test_what_is_no_image_of_a_known_kind_does_not_reach_pillow(data, monkeypatch):
     monkeypatch.setattr(Image, "open", lambda *_, **__: pytest.fail("opened"))
-    with pytest.raises(ImageError, match="expected: a PNG, JPEG"):
+    with pytest.raises(ImageError, match="expected: a PNG, a JPEG, a GIF, a BMP, a TIFF or a WebP"):
         decode(data)
 
 

@@ -234,10 +234,11 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     """Returns an image of which only the headers are read."""
     kind = file.kind
     if kind not in _FORMATS:
+        *kinds, last = (known.value for known in _FORMATS)
         raise error(
             file.where,
             found=describe_kind(file),
-            expected="a PNG, JPEG, BMP, TIFF, GIF or WebP file",
+            expected=f"{', '.join(kinds)} or {last}",
             remedy="put the image itself there",
         )
     if kind is Kind.WEBP:
