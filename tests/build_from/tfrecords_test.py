@@ -56,6 +56,25 @@ def test_images_that_were_raw_are_stored_as_png_and_files_as_they_are(tmp_path):
     assert (decoded["segmentation_mask"][..., 0] == mask).all()
 
 
+@pytest.mark.parametrize(("number", "refused"), [(1, False), (15, True)])
+def test_palettes_with_vocs_colours_at_other_indices_are_refused(tmp_path, number, refused):
+    """Programs move the used colours to the front, so that value 1 may be a person."""
+    ((image, _),) = handwritten.pairs(1)
+    mask = Image.fromarray(np.eye(*image.shape[:2], dtype=np.uint8), "P")
+    mask.putpalette([0, 0, 0, *names.voc_palette()[number]])
+    png = io.BytesIO()
+    mask.save(png, "PNG")
+    record = handwritten.deeplab(encoded(image, "JPEG"), np.asarray(mask), "x.jpg")
+    record["image/segmentation/class/encoded"] = png.getvalue()
+    path = handwritten.write(tmp_path / "a.tfrecord", [record])
+    if refused:
+        with pytest.raises(VocSegError, match=r"index 1 has the colour 192,128,128.*VOC's 15"):
+            bring(path, tmp_path)
+    else:
+        (found,) = examples(bring(path, tmp_path), "train").values()
+        assert (found["segmentation_mask"][..., 0] == np.eye(*image.shape[:2])).all()
+
+
 CLASSIFICATION = {
     "data": lambda image, n: handwritten.shaped(image, n % 10, f"{n}.jpg"),
     "image": lambda image, n: handwritten.shaped(image, n % 10, f"{n}.jpg", "image"),
