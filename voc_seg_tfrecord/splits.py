@@ -159,7 +159,7 @@ class Part(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
+    def __getitem__(self, index: int) -> dict[str, Any]:  # type: ignore[override]  # no slices
         return self._shown(self.source[int(self.indices[index])])
 
     def __getitems__(self, indices: Iterable[int]) -> list[dict[str, Any]]:

@@ -178,7 +178,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             return
         if self.data_path.exists():  # TFDS would keep metadata of the dataset that is replaced
             file_format = self.info.file_format
-            vars(self.info).update(vars(self._info()))
+            self.info.__dict__.update(vars(self._info()))
             self.info.set_file_format(file_format, override=True)
         assign = tfds.core.utils.temporary_assignment
         with (

@@ -14,7 +14,7 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import RawExample, Source
+from voc_seg_tfrecord.examples.make import RawExample, Source, Task
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
@@ -102,7 +102,7 @@ def from_arrays(
             expected="one of them",
             remedy="give masks for segmentation, or labels for classification",
         )
-    task = "segmentation" if labels is None else "classification"
+    task: Task = "segmentation" if labels is None else "classification"
     # The images are PNGs that this package makes of the arrays.
     config = VocSegConfig(
         name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
@@ -110,7 +110,9 @@ def from_arrays(
     # Whoever names void may have masks without any class.
     high = _High(masks, config.built_class_names if len(config.class_names) == 2 else ())
     items = _items(images, high.masks, labels, filenames)
-    by_split = {"train": items} if splits is None else share_out(items, splits, seed)
+    by_split: dict[str, Any] = (
+        {"train": items} if splits is None else share_out(items, splits, seed)
+    )
     spec = config.example_spec(config.index_rule())
     if high.is_class:
         zero, second = config.built_class_names
@@ -195,10 +197,12 @@ def _items(
     labels: Iterable[int] | None,
     filenames: Iterable[str] | None,
 ) -> Iterator[ArrayItem]:
-    targets = masks if labels is None else labels
+    targets: Iterable[Any] | None = masks if labels is None else labels
     names = filenames or (f"{n:08}.png" for n in itertools.count())
     seen: set[str] = set()
-    together = itertools.zip_longest(images, targets, fillvalue=_MISSING)
+    together: Iterator[tuple[Any, Any]] = itertools.zip_longest(
+        images, () if targets is None else targets, fillvalue=_MISSING
+    )
     for (image, target), filename in zip(together, names, strict=False):
         key = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
         if image is _MISSING or target is _MISSING or key in seen:

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, voc_pale
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import Source
+from voc_seg_tfrecord.examples.make import Source, Task
 from voc_seg_tfrecord.imports.scan import Scan, make_items, scan_records
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -66,7 +66,7 @@ def import_records(
     names = spelled_out(class_names)
     with staging.temporary_folder() as folder:
         scan = scan_records(files, folder, keys, shape)
-        task = "images"
+        task: Task = "images"
         if scan.layout.mask or scan.layout.label:
             task = "segmentation" if scan.layout.mask else "classification"
         if task != "images" and not names:
