@@ -136,7 +136,9 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
         write_json(summary | {"called_right": right, "decisions_not_used": stale})
         return 0 if report.ok else 1
     if report.plan and config:
-        print(describe(report.plan, config).replace(str(root), str(args.root)), end="\n\n")
+        print(describe(report.plan, config).replace(str(root), str(args.root)))
+        if summary["findings"] or right or stale:
+            print()
     _print_findings(summary)
     if right:
         print(f"{right:6} x called right in {several(args.decisions)}, and so not named")
