@@ -4,6 +4,7 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
+from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.pair import Parts, Place
 from voc_seg_tfrecord.trees.tree import IdsByName, VocTree
@@ -108,3 +109,18 @@ def test_a_list_may_have_an_images_id_or_its_name_without_the_ending():
     known = IdsByName(lambda: Names({"a": "a_rgb.png"}), are_ids=False)
     assert known["a"] == known["a_rgb"] == "a"
     assert "a_nir" not in known
+
+
+def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other_files(tmp_path):
+    names = (
+        "photos/hall_old.jpg",
+        "photos/hall_old.json",
+        "photos/sky_old.jpg",
+        "masks/hall_old.png",
+    )
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    tree = VocTree(epath.Path(tmp_path), Layout("photos", "masks", without=("{id}_old",)))
+    assert dict(tree.images) == {"hall_old": "hall_old.jpg"}
+    assert dict(tree.masks) == {"hall_old": "hall_old.png"}

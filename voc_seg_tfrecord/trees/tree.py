@@ -425,10 +425,10 @@ class VocTree:
         """Returns the id of each file of `images` or `masks`, and its name below their folder."""
         files = [*self._files_but(self.layout.without, which)]
         if self.layout.without:  # what an image and a mask have alike belongs to their ids
-            every = {name: dict(self._files_but((), name)) for name in ("images", "masks")}
-            named = {image_id for image_id, _ in files}
-            both = every["images"].keys() & every["masks"].keys() - named
-            files += [(image_id, every[which][image_id]) for image_id in both]
+            every = {name: [*self._files_but((), name)] for name in ("images", "masks")}
+            both = {i for i, _ in every["images"]} & {i for i, _ in every["masks"]}
+            both -= {image_id for image_id, _ in files}
+            files += [(image_id, name) for image_id, name in every[which] if image_id in both]
         return files
 
     def _files_but(self, without: Sequence[str], which: str) -> Iterator[tuple[str | None, str]]:
