@@ -85,11 +85,11 @@ class Diff:
     @property
     def broken(self) -> dict[str, list[str]]:
         """Ids that validation and test splits of the first side lost, or that changed in them."""
-        found: dict[str, list[str]] = {}
+        ids: dict[str, list[str]] = {}
         for change in self.changes:
             if change.before and leaks.role_of(change.before) == leaks.EVALUATION:
-                found.setdefault(change.before, []).append(change.id)
-        return found
+                ids.setdefault(change.before, []).append(change.id)
+        return ids
 
 
 _Place = tuple[str, str]
@@ -125,9 +125,9 @@ def compare(
     unusable: dict[_Place, str] = {}
     names, classes = (before.info.full_name, name or str(after)), dataset.class_names(before)
     if not isinstance(after, tfds.core.DatasetBuilder):
-        found = _read_folder(before, epath.Path(after).expanduser(), unusable, progress)
+        examples = _read_folder(before, epath.Path(after).expanduser(), unusable, progress)
     else:
-        found = _read(after, progress)
+        examples = _read(after, progress)
         names, classes = (names[0], after.info.full_name), dataset.class_names(after)
         if names[0] == names[1]:
             names = str(before.data_path), str(after.data_path)
@@ -136,13 +136,13 @@ def compare(
         place: (image, _hash(*others.values())) for place, image, others in _read(before, progress)
     }
     theirs: dict[_Place, _Hashes] = {}
-    kept: dict[_Place, _Features] = {}
-    for place, image, others in found:
+    features: dict[_Place, _Features] = {}
+    for place, image, others in examples:
         theirs[place] = image, _hash(*others.values())
         if ours.get(place) != theirs[place] or not meaning.same:
-            kept[place] = others
+            features[place] = others
     pairs, lost, new = _match(ours, theirs)
-    compared = {one for one, other in pairs.items() if other in kept and other not in unusable}
+    compared = {one for one, other in pairs.items() if other in features and other not in unusable}
     found_again = _find(before, compared, progress)
     changes = [Change(*place, "") for place in lost]
     changes += [Change(i, "", split, unusable=unusable.get((i, split), "")) for i, split in new]
@@ -152,7 +152,7 @@ def compare(
             change = dataclasses.replace(
                 change,
                 image=ours[one][0] != theirs[other][0],
-                **meaning.differences(found_again[one], kept[other]),
+                **meaning.differences(found_again[one], features[other]),
             )
         if change != Change(*one, one[1]):
             changes.append(change)
@@ -200,7 +200,7 @@ def _find(
     builder: tfds.core.DatasetBuilder, places: set[_Place], progress: bool
 ) -> dict[_Place, _Features]:
     """Reads the splits of some examples once more; returns their features but the image."""
-    found: dict[_Place, _Features] = {}
+    features: dict[_Place, _Features] = {}
     for split in dict.fromkeys(split for _, split in sorted(places)):
 
         def pick(record: Record, split: str = split) -> tuple[str, _Features] | None:
@@ -210,8 +210,8 @@ def _find(
 
         for part in records.scan(builder, split, pick, progress=progress):
             if part is not None:
-                found[part[0], split] = part[1]
-    return found
+                features[part[0], split] = part[1]
+    return features
 
 
 def _match(
@@ -268,29 +268,29 @@ class _Meaning:
         numbers[VOID] = len(self._names) - 1
         return numbers
 
-    def differences(self, one: _Features, other: _Features) -> dict[str, Any]:
+    def differences(self, ours: _Features, other: _Features) -> dict[str, Any]:
         """Returns `mask` and `others` of a `Change` for the features of both sides."""
-        names = sorted(one.keys() | other.keys())
-        differ = [name for name in names if one.get(name) != other.get(name)]
+        names = sorted(ours.keys() | other.keys())
+        differ = [name for name in names if ours.get(name) != other.get(name)]
         mask = None
         if MASK in differ or not self.same:
-            mask = self._mask_change(one.get(MASK), other.get(MASK))
+            mask = self._mask_change(ours.get(MASK), other.get(MASK))
         if LABEL in names:
-            before, after = self._label(one, self.before), self._label(other, self.after)
+            before, after = self._label(ours, self.before), self._label(other, self.after)
             mask = None if before == after else MaskChange(None, ((before, after, 0),))
         others = [name for name in differ if name not in (MASK, LABEL)]
         if not self.same:
             others = [name for name in others if not name.startswith(f"{OBJECTS}/label")]
         return {"mask": mask, "others": tuple(others)}
 
-    def _mask_change(self, one: bytes | None, other: bytes | None) -> MaskChange | None:
+    def _mask_change(self, ours: bytes | None, other: bytes | None) -> MaskChange | None:
         """Returns how two masks differ, None if every pixel has the same class."""
-        if one is None or other is None:
-            return None if one is other else MaskChange()
+        if ours is None or other is None:
+            return None if ours is other else MaskChange()
         try:
-            first, second = (records.pixels(File(mask, MASK)) for mask in (one, other))
+            first, second = (records.pixels(File(mask, MASK)) for mask in (ours, other))
         except VocSegError:
-            return None if one == other else MaskChange()
+            return None if ours == other else MaskChange()
         if first.shape != second.shape:
             return MaskChange()
         count = len(self._names)

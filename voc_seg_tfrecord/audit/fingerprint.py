@@ -205,8 +205,8 @@ def compare_with_pinned(
         others = " with other classes, so its masks were not compared"
         return Comparison((), text + (f"; {_MAPPED}" if claim.mapped else others), published_as)
     pairs = [(row, _masks_differ(row, digests)) for row in contained]
-    faults = tuple(fault for _, found in pairs for fault in found)
-    sentences = [_sentence(row, claim, found) for row, found in pairs]
+    faults = tuple(fault for _, of_pair in pairs for fault in of_pair)
+    sentences = [_sentence(row, claim, of_pair) for row, of_pair in pairs]
     if not contained and claim.release:
         sentences = [
             f"a part of {official_splits.title(claim.release)}, or another list of it: "
@@ -265,11 +265,11 @@ def _masks_differ(row: Split, digests: Mapping[str, Digests]) -> tuple[str, ...]
     if not row.masks_sha256:
         return ()
     ids = _official_ids(row) or set(digests)
-    found = of_split({i: digests[i] for i in ids if i in digests}).masks
-    if found == row.masks_sha256:
+    digest = of_split({i: digests[i] for i in ids if i in digests}).masks
+    if digest == row.masks_sha256:
         return ()
     return (
-        f"masks: sha256 {found}, pinned for {_title(row)} is {row.masks_sha256}; "
+        f"masks: sha256 {digest}, pinned for {_title(row)} is {row.masks_sha256}; "
         "--source finds the records that differ",
     )
 

@@ -149,9 +149,9 @@ def dataset(
 
     sides = []
     for split in splits:
-        found = list(records.scan(builder, split, seen, progress=progress))
-        images = {image_id: sha256 for image_id, sha256, _ in found}
-        looks = {image_id: look for image_id, _, look in found if look is not None}
+        rows = list(records.scan(builder, split, seen, progress=progress))
+        images = {image_id: sha256 for image_id, sha256, _ in rows}
+        looks = {image_id: look for image_id, _, look in rows if look is not None}
         sides.append(Side(f"{builder.info.full_name}@{split}", role_of(split), images, looks))
     return sides
 
@@ -199,11 +199,11 @@ def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:
     two splits are compared twice.
     """
     done: set[frozenset[str]] = set()
-    found = []
+    pairs = []
     for first in firsts:
         for second in seconds:
             pair = frozenset((first.name, second.name))
             if len(pair) == 2 and pair not in done:
                 done.add(pair)
-                found.append(shared(first, second))
-    return sorted(found, key=lambda s: (not s.is_leak, -s.examples))
+                pairs.append(shared(first, second))
+    return sorted(pairs, key=lambda s: (not s.is_leak, -s.examples))

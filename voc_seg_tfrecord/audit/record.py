@@ -107,11 +107,11 @@ def missing_tiles(
     counts = collections.Counter(place.image_id for place in places.values())
     for place in places.values():
         sizes.setdefault(place.image_id, set()).add(place.size)
-    for image_id, found in sorted(sizes.items()):
-        if len(found) > 1:
-            yield image_id, f"its tiles say different sizes of the image: {sorted(found)}"
-        elif tiling is not None and all(len(size) == 2 and min(size) > 0 for size in found):
-            size = found.pop()
+    for image_id, of_image in sorted(sizes.items()):
+        if len(of_image) > 1:
+            yield image_id, f"its tiles say different sizes of the image: {sorted(of_image)}"
+        elif tiling is not None and all(len(size) == 2 and min(size) > 0 for size in of_image):
+            size = of_image.pop()
             lacking = tiling.count(*size) - counts[image_id]
             if lacking > _MANY:
                 yield image_id, f"missing: at least {lacking:,} of its tiles"
@@ -305,7 +305,7 @@ def _image_problems(standard: Standard, _: str, record: Record, arrays: _Masks) 
                 yield str(error)
     for name, size in sizes.items():
         shape = standard.shapes.get(name, ())
-        if any(fixed not in (None, found) for fixed, found in zip(shape, size, strict=False)):
+        if any(fixed not in (None, actual) for fixed, actual in zip(shape, size, strict=False)):
             yield f"{name}: height and width {size}, the feature's shape is {shape}"
 
 
@@ -416,37 +416,37 @@ def _outer_problems(
             if difference := _pixel_difference(arrays[name], mask):
                 yield f"{name}: {difference}"
         elif name == IMAGE:
-            found, expected = record.bytes(name), original.bytes(name)
-            if TILE_IMAGE_ID in original.features and _same_pixels(found, expected):
+            stored, expected = record.bytes(name), original.bytes(name)
+            if TILE_IMAGE_ID in original.features and _same_pixels(stored, expected):
                 continue  # another version of a library compresses in another way
-            yield f"{IMAGE}: {len(found)} bytes differ from the source's {len(expected)} bytes"
+            yield f"{IMAGE}: {len(stored)} bytes differ from the source's {len(expected)} bytes"
         else:
             yield f"{name}: {_text(record, name)}, the source has {_text(original, name)}"
 
 
-def _same_pixels(found: bytes, expected: bytes) -> bool:
+def _same_pixels(stored: bytes, expected: bytes) -> bool:
     """Says whether two image files have the same pixels; the first one may be damaged."""
     try:
         first, second = (
-            pillow.decode(File(data, IMAGE), RecordError).values() for data in (found, expected)
+            pillow.decode(File(data, IMAGE), RecordError).values() for data in (stored, expected)
         )
     except RecordError:
         return False
     return np.array_equal(first, second)
 
 
-def _pixel_difference(found: np.ndarray, expected: np.ndarray) -> str:
+def _pixel_difference(stored: np.ndarray, expected: np.ndarray) -> str:
     """Says how two masks, uint8 `[H, W]`, differ; nothing if they do not."""
-    if found.shape != expected.shape:
-        return f"height and width {found.shape}, the source has {expected.shape}"
-    rows, columns = np.nonzero(found != expected)
+    if stored.shape != expected.shape:
+        return f"height and width {stored.shape}, the source has {expected.shape}"
+    rows, columns = np.nonzero(stored != expected)
     if not len(rows):
         return ""
     row, column = int(rows[0]), int(columns[0])
     pixels = "1 pixel differs" if len(rows) == 1 else f"{len(rows)} pixels differ"
     return (
         f"{pixels} from the source, first at row {row}, column {column}: "
-        f"{found[row, column]} instead of {expected[row, column]}"
+        f"{stored[row, column]} instead of {expected[row, column]}"
     )
 
 

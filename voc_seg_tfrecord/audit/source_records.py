@@ -76,8 +76,8 @@ def _of_tiles(
     """Cuts each image once, and fills in what is known of its tiles."""
     digested = functools.partial(_digests, originals.features, originals.spec)
     for split, items in splits.items():
-        for found in (originals.splits, originals.digests, originals.unusable):
-            found[split] = {}
+        for by_split in (originals.splits, originals.digests, originals.unusable):
+            by_split[split] = {}
         made = ordered_map(digested, items, ahead=THREADS)
         bar = tqdm(made, desc=f"source of {split}", unit=" images", disable=not progress)
         for item, tiles in bar:
@@ -174,7 +174,9 @@ def find_originals(
         originals = Originals(builder.info.features, spec)
         return _of_tiles(originals, source.splits, progress=progress)
     pairs: Mapping[str, Iterable[Any]] = source.splits  # all of them have file names
-    splits = {split: {image_id(p.filename): p for p in found} for split, found in pairs.items()}
+    splits = {
+        split: {image_id(p.filename): p for p in of_split} for split, of_split in pairs.items()
+    }
     return Originals(builder.info.features, spec, splits)
 
 
@@ -249,19 +251,19 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
     Its metadata never says that the tree came with the package, so `sample` as well is read
     from the folder that is given.
     """
-    said = config_of(builder)
-    if not said:
+    fields = config_of(builder)
+    if not fields:
         raise ConfigError(
             builder.info.full_name,
             found="no config in its metadata",
             expected="a dataset that this version of voc_seg_tfrecord built",
             remedy="give the config that it was built with, as --config JSON",
         )
-    if old := [field for field in said if field in field_types.GONE]:
+    if old := [field for field in fields if field in field_types.GONE]:
         raise ConfigError(
             builder.info.full_name,
             found=f"a config with {old[0]}, which is gone",
             expected="a dataset that this version of voc_seg_tfrecord built",
             remedy="build it again from its source, or verify it without --source",
         )
-    return VocSegConfig(**said)
+    return VocSegConfig(**fields)

@@ -235,8 +235,8 @@ def _split_faults(
     if not expected:
         yield Fault(split, "", "no records, which tfds.load cannot read")
     if len(seen.stored) != expected:
-        found = f"{len(seen.stored)} records, the dataset's info says {expected}"
-        yield Fault(split, "", found)
+        message = f"{len(seen.stored)} records, the dataset's info says {expected}"
+        yield Fault(split, "", message)
     for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
         yield Fault(split, tile_id, problem)
     for file_format, paths in _added_files(builder, split).items():
@@ -312,8 +312,8 @@ def _file_faults(
     for name, problem in storage.compare_sums(folder, sums):
         yield Fault(shards.get(name, ""), "", f"{name}: {problem}")
     for split in builder.info.splits:
-        if found := records.wrong_size(builder, split):
-            yield Fault(split, "", found)
+        if message := records.wrong_size(builder, split):
+            yield Fault(split, "", message)
     if not sums:
         return
     others = {*storage.WRITTEN_LATER, *(() if set(sums) & set(shards) else shards)}

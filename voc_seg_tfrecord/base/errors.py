@@ -163,9 +163,9 @@ def share_advice(messages: Iterable[str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for message in messages:
         start = message.find(_ADVICE)
-        found, advice = (message[:start], message[start:]) if start >= 0 else (message, "")
-        groups.setdefault(advice, []).append(found)
-    return ["\n".join(found) + advice for advice, found in groups.items()]
+        problem, advice = (message[:start], message[start:]) if start >= 0 else (message, "")
+        groups.setdefault(advice, []).append(problem)
+    return ["\n".join(problem) + advice for advice, problem in groups.items()]
 
 
 _ADVICE = "\n  expected: "
@@ -199,14 +199,14 @@ def near_names(word: str, names: Iterable[str]) -> list[str]:
     return [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
 
 
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one, other).ratio()
+def _likeness(first: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, first, other).ratio()
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near."""
-    found = near_names(word, names)
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+    near = near_names(word, names)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 _TYPES: dict[str, type[VocSegError]] = {

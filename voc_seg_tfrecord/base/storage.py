@@ -191,10 +191,10 @@ def as_storage_error(where: object) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        found = _root(error)
-        if found is None:
+        cause = _root(error)
+        if cause is None:
             raise
-        raise storage_error(found, where) from None
+        raise storage_error(cause, where) from None
 
 
 def _root(error: BaseException | None) -> BaseException | None:
@@ -206,12 +206,12 @@ def _root(error: BaseException | None) -> BaseException | None:
         *((framework.errors.OpError,) if framework else ()),
         *((boto.BotoCoreError, boto.ClientError) if boto else ()),
     )
-    found = None
+    cause = None
     while error is not None and not isinstance(error, VocSegError):
         if isinstance(error, kinds):
-            found = error
+            cause = error
         error = error.__cause__
-    return found
+    return cause
 
 
 def storage_error(error: BaseException, where: object) -> StorageError:
@@ -321,9 +321,9 @@ def check_sums(folder: epath.Path) -> None:
         path = folder / name
         if not _is_small(name):
             continue
-        found = found_of.get(name, "")
-        if found != digest and not (name == INFO and _without_formats(path) == digest):
-            what = f"a file with the sha256 {found}" if found else "no such file"
+        actual = found_of.get(name, "")
+        if actual != digest and not (name == INFO and _without_formats(path) == digest):
+            what = f"a file with the sha256 {actual}" if actual else "no such file"
             raise _damaged(path, what, f"the sha256 {digest}, as {SUMS} says")
 
 
@@ -332,12 +332,12 @@ def compare_sums(folder: epath.Path, sums: Mapping[str, str]) -> Iterator[tuple[
     for name, expected in sums.items():
         path = folder / name
         try:
-            found, _ = digest_of(path)
+            actual, _ = digest_of(path)
         except OSError as error:
             yield name, f"{SUMS} lists it, and it cannot be read: {error.strerror or error}"
             continue
-        if found != expected and not (name == INFO and _without_formats(path) == expected):
-            yield name, f"the file's sha256 is {found}, {SUMS} says {expected}"
+        if actual != expected and not (name == INFO and _without_formats(path) == expected):
+            yield name, f"the file's sha256 is {actual}, {SUMS} says {expected}"
 
 
 def check_listed(folder: epath.Path, names: Iterable[str]) -> None:

@@ -64,13 +64,13 @@ def data_source(
     """
     builder = dataset.open_built(name, data_dir)
 
-    def source(one: Any) -> DataSource:
-        found = DataSource(builder, one, features=features, decode=decode, cache_dir=cache_dir)
-        return found if ids is None else found.only(ids, partial=partial)
+    def source(part: Any) -> DataSource:
+        whole = DataSource(builder, part, features=features, decode=decode, cache_dir=cache_dir)
+        return whole if ids is None else whole.only(ids, partial=partial)
 
     if split is None:
-        return {one: source(one) for one in builder.info.splits}
-    return [source(one) for one in split] if isinstance(split, list | tuple) else source(split)
+        return {part: source(part) for part in builder.info.splits}
+    return [source(part) for part in split] if isinstance(split, list | tuple) else source(split)
 
 
 class DataSource:
@@ -195,11 +195,11 @@ class DataSource:
 
     def only(self, wanted: IdList, *, partial: bool = False) -> "DataSource":
         """Returns the examples whose ids are in a list; the same as `ids` of `data_source`."""
-        listed = ids_in(wanted)
-        found = [(r.id, r.bytes(TILE_IMAGE_ID).decode() or r.id) for r in self._records()]
-        there = set(itertools.chain.from_iterable(found))
-        check_present(listed, there, f"{self._name}@{self._split}", partial=partial)
-        inside = [not listed.isdisjoint(both) for both in found]
+        chosen_ids = ids_in(wanted)
+        ids_of_records = [(r.id, r.bytes(TILE_IMAGE_ID).decode() or r.id) for r in self._records()]
+        there = set(itertools.chain.from_iterable(ids_of_records))
+        check_present(chosen_ids, there, f"{self._name}@{self._split}", partial=partial)
+        inside = [not chosen_ids.isdisjoint(both) for both in ids_of_records]
         return self._selected(np.array(self._numbers, np.int64)[np.flatnonzero(inside)])
 
     def shard(self, rank: int, count: int) -> "DataSource":

@@ -128,8 +128,8 @@ def _check_names(builder: tfds.core.DatasetBuilder) -> None:
     }
     metadata = builder.info.metadata or {}
     for source, expected in {"metadata.json": metadata.get("class_names"), **names}.items():
-        for name, found in names.items():
-            if expected is not None and found != expected:
+        for name, of_file in names.items():
+            if expected is not None and of_file != expected:
                 raise ValueError(f"the class names of {name} are not those of {source}")
 
 
@@ -197,15 +197,15 @@ def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, i
     path = epath.Path(ids).expanduser()
     wanted = {*chosen_ids(File.read(path, ListError).data, path)}
     parts: dict[Part, int] = {}
-    found: set[str] = set()
+    known: set[str] = set()
     for split in builder.info.splits:
         images = collections.Counter(
             image for image in scan(builder, split, _image_of) if image in wanted
         )
         if images:
             parts[Part(split, (split,), images)] = images.total()
-            found |= images.keys()
-    if unknown := sorted(wanted - found):
+            known |= images.keys()
+    if unknown := sorted(wanted - known):
         raise ListError(
             path,
             found=f"{len(unknown)} of {len(wanted)} ids that the dataset does not have: "
@@ -245,20 +245,20 @@ def background(builder: tfds.core.DatasetBuilder) -> int | None:
     """Returns the index of a built dataset's background class, None where none is known."""
     if MASK not in builder.info.features:
         return None
-    said = (builder.info.metadata or {}).get("class_map") or config_of(builder)
-    return background_index(builder.info.features[MASK].names, said.get("background", ""))
+    class_map = (builder.info.metadata or {}).get("class_map") or config_of(builder)
+    return background_index(builder.info.features[MASK].names, class_map.get("background", ""))
 
 
 def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
     """Returns the colours of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
-    said = (builder.info.metadata or {}).get("palette")
-    return voc_palette() if said is None else np.array(said, np.uint8)
+    colors = (builder.info.metadata or {}).get("palette")
+    return voc_palette() if colors is None else np.array(colors, np.uint8)
 
 
 def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
     """Returns the class that each class of the source became at build; empty if none did."""
-    said = (builder.info.metadata or {}).get("class_map") or {}
-    return dict(said.get("to", {}))
+    changes = (builder.info.metadata or {}).get("class_map") or {}
+    return dict(changes.get("to", {}))
 
 
 def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
@@ -346,9 +346,9 @@ def list_datasets(data_dir: PathLike) -> list[Listed]:
             remedy="name another folder with --data_dir",
         ) from None
     return [
-        found
+        version
         for config in config_names(folder)
-        for found in _versions(f"{DATASET}/{config}", folder / DATASET / config)
+        for version in _versions(f"{DATASET}/{config}", folder / DATASET / config)
     ]
 
 
@@ -361,31 +361,31 @@ def _versions(name: str, folder: epath.Path) -> Iterator[Listed]:
     finished = [path for path in paths if VERSION.fullmatch(path.name)]
     for path in sorted(finished, key=lambda path: [int(part) for part in path.name.split(".")]):
         yield _version(name, path)
-    unfinished = {found[1] for path in paths if (found := _UNFINISHED.fullmatch(path.name))}
+    unfinished = {match[1] for path in paths if (match := _UNFINISHED.fullmatch(path.name))}
     for version in sorted(unfinished):
         problem = "not finished: a build is running, or was killed"
         yield Listed(name, version, str(folder), problem=problem)
 
 
 def _version(name: str, folder: epath.Path) -> Listed:
-    listed = Listed(name, folder.name, str(folder))
+    entry = Listed(name, folder.name, str(folder))
     try:
         with storage.as_storage_error(folder):
             sizes = {path.name: path.stat().length for path in folder.iterdir()}
-            listed = dataclasses.replace(listed, bytes=sum(sizes.values()))
+            entry = dataclasses.replace(entry, bytes=sum(sizes.values()))
             if INFO not in sizes:
-                return dataclasses.replace(listed, problem=f"no {INFO}")
+                return dataclasses.replace(entry, problem=f"no {INFO}")
             seconds = (folder / INFO).stat().mtime  # 0 of a bucket that does not say
             built = datetime.datetime.fromtimestamp(seconds, datetime.UTC) if seconds else None
-            listed = dataclasses.replace(listed, built=built)
+            entry = dataclasses.replace(entry, built=built)
             info = open_built(folder).info
     except VocSegError as error:
-        return dataclasses.replace(listed, problem=f"{error.kind}: {error.found}")
+        return dataclasses.replace(entry, problem=f"{error.kind}: {error.found}")
     shards = [path.name for split in info.splits.values() for path in split.filepaths]
     lost = [shard for shard in shards if not sizes.get(shard)]
     return dataclasses.replace(
-        listed,
-        splits={split: found.num_examples for split, found in info.splits.items()},
+        entry,
+        splits={split: split_info.num_examples for split, split_info in info.splits.items()},
         file_format=info.file_format.value,
         problem=f"{len(lost)} of {len(shards)} files of records missing or empty: {lost[0]}"
         if lost

@@ -40,20 +40,20 @@ def find_dataset(name: str, data_dir: PathLike | None = None) -> epath.Path:
       ConfigError: if there is no such dataset, or if the name stands for two.
     """
     name = os.fspath(name)
-    found: dict[str, epath.Path] = {}
+    folders: dict[str, epath.Path] = {}
     for folder in _readings(name, data_dir):
-        found.setdefault(os.path.realpath(folder), folder)
-    if len(found) > 1:
+        folders.setdefault(os.path.realpath(folder), folder)
+    if len(folders) > 1:
         raise ConfigError(
             name,
-            found=f"a name of {len(found)} datasets: {' and '.join(found)}",
+            found=f"a name of {len(folders)} datasets: {' and '.join(folders)}",
             expected="a name that stands for one dataset",
             remedy=f"write {DATASET}/{name}, or the path of a version folder with a / in it, "
             f"such as ./{name}",
         )
-    if not found:
+    if not folders:
         raise _nothing(name, data_dir)
-    return next(iter(found.values()))
+    return next(iter(folders.values()))
 
 
 def split_name(name: str) -> tuple[str, list[str]]:
@@ -75,10 +75,10 @@ def data_dirs(data_dir: PathLike | None = None) -> list[epath.Path]:
 def config_names(folder: epath.Path) -> list[str]:
     """Returns the names of the configs that have a folder in a `data_dir`, sorted."""
     try:
-        found = [path.name for path in (folder / DATASET).iterdir() if path.is_dir()]
+        names = [path.name for path in (folder / DATASET).iterdir() if path.is_dir()]
     except (OSError, ValueError):  # not there, no folder, no rights: nothing to be named
         return []
-    return sorted(name for name in found if not name.startswith((".", "incomplete.")))
+    return sorted(name for name in names if not name.startswith((".", "incomplete.")))
 
 
 def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
@@ -95,8 +95,8 @@ def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
 def _versions(folder: epath.Path) -> list[epath.Path]:
     """Returns the versions of a config that are built in its folder, the latest at the end."""
     paths = folder.iterdir() if folder.is_dir() else ()
-    found = [p for p in paths if VERSION.fullmatch(p.name) and (p / INFO).exists()]
-    return sorted(found, key=lambda path: [int(part) for part in path.name.split(".")])
+    folders = [p for p in paths if VERSION.fullmatch(p.name) and (p / INFO).exists()]
+    return sorted(folders, key=lambda path: [int(part) for part in path.name.split(".")])
 
 
 def _is_there(name: str, data_dir: PathLike | None) -> bool:

@@ -148,15 +148,15 @@ class _TFRecords(_Part):
     def __init__(self, *args: Any):
         super().__init__(*args)
         try:
-            found = frames.find(self.path)
+            frames_found = frames.find(self.path)
             self._identity = _identity(self.path)
         except (OSError, frames.FrameError) as error:
             raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
-        self._checked(len(found))
-        self.seal = google_crc32c.value(found.checksums.tobytes()).to_bytes(_SEAL)
+        self._checked(len(frames_found))
+        self.seal = google_crc32c.value(frames_found.checksums.tobytes()).to_bytes(_SEAL)
         taken = slice(self._skip, self._skip + self.take)
         self._found = frames.Frames(
-            found.offsets[taken], found.lengths[taken], found.checksums[taken]
+            frames_found.offsets[taken], frames_found.lengths[taken], frames_found.checksums[taken]
         )
 
     def starts(self) -> np.ndarray:
@@ -176,10 +176,10 @@ class _TFRecords(_Part):
             return data
         if self._is_as_it_was():
             byte = offset - frames.HEAD
-            found = f"damaged at byte {byte}: the checksum of the record's data does not match"
+            damage = f"damaged at byte {byte}: the checksum of the record's data does not match"
             with contextlib.suppress(RecordError):
-                found += f"; it calls itself {parse(data).id}"
-            raise unreadable(self.path, found, self._total)
+                damage += f"; it calls itself {parse(data).id}"
+            raise unreadable(self.path, damage, self._total)
         raise changed(self.path)
 
     def _is_as_it_was(self) -> bool:
@@ -239,8 +239,8 @@ class _ArrayRecords(_Part):
 
 
 def _identity(path: epath.Path) -> tuple[int, ...]:
-    found = os.stat(path)  # noqa: PTH116 - of a path on a disk
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    status = os.stat(path)  # noqa: PTH116 - of a path on a disk
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def changed(where: object) -> RecordError:

@@ -206,7 +206,7 @@ def scan_splits(
     """
     total = sum(count(builder, split) for split in splits)
     # A part's name is sent to the processes without its list.
-    serialized = ((str(split), one) for split in splits for one in read_shards(builder, split))
+    serialized = ((str(split), data) for split in splits for data in read_shards(builder, split))
     work = functools.partial(_call_with_split, function)
     read = processes.ordered_map(work, serialized, count=total)
     desc = "+".join(splits)
@@ -321,10 +321,10 @@ def read_shards(
         yield from _read_part(builder, split, complete)
         return
     count = 0
-    if complete and (found := wrong_size(builder, split)):
+    if complete and (problem := wrong_size(builder, split)):
         raise RecordError(
             f"{builder.info.full_name}@{split}",
-            found=found,
+            found=problem,
             expected="the shards of one build, complete and in their places",
             remedy="run `voc-seg-tfrecord verify` to find the shard, then copy or build the "
             "dataset again",
@@ -363,30 +363,30 @@ def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
     paths = [p for p, length in zip(info.filepaths, info.shard_lengths, strict=True) if length]
     if not all(path.exists() for path in paths):
         return ""  # which says more when it is read
-    found = sum(size(path) for path in paths)
+    in_files = sum(size(path) for path in paths)
     expected = int(info.num_bytes) + info.num_examples * (frames.HEAD + frames.TAIL)
-    return "" if found == expected else f"shards of {found} bytes, {INFO} says {expected}"
+    return "" if in_files == expected else f"shards of {in_files} bytes, {INFO} says {expected}"
 
 
 def _read_part(builder: tfds.core.DatasetBuilder, part: Part, complete: bool) -> Iterator[bytes]:
     where = f"{builder.info.full_name}@{part}"
-    found: dict[str, str] = {}
+    split_of: dict[str, str] = {}
     for split in part.splits:
         for serialized in read_shards(builder, split, complete=complete):
             record = parse(serialized)
             image = record.bytes(TILE_IMAGE_ID).decode() or record.id
             if image in part.ids:
-                if found.setdefault(image, split) != split:
+                if split_of.setdefault(image, split) != split:
                     raise ConfigError(
                         where,
-                        found=f"the image {image} in {found[image]} and in {split}",
+                        found=f"the image {image} in {split_of[image]} and in {split}",
                         expected="each id of the list in one split",
                         remedy="name one split too, as in DATASET@SPLIT --ids FILE",
                     )
                 yield serialized
     if complete:
         remedy = "read the dataset and split that the list was made for"
-        check_present(part.ids, found, where, partial=False, remedy=remedy)
+        check_present(part.ids, split_of, where, partial=False, remedy=remedy)
 
 
 def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
@@ -397,9 +397,9 @@ def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
             if length:
                 yield path, 0, None, length
         return
-    for one in info.file_instructions:
-        take = None if one.takes_all else one.take
-        yield epath.Path(one.filename), one.skip, take, one.examples_in_shard
+    for piece in info.file_instructions:
+        take = None if piece.takes_all else piece.take
+        yield epath.Path(piece.filename), piece.skip, take, piece.examples_in_shard
 
 
 def read_shard(file_format: tfds.core.FileFormat, path: epath.Path, length: int) -> Iterator[bytes]:

@@ -143,18 +143,18 @@ class _Foreign(Exception):  # noqa: N818 - it never leaves this module
 
 def _check_features(data: Any) -> dict[str, str]:
     """Returns the kind of each feature, by path."""
-    found = dict(_walk("", _parse(data)))
-    if found.pop("", "") != "FeaturesDict" or not found:
+    kinds = dict(_walk("", _parse(data)))
+    if kinds.pop("", "") != "FeaturesDict" or not kinds:
         raise _Foreign("features that are no FeaturesDict, or none at all")
-    if names_of.MASK in found and names_of.LABELS not in found:
+    if names_of.MASK in kinds and names_of.LABELS not in kinds:
         raise _Foreign(f"the feature {names_of.MASK!r} without {names_of.LABELS!r}")
-    if names_of.OBJECTS in found and not set(found) >= _OF_OBJECTS:
-        raise _Foreign(f"the feature {names_of.OBJECTS!r} without {_OF_OBJECTS - set(found)}")
-    for path, kind in found.items():
+    if names_of.OBJECTS in kinds and not set(kinds) >= _OF_OBJECTS:
+        raise _Foreign(f"the feature {names_of.OBJECTS!r} without {_OF_OBJECTS - set(kinds)}")
+    for path, kind in kinds.items():
         expected = _KINDS.get(path)
         if expected and kind not in expected:
             raise _Foreign(f"the feature {path!r} is {kind}, not {' or '.join(sorted(expected))}")
-    return found
+    return kinds
 
 
 def _check_names(text: str) -> None:

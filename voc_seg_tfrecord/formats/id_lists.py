@@ -75,9 +75,9 @@ def parse_ids(
     """
     ids: list[str] = []
     wrong: list[tuple[int, str, str]] = []
-    for number, line, found in _resolved(data, where, image_ids, plain):
-        ids.append(found)
-        if fault := _wrong(found):
+    for number, line, image_id in _resolved(data, where, image_ids, plain):
+        ids.append(image_id)
+        if fault := _wrong(image_id):
             wrong.append((number, line, fault))
     if wrong:
         number, line, fault = wrong[0]
@@ -116,12 +116,12 @@ def _repeated(where: object, resolved: Iterable[tuple[int, str, str]]) -> ListEr
         lines.setdefault(found, []).append(number)
     twice = {image_id: numbers for image_id, numbers in lines.items() if len(numbers) > 1}
     shown = list(twice.items())[:_SHOWN]
-    listed = "; ".join(f"{i!r} in lines {', '.join(map(str, n[:_SHOWN]))}" for i, n in shown)
+    repeats = "; ".join(f"{i!r} in lines {', '.join(map(str, n[:_SHOWN]))}" for i, n in shown)
     ids = "1 id" if len(twice) == 1 else f"{len(twice)} ids"
     more = f"; and {len(twice) - _SHOWN} more ids" if len(twice) > _SHOWN else ""
     return ListError(
         where,
-        found=f"{ids} more than once: {listed}{more}",
+        found=f"{ids} more than once: {repeats}{more}",
         expected="each id once",
         remedy="remove the repeated lines",
         kind=REPEATED,
@@ -156,15 +156,15 @@ def _resolve(line: str, image_ids: Container[str], plain: bool) -> str:
     # may have another Unicode form.
     if plain and line.isascii() and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
         return line
-    found = _find(line, image_ids)
-    return line if found is None else found
+    image_id = _find(line, image_ids)
+    return line if image_id is None else image_id
 
 
 def _find(line: str, image_ids: Container[str]) -> str | None:
-    if (found := _id_of(line, image_ids)) is not None or len(line) > _LONGEST:
-        return found
+    if (image_id := _id_of(line, image_ids)) is not None or len(line) > _LONGEST:
+        return image_id
     readings = (_id_of(reading, image_ids) for reading in _readings(line.replace("\\", "/")))
-    return next((found for found in readings if found is not None), None)
+    return next((image_id for image_id in readings if image_id is not None), None)
 
 
 def _id_of(name: str, image_ids: Container[str]) -> str | None:
@@ -232,19 +232,19 @@ def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> li
 
 
 def _chosen(ids: Iterable[str], where: object, how: str) -> list[str]:
-    found = [image_id for image_id in dict.fromkeys(ids) if image_id]
-    if not found:
+    chosen = [image_id for image_id in dict.fromkeys(ids) if image_id]
+    if not chosen:
         raise ListError(
             where, found=f"no id {how}", expected="at least one", remedy="choose an image first"
         )
-    if faults := [(image_id, fault) for image_id in found if (fault := _wrong(image_id))]:
+    if faults := [(image_id, fault) for image_id in chosen if (fault := _wrong(image_id))]:
         raise ListError(
             where,
             found=f"{faults[0][0][:200]!r}, which {faults[0][1]}",
             expected="an image id, a name below the image folder",
             remedy="take the id out of the file",
         )
-    return found
+    return chosen
 
 
 DECISIONS = ("right", "wrong", "not sure")
@@ -280,7 +280,9 @@ def only_lines(
     data: bytes, where: object, image_ids: Container[str], wanted: Container[str]
 ) -> bytes:
     """Returns the lines of a list that stand for some ids, as UTF-8; see `parse_ids`."""
-    lines = [line for _, line, found in _resolved(data, where, image_ids, False) if found in wanted]
+    lines = [
+        line for _, line, image_id in _resolved(data, where, image_ids, False) if image_id in wanted
+    ]
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -352,10 +354,10 @@ def check_name(name: str, where: object) -> None:
     Raises:
       RecordError: if it cannot.
     """
-    if found := name_fault(name):
+    if fault := name_fault(name):
         raise RecordError(
             where,
-            found=f"the name {show_name(name)}, which {found}",
+            found=f"the name {show_name(name)}, which {fault}",
             expected="the name of a file below a folder",
             remedy="build the dataset again with other names",
         )

@@ -131,8 +131,8 @@ def _read_jpeg(
             remedy="save the image as an 8-bit JPEG",
         )
     check_pixels(header.width, header.height, file, ImageError)
-    kept = header.components in _KEPT
-    if decoding == "alike" and kept:
+    keeps_bytes = header.components in _KEPT
+    if decoding == "alike" and keeps_bytes:
         check_alike(file)
     elif decoding != "none":
         check_readable(file, header.height, header.width)
@@ -140,7 +140,7 @@ def _read_jpeg(
         still = pillow.decode(file, ImageError)
         if _must_rotate(still, file, exif, mask_size):
             return still.upright()
-    if not kept:
+    if not keeps_bytes:
         return pillow.decode(file, ImageError)
     return StoredImage(file.data, header.height, header.width)
 
@@ -152,19 +152,19 @@ def _read_png(
         header = png.read_header(file)
         chunks = png.read_chunks(file, header)
         check_pixels(header.width, header.height, file, ImageError)
-        kept = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
-        kept = kept and all(chunk.kind != b"tRNS" for chunk in chunks)
-        if not kept or decoding != "none":
+        keeps_bytes = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
+        keeps_bytes = keeps_bytes and all(chunk.kind != b"tRNS" for chunk in chunks)
+        if not keeps_bytes or decoding != "none":
             png_pixels.inflate(file, header, chunks)
     except MaskError as error:
         raise error.changed(type="ImageError") from None
-    if kept and decoding != "none":
+    if keeps_bytes and decoding != "none":
         check_readable(file, header.height, header.width)
     if exif != "ignore" and any(chunk.kind == b"eXIf" for chunk in chunks):
         still = pillow.decode(File(png.critical_chunks(chunks, b"eXIf"), file.where), ImageError)
         if _must_rotate(still, file, exif, mask_size):
             return still.upright()
-    if kept:
+    if keeps_bytes:
         return StoredImage(file.data, header.height, header.width)
     # Pillow may fail on texts and profiles, and the new PNG has none of them.
     return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
@@ -254,8 +254,8 @@ def lost_bits(file: File) -> str:
     if values.dtype == np.uint8 or values.dtype == bool:
         return "16 bits per channel, of which the high byte is kept" if deep else ""
     low, high = int(values.min()), int(values.max())
-    kept = f"so {low >> 8} to {high >> 8} is stored"
-    return f"16 bits with values {low} to {high}, of which the high byte is kept, {kept}"
+    stored = f"so {low >> 8} to {high >> 8} is stored"
+    return f"16 bits with values {low} to {high}, of which the high byte is kept, {stored}"
 
 
 @once_per_file

@@ -91,8 +91,8 @@ def _inflated(file: File, packed: bytes, size: int, row: int) -> bytes:
     except (zlib.error, zlib_ng.error) as error:  # type: ignore[misc]
         raise damaged(file, f"pixels that cannot be inflated: {error}") from None
     if len(rows) != size:
-        found = f"more than {size}" if len(rows) > size else f"{len(rows)} of {size}"
-        raise damaged(file, f"{found} bytes of pixels")
+        count = f"more than {size}" if len(rows) > size else f"{len(rows)} of {size}"
+        raise damaged(file, f"{count} bytes of pixels")
     if not inflater.eof or inflater.unused_data:
         raise damaged(file, "pixels whose end is missing, or that have bytes behind their end")
     return rows
