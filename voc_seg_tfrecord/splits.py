@@ -81,8 +81,8 @@ def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
       ConfigError: if examples have no `image/filename`, or the dataset lacks ids of the list
         and `partial` is False.
     """
-    kept, _ = _divide(dataset, wanted, partial)
-    return kept
+    chosen, _ = _divide(dataset, wanted, partial)
+    return chosen
 
 
 def labelled_unlabelled(
@@ -101,10 +101,10 @@ def labelled_unlabelled(
     Raises:
       ConfigError: as in `only`.
     """
-    kept, others = _divide(dataset, labelled, partial)
+    chosen, others = _divide(dataset, labelled, partial)
     if _is_tf_data(dataset):
-        return kept, others.map(_without_labels)
-    return kept, dataclasses.replace(others, labelled=False)
+        return chosen, others.map(_without_labels)
+    return chosen, dataclasses.replace(others, labelled=False)
 
 
 def load(builder: Any, split: str, wanted: IdList, *, partial: bool = False, **read: Any) -> Any:
@@ -164,8 +164,8 @@ class Part(Sequence[dict[str, Any]]):
 
     def __getitems__(self, indices: Iterable[int]) -> list[dict[str, Any]]:
         """Returns several examples at once, as PyTorch's loaders ask for them."""
-        found = self.source.__getitems__([int(self.indices[index]) for index in indices])
-        return [self._shown(example) for example in found]
+        examples = self.source.__getitems__([int(self.indices[index]) for index in indices])
+        return [self._shown(example) for example in examples]
 
     def _shown(self, example: dict[str, Any]) -> dict[str, Any]:
         return example if self.labelled else _without_labels(example)
@@ -176,12 +176,12 @@ def _divide(dataset: Any, wanted: IdList, partial: bool) -> tuple[Any, Any]:
     if _is_tf_data(dataset):
         return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
     if hasattr(dataset, "ids"):  # a source of this package
-        found: Sequence[str] = dataset.ids
+        ids: Sequence[str] = dataset.ids
     else:  # read from the records themselves: only the file names are decoded
         raw = dataset.data_source
-        found = [records.parse(raw[index]).id for index in range(len(raw))]
-    chosen = check_present(ids_in(wanted), found, repr(dataset), partial=partial)
-    inside = np.array([image in chosen for image in found], bool)
+        ids = [records.parse(raw[index]).id for index in range(len(raw))]
+    chosen = check_present(ids_in(wanted), ids, repr(dataset), partial=partial)
+    inside = np.array([image in chosen for image in ids], bool)
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
 
 

@@ -69,7 +69,8 @@ def mask(rng: random.Random) -> str:
     try:
         found = read.decode(File(read.read_mask(File(data, "m.png"), RULE).png, "stored"))
     except VocSegError:
-        return "WRONG refused a valid mask" if data == whole else "refused"
+        valid = data == whole and (color, depth) != (4, 16)  # decoders cut these to 8 bits
+        return "WRONG refused a valid mask" if valid else "refused"
     expected = _strictly(data)
     if expected is None:
         # Decoders stop at IEND, whatever follows it.

@@ -121,10 +121,10 @@ def _check_names(config: Any) -> None:
     strange = [name for name in names if unprintable(name)]
     if strange:
         raise error("class_names", strange[0], "names without control characters")
-    for listed in (names, config.built_class_names):
-        if len(listed) > VOID:
+    for checked in (names, config.built_class_names):
+        if len(checked) > VOID:
             expected = f"at most {VOID} names, as the value {VOID} is void"
-            raise error("class_names", len(listed), expected)
+            raise error("class_names", len(checked), expected)
 
 
 def _check_layout(config: Any) -> None:

@@ -241,11 +241,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
         )
 
     def __repr__(self) -> str:
-        said = changed_fields(self)
-        said.pop("description", None)
-        if "class_names" in said and len(self.class_names) > _SHOWN:
-            said["class_names"] = wording.several(self.class_names, _SHOWN)
-        return wording.brief_line(self, *(f"{name}={value!r}" for name, value in said.items()))
+        changed = changed_fields(self)
+        changed.pop("description", None)
+        if "class_names" in changed and len(self.class_names) > _SHOWN:
+            changed["class_names"] = wording.several(self.class_names, _SHOWN)
+        return wording.brief_line(self, *(f"{name}={value!r}" for name, value in changed.items()))
 
     def _repr_html_(self) -> str:
         rows = ((name, str(value)) for name, value in changed_fields(self).items())

@@ -31,16 +31,16 @@ def arrange(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] |
     for reading in chosen:
         groups.setdefault(_tops(reading), []).append(reading)
     if len(groups) == 1:
-        ((one, other, image_name, mask_name),) = groups
-        if one == other:
-            one = other = common_folder([r.images.folder for r in chosen])
-        below = [r.images.folder[len(one) :].strip("/") for r in chosen]
+        ((image_top, other, image_name, mask_name),) = groups
+        if image_top == other:
+            image_top = other = common_folder([r.images.folder for r in chosen])
+        below = [r.images.folder[len(image_top) :].strip("/") for r in chosen]
         splits = {split_word(path)[1] for path in below if is_split(path)}
         if "" in below and splits and "train" not in splits:
             return _parts(listing, chosen)
-        root = common_folder([one, other])
-        inner = (relative(one, root), relative(other, root))
-        if one == other and is_split(posixpath.basename(root)) and root:
+        root = common_folder([image_top, other])
+        inner = (relative(image_top, root), relative(other, root))
+        if image_top == other and is_split(posixpath.basename(root)) and root:
             root = posixpath.dirname(root)
             inner = (".", ".")
         elif is_split(posixpath.basename(root)) or any(split_word(path)[1] for path in inner):
@@ -56,10 +56,17 @@ def _tops(reading: Reading, *, of_split: bool = False) -> "Top":
       reading: the images and masks.
       of_split: whether folders that are called as a split stay.
     """
-    one, other = (f.folder.split("/") if f.folder else [] for f in (reading.images, reading.masks))
-    while one and other and one[-1] == other[-1] and not (of_split and is_split(one[-1])):
-        one, other = one[:-1], other[:-1]
-    return "/".join(one), "/".join(other), reading.image_name, reading.mask_name
+    of_images, other = (
+        f.folder.split("/") if f.folder else [] for f in (reading.images, reading.masks)
+    )
+    while (
+        of_images
+        and other
+        and of_images[-1] == other[-1]
+        and not (of_split and is_split(of_images[-1]))
+    ):
+        of_images, other = of_images[:-1], other[:-1]
+    return "/".join(of_images), "/".join(other), reading.image_name, reading.mask_name
 
 
 def relative(folder: str, root: str) -> str:
@@ -71,10 +78,12 @@ def _parts(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] | 
     """Returns the root and the layout of a set in several parts, such as splits."""
     tops: dict[Top, list[Reading]] = {}
     for reading in chosen:
-        one, other = _tops(reading, of_split=True)[:2]
-        if one == other and not is_split(posixpath.basename(one)):
-            one = other = reading.images.folder
-        tops.setdefault((one, other, reading.image_name, reading.mask_name), []).append(reading)
+        image_top, other = _tops(reading, of_split=True)[:2]
+        if image_top == other and not is_split(posixpath.basename(image_top)):
+            image_top = other = reading.images.folder
+        tops.setdefault((image_top, other, reading.image_name, reading.mask_name), []).append(
+            reading
+        )
     root = common_folder([folder for top in tops for folder in top[:2]])
     if len(tops) == 1 and is_split(posixpath.basename(root)):
         root = posixpath.dirname(root)
@@ -117,8 +126,8 @@ def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, st
     sets of which each has its own classes.
     """
     names, patterns = {}, set()
-    for top, (one, other) in inner.items():
-        parts, of_masks = one.split("/"), other.split("/")
+    for top, (image_top, other) in inner.items():
+        parts, of_masks = image_top.split("/"), other.split("/")
         same = [a for a, b in zip(parts, of_masks, strict=False) if a == b]
         if parts[: len(same)] != same or not same or EXTRA.intersection(words("/".join(same))):
             return None
@@ -137,7 +146,7 @@ def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, st
 
 def _without_other_half(listing: Listing, root: str, parts: Sequence[Part]) -> list[Part]:
     """Returns parts that have the folders of a split, but images alone or masks alone."""
-    found: dict[str, Part] = {}
+    by_name: dict[str, Part] = {}
     used = {folder for part in parts for folder in (part.images, part.masks)}
     for part in parts:
         if part.name not in part.images or part.name not in part.masks:
@@ -152,11 +161,11 @@ def _without_other_half(listing: Listing, root: str, parts: Sequence[Part]) -> l
                     continue
                 names = listing.below(posixpath.normpath(posixpath.join(root, path)))
                 if is_split(match[1]) and any(n.lower().endswith(endings) for n in names):
-                    one, other = (p.replace(SPLIT, match[1], 1) for p in patterns)
-                    found[match[1]] = dataclasses.replace(
-                        part, name=match[1], images=one, masks=other
+                    image_folder, other = (p.replace(SPLIT, match[1], 1) for p in patterns)
+                    by_name[match[1]] = dataclasses.replace(
+                        part, name=match[1], images=image_folder, masks=other
                     )
-    return [part for name, part in found.items() if name not in {p.name for p in parts}]
+    return [part for name, part in by_name.items() if name not in {p.name for p in parts}]
 
 
 def without(readings: Sequence[Reading], choice: Choice) -> tuple[str, ...]:
@@ -183,9 +192,13 @@ def several_ways(listing: Listing, choice: Choice) -> LayoutError:
         ways.setdefault(key, []).append(reading)
     asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
     others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
-    together = [[*way, *others] for way in ways.values()]
+    together = [[*sets_of_way, *others] for sets_of_way in ways.values()]
     alone = [*ways.values(), others] if others else []
-    sets = [way for way in alone if any("part1=" in _options(listing, t) for t in together)]
+    sets = [
+        sets_of_way
+        for sets_of_way in alone
+        if any("part1=" in _options(listing, t) for t in together)
+    ]
     return _question(listing, [*filter(None, sets), *together])
 
 
@@ -205,9 +218,9 @@ def several_sets(listing: Listing, choice: Choice) -> LayoutError:
 
 def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
     images: dict[str, set[str]] = {}  # of each line's options
-    for way in ways:
-        paths = {r.images.path(stem) for r in way for stem in r.pairs}
-        images.setdefault(_options(listing, way), set()).update(paths)
+    for of_line in ways:
+        paths = {r.images.path(stem) for r in of_line for stem in r.pairs}
+        images.setdefault(_options(listing, of_line), set()).update(paths)
     lines = [f"{len(paths)} images with masks: {options}" for options, paths in images.items()]
     shown = lines[:_SHOWN]
     shown += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
@@ -221,25 +234,25 @@ def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutErro
     )
 
 
-def _options(listing: Listing, way: Sequence[Reading]) -> str:
+def _options(listing: Listing, chosen: Sequence[Reading]) -> str:
     """Returns the options that choose readings, for a shell."""
-    root, layout = arrange(listing, way) or ("", Layout(".", "."))
+    root, layout = arrange(listing, chosen) or ("", Layout(".", "."))
     parts = layout.parts
     if layout == Layout(".", "."):
         parts = tuple(
             Part(f"part{n}", r.images.folder, r.masks.folder, r.image_name, r.mask_name)
-            for n, r in enumerate(way, 1)
+            for n, r in enumerate(chosen, 1)
         )
-    said = {}
+    options = {}
     for option in ("images", "masks"):
         folders = [(part.name, getattr(part, option)) for part in parts or layout.folders()]
         texts = [
             f"{name}{'=' if name else ''}{posixpath.normpath(posixpath.join(root, folder))}"
             for name, folder in folders
         ]
-        said[option] = ",".join(texts)
+        options[option] = ",".join(texts)
     for option in ("image_name", "mask_name"):
         names = {getattr(part, option) for part in layout.folders()}
         if len(names) == 1 and (name := names.pop()):
-            said[option] = name
-    return wording.command(**said)
+            options[option] = name
+    return wording.command(**options)

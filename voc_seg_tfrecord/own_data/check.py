@@ -102,9 +102,13 @@ class Report:
           How many findings were left out; and how many decisions were about images that are not in
           the tree, or whose files were changed since.
         """
-        latest = {(one["kind"], *one["ids"]): one for one in decisions}
-        called_right = {name: one for name, one in latest.items() if one["decision"] == "right"}
-        valid = {n for n, one in called_right.items() if self.sha256_of(n[1:]) == one["sha256"]}
+        latest = {(decision["kind"], *decision["ids"]): decision for decision in decisions}
+        called_right = {
+            name: decision for name, decision in latest.items() if decision["decision"] == "right"
+        }
+        valid = {
+            n for n, decision in called_right.items() if self.sha256_of(n[1:]) == decision["sha256"]
+        }
         findings = [
             finding
             for finding in self.findings
@@ -152,11 +156,11 @@ def summary(report: Report) -> dict[str, Any]:
             {
                 "kind": kind,
                 "effect": effect,
-                "count": len(found),
-                "messages": [finding.message for finding in found],
-                "where": [finding.where for finding in found],
+                "count": len(of_kind),
+                "messages": [finding.message for finding in of_kind],
+                "where": [finding.where for finding in of_kind],
             }
-            for (kind, effect), found in by_kind(report.findings).items()
+            for (kind, effect), of_kind in by_kind(report.findings).items()
         ],
         "label_errors": [rules.as_dict(f) for f in rules.suspicious_first(report.findings)],
         "classes": [
@@ -206,20 +210,22 @@ def check_tree(
       ConfigError: if the config itself is wrong, as a build would raise it.
     """
     report = Report(class_names=tuple(config.built_class_names), tree=tree)
-    found = plan_to_read(tree, config)
-    report.findings += map(finding_of, found.problems)
-    plan = found.plan
+    readable = plan_to_read(tree, config)
+    report.findings += map(finding_of, readable.problems)
+    plan = readable.plan
     if plan is None:
         return report
-    if found.splits and found.meaning:
+    if readable.splits and readable.meaning:
         report.plan = plan
-    report.findings += _notes(plan, found)
+    report.findings += _notes(plan, readable)
     pairs = _pairs(plan, config, report)
     # A build only tries whether images can be read.
     spec = dataclasses.replace(
-        config.example_spec(plan.rule if found.meaning else _BLANK), decoding="alike"
+        config.example_spec(plan.rule if readable.meaning else _BLANK), decoding="alike"
     )
-    read_one = functools.partial(_read_one, spec, blank=not found.meaning, labels=labels, fits=fits)
+    read_one = functools.partial(
+        _read_one, spec, blank=not readable.meaning, labels=labels, fits=fits
+    )
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
         for sentence in missing_classes(report.class_names, report.by_split):
@@ -231,11 +237,11 @@ def check_tree(
     return report
 
 
-def _notes(plan: Plan, found: Fallback) -> Iterable[Finding]:
+def _notes(plan: Plan, readable: Fallback) -> Iterable[Finding]:
     notes = list(plan.notes)
-    if not found.splits:
+    if not readable.splits:
         notes.append("The splits are not decided, so all images were read, whatever the lists say.")
-    if not found.meaning:
+    if not readable.meaning:
         notes.append(
             "It is not decided what the masks mean. So they were decoded and compared with the "
             "size of their images, but it was not checked whether their values are classes."
@@ -245,15 +251,15 @@ def _notes(plan: Plan, found: Fallback) -> Iterable[Finding]:
     for split, ids in plan.left_out.items():
         for image_id in ids:
             lacks = "no mask" if image_id in plan.tree.images else "no image"
-            listed = f"listed in split {split!r}, but it has {lacks}"
-            message = f"{image_id}: {listed if found.splits else 'this image has no mask'}"
+            lacking_mask = f"listed in split {split!r}, but it has {lacks}"
+            message = f"{image_id}: {lacking_mask if readable.splits else 'this image has no mask'}"
             remedy = f"add the {lacks.removeprefix('no ')}, or take the id out of the list"
             yield Finding(lacks, image_id, message, LEFT_OUT, remedy=remedy)
 
 
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
     """Returns split and pair of each id whose files all exist, of ids in two splits the first."""
-    found = []
+    of_splits = []
     seen: set[str] = set()
     for split, ids in plan.splits.items():
         advice = absent_images(plan, split)
@@ -270,8 +276,8 @@ def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, 
                     finding = dataclasses.replace(finding, message=f"{problem}. {advice}")
                 report.findings.append(finding)
             else:
-                found.append((split, pair))
-    return found
+                of_splits.append((split, pair))
+    return of_splits
 
 
 def _read_all(
@@ -279,7 +285,7 @@ def _read_all(
 ) -> list[Evidence]:
     """Decodes everything; returns what is compared."""
     evidence = []
-    listed = _listed(report)
+    splits_of = _listed(report)
     report.by_split = {split: ClassCounts() for split in report.plan.splits} if report.plan else {}
     results = ordered_map(read_one, pairs, count=len(pairs))
     for (_, pair), (problems, histogram, seen) in tqdm(
@@ -291,18 +297,18 @@ def _read_all(
             evidence.append(seen)
         if histogram is not None:
             report.total.add(histogram)
-            for name in listed.get(pair.id, ()):
+            for name in splits_of.get(pair.id, ()):
                 report.by_split[name].add(histogram)
     return evidence
 
 
 def _listed(report: Report) -> dict[str, list[str]]:
     """Returns the splits that have each id; none if the splits are not decided."""
-    listed: dict[str, list[str]] = collections.defaultdict(list)
+    splits_of: dict[str, list[str]] = collections.defaultdict(list)
     for split, ids in report.plan.splits.items() if report.plan else ():
         for image_id in ids:
-            listed[image_id].append(split)
-    return listed
+            splits_of[image_id].append(split)
+    return splits_of
 
 
 def _read_one(
@@ -338,9 +344,9 @@ def _read_one(
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, None
     doubts = []
-    if found := images.doubt(raw.image):
+    if doubt := images.doubt(raw.image):
         where = raw.image.where
-        message = f"{where}: {found}: cameras add such bytes, and damage does: look at it"
+        message = f"{where}: {doubt}: cameras add such bytes, and damage does: look at it"
         doubts.append(Finding("image that may be damaged", where, message, IGNORED))
     if lost := images.lost_bits(raw.image):
         where = raw.image.where
@@ -361,8 +367,8 @@ def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
             unknown = unknown_pixels(stored.read_samples(mask), rule.of_mask(mask.where))
         except Exception:  # whatever a file does to a decoder
             return []
-        found = np.where(unknown, np.uint8(0), np.uint8(VOID))
-        regions = regions_of(found, png_pixels.run_ends(found)).tolist()
+        known = np.where(unknown, np.uint8(0), np.uint8(VOID))
+        regions = regions_of(known, png_pixels.run_ends(known)).tolist()
     return [tuple(box) for _, _, *box in sorted(regions, key=lambda region: -region[1])]
 
 
@@ -393,14 +399,14 @@ def _blank(mask: File) -> File:
 
 def _unused(plan: Plan) -> Iterable[Finding]:
     groups = (*plan.splits.values(), *plan.left_out.values())
-    listed = {image_id for ids in groups for image_id in ids}
+    in_lists = {image_id for ids in groups for image_id in ids}
     tree = plan.tree
     for kind, folder, names in (
         ("image in no split", tree.layout.images, tree.images),
         ("mask in no split", tree.layout.masks, tree.masks),
     ):
-        used = {names.written(image_id) for image_id in listed}
-        for image_id in sorted(names.keys() - used) if listed else ():
+        used = {names.written(image_id) for image_id in in_lists}
+        for image_id in sorted(names.keys() - used) if in_lists else ():
             where = str(tree.root / folder / names[image_id])
             remedy = "list it in a split, or remove it"
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)

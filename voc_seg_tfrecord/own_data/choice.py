@@ -112,10 +112,10 @@ class Chooser:
         """
         of_files = role("".join(files.affix)) or role(" ".join(affix))
         below = files.folder[len(self.common) :].strip("/")
-        found = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
-        if "drawn" in (of_files, *found):
+        of_folders = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
+        if "drawn" in (of_files, *of_folders):
             return "drawn"
-        of_folder = next(iter(found), "")
+        of_folder = next(iter(of_folders), "")
         return of_files or of_folder if flat else of_folder or of_files
 
     def as_images(self, reading: Reading) -> int:
@@ -177,16 +177,18 @@ class Chooser:
             )
         ]
 
-    def _is_better(self, one: Reading, other: Reading, score: dict[int, tuple[int, int]]) -> bool:
+    def _is_better(
+        self, reading: Reading, other: Reading, score: dict[int, tuple[int, int]]
+    ) -> bool:
         """Says whether of two readings that are one another's reverse the first is right."""
-        sums = [sum(score[id(r)]) for r in (one, other)]
+        sums = [sum(score[id(r)]) for r in (reading, other)]
         if sums[0] != sums[1]:
             return sums[0] > sums[1]
-        if one.images.folder == one.masks.folder:
-            lengths = [len("".join(r.masks.affix)) for r in (one, other)]
+        if reading.images.folder == reading.masks.folder:
+            lengths = [len("".join(r.masks.affix)) for r in (reading, other)]
             if lengths[0] != lengths[1]:
                 return lengths[0] > lengths[1]
-        drawn = [self._masks_drawn(r) for r in (one, other)]
+        drawn = [self._masks_drawn(r) for r in (reading, other)]
         return drawn[0] and not drawn[1]
 
     def _masks_drawn(self, reading: Reading) -> bool:
@@ -251,19 +253,19 @@ class Chooser:
     def _unpainted(self, readings: list[Reading]) -> list[Reading]:
         """Leaves out images in which the labels are painted, beside the same ones without."""
         painted = set()
-        for one, other in itertools.combinations(readings, 2):
-            of_mask = {mask: stem for stem, mask in one.pairs.items()}
+        for reading, other in itertools.combinations(readings, 2):
+            of_mask = {mask: stem for stem, mask in reading.pairs.items()}
             shared = [s for s, mask in other.pairs.items() if mask in of_mask]
             files = [
                 (
-                    self.path(one.images, of_mask[other.pairs[s]]),
+                    self.path(reading.images, of_mask[other.pairs[s]]),
                     self.path(other.images, s),
-                    self.path(one.masks, other.pairs[s]),
+                    self.path(reading.masks, other.pairs[s]),
                 )
                 for s in pixels.few(shared)
             ]
             if (which := pixels.painted_one(files)) is not None:
-                painted.add(id((one, other)[which]))
+                painted.add(id((reading, other)[which]))
         return [r for r in readings if id(r) not in painted] or readings
 
     def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
@@ -340,7 +342,7 @@ class Chooser:
 
     def _originals(self, reading: Reading, others: Sequence[Reading]) -> dict[str, Reading]:
         """Returns the reading that has each labelled image of another; none if one is in none."""
-        found = {}
+        originals = {}
         others = [o for o in others if o.images.folder != reading.images.folder]
         for stem in reading.pairs:
             same = (
@@ -350,8 +352,8 @@ class Chooser:
             )
             if (of := next(same, None)) is None:
                 return {}
-            found[stem] = of
-        return found
+            originals[stem] = of
+        return originals
 
     def _same(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
         """Says whether all of these files of two sets have the same bytes."""

@@ -79,8 +79,10 @@ def find_class_file(
     if difference := _differences(ways[0]):
         best = _chosen(tree, ways[0], config, named, difference)
         return [best], [*notes, f"Of the class files, {best.source} has the names you gave."]
-    found = [max(way, key=lambda file: (file.colored, bool(file.background))) for way in ways]
-    return found, notes + (_order_note(found[0], config) if named else [])
+    chosen = [
+        max(numbered, key=lambda file: (file.colored, bool(file.background))) for numbered in ways
+    ]
+    return chosen, notes + (_order_note(chosen[0], config) if named else [])
 
 
 def rows_of_tree(tree: VocTree) -> Rows:
@@ -111,19 +113,21 @@ def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
     for folder in sorted(folders, key=lambda name: name != "train"):
         for file in class_files.read_all(tree.root / folder, read=tree.read_text)[0]:
             files.setdefault(file.source, {})[folder] = file
-    found, notes = [], []
+    per_split, notes = [], []
     for source, by_folder in files.items():
         first, *others = by_folder.values()
         if all(file.entries == first.entries for file in others):
-            found.append(first)
+            per_split.append(first)
         elif any(entry.color for file in by_folder.values() for entry in file.entries):
             for folder, file in by_folder.items():
-                found.append(dataclasses.replace(file, source=f"{folder}/{source}"))
+                per_split.append(dataclasses.replace(file, source=f"{folder}/{source}"))
         else:
-            found.append(_merged(tree, source, by_folder))
-            how = "masks are read by that of their split" if found[-1].folders else "all are used"
+            per_split.append(_merged(tree, source, by_folder))
+            how = (
+                "masks are read by that of their split" if per_split[-1].folders else "all are used"
+            )
             notes.append(f"The splits have different files {source}; {how}.")
-            if found[-1].folders and len(by_folder) < len(folders):
+            if per_split[-1].folders and len(by_folder) < len(folders):
                 raise LayoutError(
                     tree.root,
                     found=f"{source} with different numbers in {', '.join(by_folder)}, and none in "
@@ -131,7 +135,7 @@ def _of_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
                     expected=f"{source} in each split, or one for all",
                     remedy="copy the right one to each split",
                 )
-    return found, notes
+    return per_split, notes
 
 
 def _merged(tree: VocTree, source: str, by_folder: Mapping[str, ClassFile]) -> ClassFile:
@@ -182,16 +186,16 @@ def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFi
     Raises:
       ConfigError: if a file with values or colours has only some of the names, at other values.
     """
-    kept, notes = [], []
+    fit, notes = [], []
     for file in files:
         fitting = _of_given_names(numberings(file, config.background), config)
         if fitting is not None:
-            kept.append(fitting)
+            fit.append(fitting)
         elif not file.plain and _contradicts(file, config.class_names):
             raise _other_names(file, config)
         else:
             notes.append(f"{file.source} has other class names than you gave; it is not used.")
-    return kept, notes
+    return fit, notes
 
 
 _SHOWN = 24
@@ -218,8 +222,8 @@ def _contradicts(file: ClassFile, names: Sequence[str]) -> bool:
 def _agreeing(files: Sequence[ClassFile], background: str) -> list[list[ClassFile]]:
     """Returns the readings of each file in which all files agree: the usual ones if none agree."""
     ways = itertools.product(*(numberings(file, background) for file in files))
-    first, *others = (list(way) for way in ways)
-    agreeing = [way for way in (first, *others) if not _differences(way)]
+    first, *others = (list(numbered) for numbered in ways)
+    agreeing = [numbered for numbered in (first, *others) if not _differences(numbered)]
     return agreeing or [first]
 
 
@@ -245,7 +249,9 @@ def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[Class
     """Leaves out lists that are those of another file without its background at 0."""
     names = {file.source: file.class_names for file in files}
     longer = [
-        listed[1:] for listed in names.values() if background_index(listed, config.background) == 0
+        file_names[1:]
+        for file_names in names.values()
+        if background_index(file_names, config.background) == 0
     ]
     return [file for file in files if not (file.plain and names[file.source] in longer)]
 
@@ -290,11 +296,11 @@ def _chosen(
         same = [file for file in files if names[file.source] == config.named_classes]
         if same and not any(_difference(same[0], file) for file in same):
             return max(same, key=lambda file: file.colored)
-    listed = [f"{source}: {', '.join(found[:_SHOWN])}" for source, found in names.items()]
+    lines = [f"{source}: {', '.join(of_source[:_SHOWN])}" for source, of_source in names.items()]
     raise LayoutError(
         tree.root,
         found=f"{len(files)} class files that contradict, because {difference}:"
-        + "".join(f"\n    {line}" for line in listed),
+        + "".join(f"\n    {line}" for line in lines),
         expected="one class file, or files that agree",
         remedy="delete or rename the wrong one, or give the names of the right one, in its order, "
         "with --class_names",
@@ -347,12 +353,14 @@ def numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     names = [entry.name for entry in file.entries]
     if _is_supervisely(file):
         colors = [entry.color for entry in file.entries]
-        listed = _BLACK in colors or "background" in names
-        return [file] if listed else [_with_background(file), _from_0(file)]
+        has_background = _BLACK in colors or "background" in names
+        return [file] if has_background else [_with_background(file), _from_0(file)]
     if _ignores_first(file):
         return [_as_labelme(file), _by_line(file)]
-    listed = plain(first) in _AS_BACKGROUND or background_index(names, background) is not None
-    if not file.plain or listed:
+    has_background = (
+        plain(first) in _AS_BACKGROUND or background_index(names, background) is not None
+    )
+    if not file.plain or has_background:
         return [file]
     if len(names) == 1:  # the one name of a list is no background
         return [_with_background(file)]
@@ -366,8 +374,8 @@ def _is_supervisely(file: ClassFile) -> bool:
 
 def _ignores_first(file: ClassFile) -> bool:
     """Says whether labelme would not count the first line of a file."""
-    listed = len(file.entries) > 1 and file.entries[0].name == IGNORED
-    return listed and not _is_supervisely(file)
+    leads = len(file.entries) > 1 and file.entries[0].name == IGNORED
+    return leads and not _is_supervisely(file)
 
 
 def _as_labelme(file: ClassFile) -> ClassFile:
@@ -386,8 +394,8 @@ def _as_labelme(file: ClassFile) -> ClassFile:
 
 def _is_labelme(file: ClassFile, *, alone: bool = False) -> bool:
     """Says whether labelme wrote a file with `__ignore__` first, or, if not `alone`, reads such."""
-    own = (_OF_LABELME,) if alone else (_OF_LABELME, "labels.txt")
-    named = posixpath.basename(file.source) in own
+    usual = (_OF_LABELME,) if alone else (_OF_LABELME, "labels.txt")
+    named = posixpath.basename(file.source) in usual
     return file.plain and (named or file.entries[1].name == "_background_")
 
 
@@ -431,9 +439,9 @@ def _of_given_names(files: Sequence[ClassFile], config: VocSegConfig) -> ClassFi
 
 def usual_numbering(files: Sequence[ClassFile]) -> ClassFile | None:
     """Returns which of a class file's readings is taken if masks fit several; None if none is."""
-    listed = min(files, key=lambda file: len(file.entries))
-    if _ignores_first(listed):
-        return files[0] if _is_labelme(listed) else None
-    if _is_supervisely(listed):
-        return None if background_index(listed.class_names) is None else listed
-    return files[0] if posixpath.basename(listed.source) == _OF_LABELME else None
+    shortest = min(files, key=lambda file: len(file.entries))
+    if _ignores_first(shortest):
+        return files[0] if _is_labelme(shortest) else None
+    if _is_supervisely(shortest):
+        return None if background_index(shortest.class_names) is None else shortest
+    return files[0] if posixpath.basename(shortest.source) == _OF_LABELME else None

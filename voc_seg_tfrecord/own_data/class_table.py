@@ -36,12 +36,12 @@ def write(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[s
     """
     if isinstance(tree, PolygonTree):
         return tree.class_table(_ids(tree, config)), 0
-    found = tree.survey(_ids(tree, config), all_colors=True)
-    if not found.pixels or max(len(found.values), len(found.colors)) > HIGHEST:
+    survey = tree.survey(_ids(tree, config), all_colors=True)
+    if not survey.pixels or max(len(survey.values), len(survey.colors)) > HIGHEST:
         raise LayoutError(
             tree.root,
-            found=f"{len(found.values)} values and {len(found.colors)} colours in "
-            f"{found.examined} masks",
+            found=f"{len(survey.values)} values and {len(survey.colors)} colours in "
+            f"{survey.examined} masks",
             expected=f"at most {HIGHEST} of each; more are of masks that were smoothed",
             remedy="export the masks again, without smoothing",
         )
@@ -49,8 +49,8 @@ def write(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[s
     ways: list[Reading] = []
     files = find_class_file(tree, config, named=named)[0] if config.class_names else []
     if named or files:
-        taken, ways = meaning.weigh(found, classes.namings(config, files))
-    return _text(found, taken, ways)
+        taken, ways = meaning.weigh(survey, classes.namings(config, files))
+    return _text(survey, taken, ways)
 
 
 def _ids(tree: VocTree, config: VocSegConfig) -> list[str]:
@@ -64,16 +64,16 @@ def _ids(tree: VocTree, config: VocSegConfig) -> list[str]:
     return [image_id for image_id in with_masks if image_id in of_splits]
 
 
-def _text(found: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
+def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
     """Returns the table; where the user is asked, each reading has a column for people."""
     rows: dict[Key, dict[str, object]] = {}
-    by_color = _by_color(found, taken)
-    ways = [taken] if taken else list({meaning.how(way): way for way in ways}.values())
-    for pixel in sorted(found.pixels, key=lambda p: _order(_key(p, by_color))):
-        seen, key = found.pixels[pixel], _key(pixel, by_color)
-        names = {meaning.how(way): way.name_of(pixel) or UNKNOWN for way in ways}
+    by_color = _by_color(survey, taken)
+    ways = [taken] if taken else list({meaning.how(reading): reading for reading in ways}.values())
+    for pixel in sorted(survey.pixels, key=lambda p: _order(_key(p, by_color))):
+        seen, key = survey.pixels[pixel], _key(pixel, by_color)
+        names = {meaning.how(reading): reading.name_of(pixel) or UNKNOWN for reading in ways}
         row = rows.setdefault(key, {"pixels": 0, "masks": 0})
-        name = names.popitem()[1] if taken else _agreed(found, pixel, names)
+        name = names.popitem()[1] if taken else _agreed(survey, pixel, names)
         row |= {
             "value" if isinstance(key, int) else "color": key,
             "class": name if row.get("class", name) == name else UNKNOWN,
@@ -95,18 +95,18 @@ def _text(found: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tupl
 _HEAD = ("value", "color", "class", "pixels", "masks")
 
 
-def _agreed(found: Survey, pixel: Pixel, names: dict[str, str]) -> str:
+def _agreed(survey: Survey, pixel: Pixel, names: dict[str, str]) -> str:
     """Returns the class of a pixel that all of several readings give it, else `?`."""
-    asked = pixel.value == VOID and found.binary.masks > found.void.masks
+    asked = pixel.value == VOID and survey.binary.masks > survey.void.masks
     alone = len(names) == 1 and pixel.kind == "palette"  # and its palette contradicts it
     return names.popitem()[1] if len({*names.values()}) == 1 and not (asked or alone) else UNKNOWN
 
 
-def _by_color(found: Survey, taken: Reading | None) -> bool:
+def _by_color(survey: Survey, taken: Reading | None) -> bool:
     """Says whether rows of masks with values and colours have colours as their keys."""
     if taken is not None:
         return taken.by == "color"
-    pairs = {(p.value, p.color) for p in found.pixels if p.kind == "palette"}
+    pairs = {(p.value, p.color) for p in survey.pixels if p.kind == "palette"}
     return len({value for value, _ in pairs}) < len(pairs)
 
 

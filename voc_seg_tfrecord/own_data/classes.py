@@ -39,8 +39,8 @@ def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
     if named and config.class_names:
         of_voc = tuple(config.class_names) == VOC_CLASSES
         names = "voc" if of_voc else ",".join(config.class_names)
-    said = {"class_names": names, **(config.layout or {})}
-    write = command("voc-seg-tfrecord", "check", tree.given, **said, write_classes="classes.csv")
+    options = {"class_names": names, **(config.layout or {})}
+    write = command("voc-seg-tfrecord", "check", tree.given, **options, write_classes="classes.csv")
     return (
         f"write the table of classes ({write}), fill in its column class, and build with "
         "--classes classes.csv"
@@ -60,13 +60,13 @@ def _of_cityscapes(tree: VocTree) -> str:
     """Returns the option that reads masks called as Cityscapes' are; empty for others."""
     patterns = {part.mask_name for part in tree.layout.folders()}
     if all(pattern.endswith("_labelIds.png") for pattern in patterns):
-        said = command(classes=f"{_CITYSCAPES},*=void")
+        options = command(classes=f"{_CITYSCAPES},*=void")
     elif all(pattern.endswith("_labelTrainIds.png") for pattern in patterns):
         names = (row.partition("=")[2] for row in _CITYSCAPES.split(","))
-        said = command(class_names=",".join(names))
+        options = command(class_names=",".join(names))
     else:
         return ""
-    return f"take the 19 classes of Cityscapes' benchmark, if these are its ids: {said}"
+    return f"take the 19 classes of Cityscapes' benchmark, if these are its ids: {options}"
 
 
 def decide(
@@ -90,9 +90,9 @@ def decide(
     """
     of_names = namings(config, files)
     asked = of_names[0].needs_colors or len(of_names) > 1
-    found = tree.survey(ids, all_colors=asked)
+    survey = tree.survey(ids, all_colors=asked)
     advice = remedy(tree, config, named=not files)
-    decision = meaning.decide(found, of_names, advice)
+    decision = meaning.decide(survey, of_names, advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void
         others = tree.survey(tree.masks, all_colors=asked)
         decision = meaning.decide(others, of_names, advice)
@@ -108,16 +108,16 @@ def namings(config: VocSegConfig, files: Sequence[ClassFile]) -> list[Naming]:
 
 def _numberings(files: Sequence[ClassFile], rows: Rows, background: str) -> list[Naming]:
     """Returns the ways to number a class file that have all names of the user's rows."""
-    found, errors, usual = [], [], usual_numbering(files)
+    namings, errors, usual = [], [], usual_numbering(files)
     for file in files:
         try:
             table = ClassTable(names_from_file(file, rows), rows, background)
-            found.append(Naming(table, file, usual=file is usual))
+            namings.append(Naming(table, file, usual=file is usual))
         except ConfigError as error:
             errors.append(error)
-    if not found:
+    if not namings:
         raise errors[0]
-    return found
+    return namings
 
 
 def numbered_file(
@@ -133,13 +133,13 @@ def numbered_file(
     """
     if len(files) == 1:
         return files[0]
-    found = tree.survey(tree.masks, all_colors=True)
+    survey = tree.survey(tree.masks, all_colors=True)
     if rows and not ClassTable.names_needed(rows):
         alone = Naming(ClassTable((), rows, background))
-        if all(way.reads(found.pixels) for way in readings(alone, found)):
+        if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):
             return None
     ways = _numberings(files, rows, background)
-    return meaning.naming_of(found, ways, remedy(tree, config, named=False)).file
+    return meaning.naming_of(survey, ways, remedy(tree, config, named=False)).file
 
 
 def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
@@ -147,11 +147,11 @@ def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
 
     A name that means void is among them only if a row says what it becomes.
     """
-    said, first = dict(rows), file.entries[0]
-    listed = (
-        e for e in file.entries if not is_void(e) or (is_void_name(e.name) and e.name in said)
+    given, first = dict(rows), file.entries[0]
+    entries = (
+        e for e in file.entries if not is_void(e) or (is_void_name(e.name) and e.name in given)
     )
-    names = tuple(entry.name for entry in listed)
+    names = tuple(entry.name for entry in entries)
     counts = first.name == IGNORED and first.by_place and not first.value
     return names if first.name in names or not counts else (IGNORED, *names)
 
@@ -163,8 +163,8 @@ def names_at_values(file: ClassFile) -> tuple[str, ...]:
       ConfigError: if the values are not 0, 1, 2 and so on.
     """
     spare = iter(VOID_NAMES)
-    listed = sorted((e for e in file.entries if 0 <= e.value < VOID), key=lambda e: e.value)
-    if [entry.value for entry in listed] != list(range(len(listed))) or file.folders:
+    entries = sorted((e for e in file.entries if 0 <= e.value < VOID), key=lambda e: e.value)
+    if [entry.value for entry in entries] != list(range(len(entries))) or file.folders:
         raise table_error(
             f"rows with values, and {file.source} with values that are not 0, 1, 2 and so on",
             "rows with names, or a row for each value",
@@ -172,7 +172,7 @@ def names_at_values(file: ClassFile) -> tuple[str, ...]:
         )
     return tuple(
         (entry.name if is_void_name(entry.name) else next(spare)) if is_void(entry) else entry.name
-        for entry in listed
+        for entry in entries
     )
 
 
@@ -183,24 +183,24 @@ def check_void(file: ClassFile | None, config: VocSegConfig) -> None:
       ConfigError: naming the class and the two rows that it may need.
     """
     table = config.table
-    listed = (
+    entries = (
         [] if file is None else [*file.entries, *(e for of in file.folders.values() for e in of)]
     )
-    for entry in listed:
-        said = (
+    for entry in entries:
+        is_given = (
             entry.name in table.named or entry.value in table.values or entry.color in table.colors
         )
-        if may_be_void(entry) and not said:
-            found = f"the value {VOID}, which is void,"
+        if may_be_void(entry) and not is_given:
+            meaning_of_void = f"the value {VOID}, which is void,"
             if entry.color and entry.value != VOID:
-                found = f"VOC's void colour {color_key(entry.color)}"
+                meaning_of_void = f"VOC's void colour {color_key(entry.color)}"
             as_class, as_void = (
                 command(classes=f"{_quoted(entry.name)}={name}")
                 for name in (_quoted(entry.name), "void")
             )
             raise ConfigError(
                 file.source if file else "",
-                found=f"{found} for the class {entry.name!r}",
+                found=f"{meaning_of_void} for the class {entry.name!r}",
                 expected="a class with a value and a colour of its own, or void",
                 remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
             )
@@ -212,13 +212,15 @@ def _quoted(name: str) -> str:
 
 def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     """Returns a note for each class that is void by its name, and not by a tool's name of void."""
-    listed = [entry.name for entry in (file.entries if file else ()) if is_void(entry)]
-    said = [name for name in listed if not is_void_name(name) and name not in config.table.named]
+    void_names = [entry.name for entry in (file.entries if file else ()) if is_void(entry)]
+    odd_names = [
+        name for name in void_names if not is_void_name(name) and name not in config.table.named
+    ]
     named = [name for name in config.class_names if is_void_name(name)]
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
         "classes after it move up."
-        for name in dict.fromkeys([*named, *said])
+        for name in dict.fromkeys([*named, *odd_names])
     ]
 
 
@@ -226,21 +228,23 @@ _SHOWN = 12
 _MANY = 64  # values of grey masks; classes rarely are so many, and smoothed edges are
 
 
-def seen_in(found: Survey) -> str:
+def seen_in(survey: Survey) -> str:
     """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels`."""
-    order = sorted(found.pixels, key=lambda p: (-found.pixels[p].masks, -found.pixels[p].pixels, p))
+    order = sorted(
+        survey.pixels, key=lambda p: (-survey.pixels[p].masks, -survey.pixels[p].pixels, p)
+    )
     lines = [
-        f"{meaning.what(pixel)} in {found.pixels[pixel].masks} masks, "
-        f"{found.pixels[pixel].pixels} pixels"
+        f"{meaning.what(pixel)} in {survey.pixels[pixel].masks} masks, "
+        f"{survey.pixels[pixel].pixels} pixels"
         for pixel in order[:_SHOWN]
     ]
     more = [f"and {len(order) - _SHOWN} more"] if len(order) > _SHOWN else []
     return "\n    ".join([*lines, *more])
 
 
-def smoothed(found: Survey) -> str:
+def smoothed(survey: Survey) -> str:
     """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
-    greys = {p.value: seen.pixels for p, seen in found.pixels.items() if p.kind == "grey"}
+    greys = {p.value: seen.pixels for p, seen in survey.pixels.items() if p.kind == "grey"}
     ends = greys.get(0, 0) + greys.get(VOID, 0)
     if len(greys) < _MANY or ends < 0.8 * sum(greys.values()):
         return ""

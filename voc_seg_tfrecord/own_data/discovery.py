@@ -156,12 +156,12 @@ def _said_folders(listing: Listing, said: Mapping[str, str], option: str) -> lis
     text = said.get(option, "")
     if not text or listing.is_folder(_resolved(listing, text)):
         return [("", _resolved(listing, text))] if text else []
-    found: list[tuple[str, str]] = []
+    folders: list[tuple[str, str]] = []
     for item in text.split(","):
         name, _, path = item.rpartition("=")
         path = _resolved(listing, path)
         if listing.is_folder(path):
-            found.append((name, path))
+            folders.append((name, path))
             continue
         pattern = re.compile("(.*/)?" + re.escape(path).replace(re.escape(SPLIT), "[^/]+"))
         there = [("", f) for f in listing.folders if path and pattern.fullmatch(f)]
@@ -172,8 +172,8 @@ def _said_folders(listing: Listing, said: Mapping[str, str], option: str) -> lis
                 expected=f"the folder of {option}, relative to {listing.root}",
                 remedy="check the name",
             )
-        found += there
-    return found
+        folders += there
+    return folders
 
 
 def _resolved(listing: Listing, text: str) -> str:
@@ -196,7 +196,7 @@ def _as_said(
     masks: Sequence[tuple[str, str]],
 ) -> VocTree:
     """Returns the tree of patterns that name folders, which need no reading."""
-    tops = [found[0][1] if found else "" for found in (images, masks)]
+    tops = [named[0][1] if named else "" for named in (images, masks)]
     names, of_split = list[str](), dict[str, list[str]]()
     for top, option in zip(tops, ("image_name", "mask_name"), strict=True):
         folder, _, name = said.get(option, "").rpartition("/")
@@ -240,7 +240,7 @@ def _readings(
     every = list(all_readings(*sets.values()))
     if not {"image_name", "mask_name"} & said.keys():
         every = with_glued(listing, every, sets)
-    found = [
+    readings = [
         r
         for r in every
         if not (r.images.pattern and r.image_affix != ("", ""))
@@ -248,10 +248,12 @@ def _readings(
     ]
     if images and masks:  # what lies at the same place in both comes before all else
         same = [
-            r for r in found if _below(r.images, tops["images"]) == _below(r.masks, tops["masks"])
+            r
+            for r in readings
+            if _below(r.images, tops["images"]) == _below(r.masks, tops["masks"])
         ]
-        found = same or found
-    return found
+        readings = same or readings
+    return readings
 
 
 def _top(folder: str, tops: Sequence[str]) -> str | None:
@@ -327,13 +329,13 @@ def _without_pairs(
         if given:
             folders.append({given[0][1]})
         else:
-            found = sorted({s.folder for s in sets if chooser.role(s) == option})
-            folders.append({f for f in found if _top(f, [o for o in found if o != f]) is None})
+            of_role = sorted({s.folder for s in sets if chooser.role(s) == option})
+            folders.append({f for f in of_role if _top(f, [o for o in of_role if o != f]) is None})
     if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or said):
-        (one,), (other,) = folders
-        root = "" if images or masks else common_folder([one, other])
+        (image_folder,), (other,) = folders
+        root = "" if images or masks else common_folder([image_folder, other])
         names = said.get("image_name", ""), said.get("mask_name", "")
-        layout = Layout(relative(one, root), relative(other, root), *names)
+        layout = Layout(relative(image_folder, root), relative(other, root), *names)
         return VocTree(listing.root / root if root else listing.root, layout, listing)
     raise no_masks(listing, folders[1])
 

@@ -86,10 +86,10 @@ class FileSet:
     @functools.cached_property
     def ids(self) -> dict[Affix, dict[str, str]]:
         """By what stands around ids: the file's name without ending by id."""
-        found = {}
+        by_affix = {}
         for affix in self.affixes:
-            found[affix] = {core: s for s in self.names if (core := core_of(s, affix))}
-        return found
+            by_affix[affix] = {core: s for s in self.names if (core := core_of(s, affix))}
+        return by_affix
 
 
 def _beginning(sample: Sequence[Sequence[str]]) -> list[str]:
@@ -153,13 +153,13 @@ def sets_of_pattern(
 ) -> list[FileSet]:
     """Returns the sets of files in folders that are named as the user says."""
     naming = Naming.parse(pattern)
-    found = []
+    sets = []
     for folder in folders:
         names = (n for n in listing.folders[folder] if _ending(n) in endings)
         by_id = {image_id: name for name in names if (image_id := naming.id_of(name))}
         affix = naming.prefix, naming.suffix
-        found += [FileSet(folder, by_id, affix, naming.ending, pattern)] if by_id else []
-    return found
+        sets += [FileSet(folder, by_id, affix, naming.ending, pattern)] if by_id else []
+    return sets
 
 
 # Of names without folders and dots before them, which `posixpath.splitext` looks for in vain.
@@ -253,7 +253,7 @@ def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, li
     # `_manual1` is one kind of files, and `_view1` beside `_view2` are no kinds.
     last = {s: m for s, m in last.items() if numbered[m[1].rstrip("0123456789")] == 1}
     first = {s: (m[2], m[1]) for s in stems if (m := _FIRST.fullmatch(s))}
-    after, before = (_kinds(found, stems) for found in (last, first))
+    after, before = (_kinds(parted, stems) for parted in (last, first))
     if any(ROLES.intersection(words(affix)) for affix in (*after, *before)):
         # Where words say what files hold, other words that several names have are those of ids.
         after, before = (
@@ -266,8 +266,8 @@ def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, li
     for name in files:
         stem = _stem(name)
         affix = [
-            found[stem][1] if stem in found and found[stem][1] in kinds else ""
-            for found, kinds in ((first, before), (last, after))
+            parted[stem][1] if stem in parted and parted[stem][1] in kinds else ""
+            for parted, kinds in ((first, before), (last, after))
         ]
         if all(affix) and len("".join(affix)) >= len(stem):
             affix = ["", affix[1]]
@@ -298,12 +298,12 @@ def _glued(whole: Mapping[Affix, Sequence[str]]) -> dict[Affix, list[str]]:
     return streams if len(streams) > len(whole) else {}
 
 
-def _kinds(found: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
+def _kinds(parted: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
     """Returns the affixes that tell kinds of files apart; `found` has the id and affix of each."""
     heads: dict[str, set[str]] = {}
-    for head, affix in found.values():
+    for head, affix in parted.values():
         heads.setdefault(affix, set()).add(head)
-    if len(heads) == 1 and len(found) == len(stems):  # what all names have tells nothing apart
+    if len(heads) == 1 and len(parted) == len(stems):  # what all names have tells nothing apart
         return set()
     several = collections.Counter(head for of_affix in heads.values() for head in of_affix)
     kinds = set()

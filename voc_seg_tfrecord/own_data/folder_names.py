@@ -69,17 +69,17 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 def words(name: str) -> list[str]:
     """Returns the words and numbers of a name in lower case: `valAnnot2` has val, annot and 2."""
-    found = []
+    parts = []
     for word in _WORD.findall(name):
         word = word.lower()
         glued = _SPLIT_AND_MORE.fullmatch(word)
         if glued and word not in _SPLITS and (glued[2] in ROLES or glued[2] in ("set", "data")):
-            found += [glued[1], glued[2]]
+            parts += [glued[1], glued[2]]
         elif word.endswith("s") and word not in ROLES and word[:-1] in ROLES:
-            found.append(word[:-1])
+            parts.append(word[:-1])
         else:
-            found.append(word)
-    return found
+            parts.append(word)
+    return parts
 
 
 def split_word(path: str) -> tuple[str, str]:
@@ -102,13 +102,13 @@ def is_split(folder: str) -> bool:
 
 def role(text: str) -> str:
     """Returns what a name says of files: `images`, `masks`, `drawn`, or nothing."""
-    found = [w for w in words(text) if w not in _ENDINGS or w == text.lower()]
-    colored = "rgb" in found and _MASKS.intersection(found)
-    if DRAWN.intersection(found) or colored:
+    named = [w for w in words(text) if w not in _ENDINGS or w == text.lower()]
+    colored = "rgb" in named and _MASKS.intersection(named)
+    if DRAWN.intersection(named) or colored:
         return "drawn"
-    if _MASKS.intersection(found):
+    if _MASKS.intersection(named):
         return "masks"
-    return "images" if _IMAGES.intersection(found) else ""
+    return "images" if _IMAGES.intersection(named) else ""
 
 
 def common_folder(folders: Sequence[str]) -> str:
@@ -150,10 +150,10 @@ def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
     Raises:
       LayoutError: if a folder has masks and no images, which would be lost.
     """
-    found = by_folder(folders, tree.root / tree.layout.images)
+    by_split = by_folder(folders, tree.root / tree.layout.images)
     lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - set(folders)
     if lost:
-        choice = ",".join(f"{split}={name}/" for split, name in found.items())
+        choice = ",".join(f"{split}={name}/" for split, name in by_split.items())
         first = min(name for name in tree.masks if name.partition("/")[0] in lost)
         raise LayoutError(
             tree.root / tree.layout.masks / tree.masks[first],
@@ -163,7 +163,7 @@ def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
             remedy="give the folder of its images the same name as in the other splits, or say "
             f"which splits you want, such as {command(splits=choice)}",
         )
-    return {split: f"{name}/" for split, name in found.items()}
+    return {split: f"{name}/" for split, name in by_split.items()}
 
 
 def unread_notes(tree: VocTree) -> list[str]:

@@ -33,19 +33,19 @@ def without_masks(
     """
     _check_names_match(tree)
     _check_files(tree, config, itertools.chain(*splits.values()))
-    kept: dict[str, Sequence[str]] = {}
+    used: dict[str, Sequence[str]] = {}
     left_out: dict[str, list[str]] = {}
     for name, ids in splits.items():
         out = {image_id for image_id in ids if _is_left_out(image_id, tree, config)}
-        kept[name] = [image_id for image_id in ids if image_id not in out] if out else ids
+        used[name] = [image_id for image_id in ids if image_id not in out] if out else ids
         if out:
             left_out[name] = [image_id for image_id in ids if image_id in out]
-    bare = [name for name, ids in kept.items() if not ids]
+    bare = [name for name, ids in used.items() if not ids]
     # A test list without masks is usual. Training data without masks are a mistake.
-    if bare and (config.splits is not None or len(bare) == len(kept) or "train" in bare):
+    if bare and (config.splits is not None or len(bare) == len(used) or "train" in bare):
         wrong = "train" if "train" in bare else bare[0]
         raise _no_mask(tree, wrong, splits[wrong])
-    return kept, left_out
+    return used, left_out
 
 
 def _is_left_out(image_id: str, tree: VocTree, config: VocSegConfig) -> bool:
@@ -103,9 +103,9 @@ def _no_mask(tree: VocTree, split: str, ids: Sequence[str]) -> ListError:
     )
 
 
-def _check_files(tree: VocTree, config: VocSegConfig, listed: Iterable[str]) -> None:
+def _check_files(tree: VocTree, config: VocSegConfig, ids: Iterable[str]) -> None:
     """Checks that images without a mask have none, and not one that cannot be used."""
-    lacking = _lacking(tree, listed)
+    lacking = _lacking(tree, ids)
     jpegs = _jpegs(tree, lacking)
     if lacking and not tree.masks:
         jpegs = jpegs or _no_masks_in(tree)
@@ -156,8 +156,8 @@ def _unused(tree: VocTree) -> list[str]:
     return sorted([*(tree.masks[i] for i in tree.masks.keys() - used), *_no_masks_in(tree)])
 
 
-def _lacking(tree: VocTree, listed: Iterable[str]) -> set[str]:
-    return {i for i in listed if i in tree.images and i not in tree.masks}
+def _lacking(tree: VocTree, ids: Iterable[str]) -> set[str]:
+    return {i for i in ids if i in tree.images and i not in tree.masks}
 
 
 def suggest_mask_folders(tree: VocTree, listed: Iterable[str]) -> list[str]:
@@ -170,14 +170,14 @@ def suggest_mask_folders(tree: VocTree, listed: Iterable[str]) -> list[str]:
     if not lacking:
         return []
     others = (name for name in MASK_FOLDERS if name != tree.layout.masks)
-    found = {}
+    helped = {}
     for name in others:
         masks = tree.with_layout(dataclasses.replace(tree.layout, masks=name)).masks
-        found[name] = [image_id for image_id in lacking if image_id in masks]
+        helped[name] = [image_id for image_id in lacking if image_id in masks]
     notes = [
         f"{name} has masks for {len(ids)} of the {len(lacking)} listed images that have none in "
         f"{tree.layout.masks}: {command(masks=name)}"
-        for name, ids in found.items()
+        for name, ids in helped.items()
         if ids
     ]
     if jpegs := _jpegs(tree, lacking):
@@ -200,11 +200,11 @@ def fits(tree: VocTree) -> int:
     return sum(1 for i in tree.images if i in tree.masks or tree.masks.alike(i))
 
 
-def pattern_note(tree: VocTree, said: Mapping[str, str]) -> str:
+def pattern_note(tree: VocTree, layout: Mapping[str, str]) -> str:
     """Returns the note about patterns that nobody said; empty if names are compared as they are."""
     names = {(part.image_name or ID, part.mask_name or ID) for part in tree.layout.folders()}
     plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
-    if plain or "mask_name" in said or len(names) > 1:
+    if plain or "mask_name" in layout or len(names) > 1:
         return ""
     ((image, mask),) = names
     return (
@@ -245,9 +245,10 @@ def _remedy(tree: VocTree, reading: Reading | None) -> str:
             '(in a config: "layout": {"mask_name": ...}), and images with --image_name'
         )
     names = {"image_name": reading.image_name, "mask_name": reading.mask_name}
-    said = {name: pattern for name, pattern in names.items() if pattern}
+    fields = {name: pattern for name, pattern in names.items() if pattern}
     return (
-        f'say how they are named: {command(**said)} (in a config: "layout": {json.dumps(said)}) '
+        f"say how they are named: {command(**fields)} "
+        f'(in a config: "layout": {json.dumps(fields)}) '
         f"gives {len(reading.pairs)} images a mask"
     )
 

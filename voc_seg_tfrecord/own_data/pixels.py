@@ -41,12 +41,12 @@ def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
         return True
 
 
-def are_same(one: epath.Path, other: epath.Path) -> bool:
+def are_same(path: epath.Path, other: epath.Path) -> bool:
     """Says whether two files have the same bytes."""
     try:
-        if one.stat().length != other.stat().length:
+        if path.stat().length != other.stat().length:
             return False
-        return File.read(one, ImageError).data == File.read(other, ImageError).data
+        return File.read(path, ImageError).data == File.read(other, ImageError).data
     except (OSError, VocSegError):  # a link to nowhere, a named pipe
         return False
 
@@ -86,7 +86,7 @@ def looks_drawn(path: epath.Path) -> bool:
     return bool(occurring <= min(_COLORS, height * width // 4))
 
 
-def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:
+def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:
     """Tells in which of two sets of images the labels are painted.
 
     Such images are the same outside of the labels, up to what JPEG and noise change, or whole
@@ -94,35 +94,35 @@ def painted_one(found: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> i
     in all painted images together, because they were mixed with one colour.
 
     Args:
-      found: of a few masks the first set's image, the second one's, and the mask.
+      triples: of a few masks the first set's image, the second one's, and the mask.
 
     Returns:
       0, 1, or None of them.
     """
     of_label: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = {}
-    for *images, mask in found:
+    for *images, mask in triples:
         try:
-            one, other = map(_read, images)
+            image, other = map(_read, images)
             labels = stored.read_samples(File.read(mask, MaskError)).values
         except VocSegError:
             continue
-        if not one.shape[:2] == other.shape[:2] == labels.shape[:2]:
+        if not image.shape[:2] == other.shape[:2] == labels.shape[:2]:
             continue
-        step = math.isqrt(one.size // _MOST_SAMPLES) + 1  # of large images, some of the pixels
-        one, other, labels = (array[::step, ::step] for array in (one, other, labels))
-        one, other = one.astype(np.float64), other.astype(np.float64)
+        step = math.isqrt(image.size // _MOST_SAMPLES) + 1  # of large images, some of the pixels
+        image, other, labels = (array[::step, ::step] for array in (image, other, labels))
+        image, other = image.astype(np.float64), other.astype(np.float64)
         if labels.ndim == 3:
             labels = labels.astype(np.int64) @ (1 << 16, 1 << 8, 1)
         for label in np.unique(labels):
             both = of_label.setdefault(int(label), ([], []))
-            both[0].append(one[labels == label])
+            both[0].append(image[labels == label])
             both[1].append(other[labels == label])
-    pixels = [(np.concatenate(one), np.concatenate(other)) for one, other in of_label.values()]
+    pixels = [(np.concatenate(image), np.concatenate(other)) for image, other in of_label.values()]
     unlike = [(a, b) for a, b in pixels if np.median(np.abs(a - b).mean(-1)) >= _NOISE]
     if not unlike or (len(unlike) == len(pixels) and not _are_mixed(pixels)):
         return None
     spread = [sum(float(both[n].std(0).sum()) for both in unlike) for n in (0, 1)]
-    sure = 0.9 if len(found) > 3 else 0.75
+    sure = 0.9 if len(triples) > 3 else 0.75
     return None if min(spread) > sure * max(spread) else int(spread[1] < spread[0])
 
 
@@ -132,9 +132,9 @@ def _are_mixed(pixels: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
     Args:
       pixels: of each label the pixels in both sets, float `[N, 3]`.
     """
-    one, other = (np.concatenate([both[n] - both[n].mean(0) for both in pixels]) for n in (0, 1))
-    squares = float((one * one).sum()), float((other * other).sum())
-    if float((one * other).sum()) <= _CORRELATED * (squares[0] * squares[1]) ** 0.5:
+    first, other = (np.concatenate([both[n] - both[n].mean(0) for both in pixels]) for n in (0, 1))
+    squares = float((first * first).sum()), float((other * other).sum())
+    if float((first * other).sum()) <= _CORRELATED * (squares[0] * squares[1]) ** 0.5:
         return False
     share = (squares[1] / squares[0]) ** 0.5
     colors = [both[1].mean(0) - share * both[0].mean(0) for both in pixels]

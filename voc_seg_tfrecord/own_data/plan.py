@@ -97,7 +97,7 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
     Raises:
       VocSegError: if splits, class names or masks contradict, or do not tell enough.
     """
-    said = config.layout or {}
+    layout = config.layout or {}
     files, notes = find_class_file(tree, config) if config.class_names else ([], [])
     class_file = files[0] if files else None
     classes.check_void(class_file, config)
@@ -121,7 +121,7 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         # Where its colours give the classes, it does not matter how a class file is numbered.
         class_file.numbered if class_file and not (by_color and class_file.colored) else "",
         *(decision.notes if decision else ()),
-        *(tree.drawing_notes() if isinstance(tree, PolygonTree) else [pattern_note(tree, said)]),
+        *(tree.drawing_notes() if isinstance(tree, PolygonTree) else [pattern_note(tree, layout)]),
         _deep_image_note(tree, itertools.chain(*splits.values())),
         *_loop_notes(tree),
         _background_note(config),
@@ -140,8 +140,8 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         name = posixpath.basename(class_file.source)
         in_splits = (posixpath.join(folder, name) for folder in folder_names.find(tree))
         read += [class_file.source, *in_splits]
-    listed = set(itertools.chain(*splits.values()))
-    account = unused_files(tree, listed, read, instances=bool(config.instance_mask))
+    used = set(itertools.chain(*splits.values()))
+    account = unused_files(tree, used, read, instances=bool(config.instance_mask))
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown, account)
 
 

@@ -102,8 +102,8 @@ def notes_on(problems: Sequence[VocSegError]) -> list[str]:
     for problem in problems:
         by_found[problem.found].append(posixpath.basename(problem.where))
     return [
-        f"{name} {f'and {len(more)} more files are' if more else 'is'} not read: {found}."
-        for found, (name, *more) in by_found.items()
+        f"{name} {f'and {len(more)} more files are' if more else 'is'} not read: {reason}."
+        for reason, (name, *more) in by_found.items()
     ]
 
 

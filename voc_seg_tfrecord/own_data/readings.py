@@ -43,14 +43,14 @@ class Reading:
     @functools.cached_property
     def shared_words(self) -> int:
         """How many words the folders of images and masks share."""
-        one, other = words(self.images.folder), words(self.masks.folder)
-        return sum(min(one.count(word), other.count(word)) for word in set(one))
+        of_images, other = words(self.images.folder), words(self.masks.folder)
+        return sum(min(of_images.count(word), other.count(word)) for word in set(of_images))
 
     @functools.cached_property
     def distance(self) -> int:
         """How many words only one of the two folders has."""
-        one, other = words(self.images.folder), words(self.masks.folder)
-        return len(one) + len(other) - 2 * self.shared_words
+        of_images, other = words(self.images.folder), words(self.masks.folder)
+        return len(of_images) + len(other) - 2 * self.shared_words
 
     @property
     def is_flat(self) -> bool:
@@ -126,10 +126,12 @@ def with_glued(
 
 def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Reading]:
     """Yields each two sets of which files have the same ids, but for those that are the same."""
-    for one, other in _candidates(images, masks):
-        same = one.folder == other.folder and set(one.names.values()) & set(other.names.values())
-        if not same and (found := pair(one, other)):
-            yield found
+    for files, other in _candidates(images, masks):
+        same = files.folder == other.folder and set(files.names.values()) & set(
+            other.names.values()
+        )
+        if not same and (reading := pair(files, other)):
+            yield reading
 
 
 def _candidates(
@@ -165,13 +167,13 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
     most, all_of_one = len(plain), min(len(images.names), len(masks.names))
     affixes: tuple[Affix, Affix] | None = None
     if most < all_of_one:
-        for (one, ids), (other, mask_ids) in itertools.product(
+        for (affix, ids), (other, mask_ids) in itertools.product(
             images.ids.items(), masks.ids.items()
         ):
             count = len(ids.keys() & mask_ids.keys())
-            if count <= most or (one, other) == (("", ""), ("", "")):
+            if count <= most or (affix, other) == (("", ""), ("", "")):
                 continue
-            reduced = _reduced(one, other)
+            reduced = _reduced(affix, other)
             # Many files have a word and a number: `u1` and `lb1` need not belong together.
             if _is_pattern(*reduced) and not (count < all_of_one and _is_glued(*reduced)):
                 most, affixes = count, reduced
@@ -179,16 +181,16 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
         return None
     if affixes is None:
         return Reading(images, masks, ("", ""), ("", ""), plain, most)
-    one, other = affixes
+    affix, other = affixes
     of_core = {core: stem for stem in masks.names if (core := core_of(stem, other))}
-    cores = ((core_of(stem, one), stem) for stem in images.names)
+    cores = ((core_of(stem, affix), stem) for stem in images.names)
     pairs = {stem: of_core[core] for core, stem in cores if core in of_core}
-    return Reading(images, masks, one, other, pairs, len(plain))
+    return Reading(images, masks, affix, other, pairs, len(plain))
 
 
-def _reduced(one: Affix, other: Affix) -> tuple[Affix, Affix]:
+def _reduced(affix: Affix, other: Affix) -> tuple[Affix, Affix]:
     """Leaves out of two affixes what both have next to the id, in whole words and numbers."""
-    (before, after), (other_before, other_after) = one, other
+    (before, after), (other_before, other_after) = affix, other
     begin = _next_to_id(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
     end = _next_to_id(TOKEN.findall(after), TOKEN.findall(other_after))
     return (
@@ -197,20 +199,20 @@ def _reduced(one: Affix, other: Affix) -> tuple[Affix, Affix]:
     )
 
 
-def _next_to_id(one: Sequence[str], other: Sequence[str]) -> int:
+def _next_to_id(affix: Sequence[str], other: Sequence[str]) -> int:
     """Returns how many letters two lists of tokens begin with alike, up to a word or number."""
     length = whole = 0
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(affix, other, strict=False):
         if a != b:
             break
         length += len(a)
         whole = length if a.isalnum() else whole
-    return length if length in (sum(map(len, one)), sum(map(len, other))) else whole
+    return length if length in (sum(map(len, affix)), sum(map(len, other))) else whole
 
 
-def _is_glued(one: Affix, other: Affix) -> bool:
+def _is_glued(affix: Affix, other: Affix) -> bool:
     """Says whether both affixes have a word right before or behind the id."""
-    return all(before[-1:].isalpha() or after[:1].isalpha() for before, after in (one, other))
+    return all(before[-1:].isalpha() or after[:1].isalpha() for before, after in (affix, other))
 
 
 def _is_pattern(one: Affix, other: Affix) -> bool:

@@ -182,16 +182,18 @@ def _with_folders(tree: VocTree, split: str, source: str, ids: list[str]) -> lis
     lost = {i: image_id(i) for i in ids if "/" not in i and i not in tree.images}
     if not lost or not any("/" in name for name in tree.images):
         return ids
-    found: dict[str, list[str]] = {name: [] for name in lost.values()}
+    candidates: dict[str, list[str]] = {name: [] for name in lost.values()}
     for name in tree.images:
-        if (last := name.rpartition("/")[2]) in found:
-            found[last].append(name)
+        if (last := name.rpartition("/")[2]) in candidates:
+            candidates[last].append(name)
     meant: dict[str, str] = {}
     for line, name in lost.items():
         own = [
-            i for i in found[name] if folder_names.by_folder([i.partition("/")[0]], "").get(split)
+            i
+            for i in candidates[name]
+            if folder_names.by_folder([i.partition("/")[0]], "").get(split)
         ]
-        choice = own if len(own) == 1 else found[name]
+        choice = own if len(own) == 1 else candidates[name]
         if len(choice) > 1:
             raise ListError(
                 tree.list_path(source),
@@ -219,7 +221,7 @@ def _check_not_empty(
 def _check_disjoint(
     splits: Mapping[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
 ) -> None:
-    ids = {name: set(found) for name, found in splits.items()}
+    ids = {name: set(of_split) for name, of_split in splits.items()}
     shared = {
         (a, b): both
         for a, b in itertools.combinations(splits, 2)
@@ -227,26 +229,26 @@ def _check_disjoint(
     }
     if not shared:
         return
-    found = [
+    pairs = [
         f"{sources[a]} and {sources[b]} have {len(both)} of {len(ids[a])} and "
         f"{len(ids[b])} ids in both, such as {', '.join(both[:_SHOWN_IDS])}"
         for (a, b), both in shared.items()
     ]
-    more = [f"and {len(found) - _SHOWN_PAIRS} more pairs"] if len(found) > _SHOWN_PAIRS else []
+    more = [f"and {len(pairs) - _SHOWN_PAIRS} more pairs"] if len(pairs) > _SHOWN_PAIRS else []
     allow = (
         'allow ids in several splits with "overlap": true (--allow_overlap). If these files are no '
         "lists of splits, say --splits train=0.8,validation=0.2, which reads none of them"
     )
-    kept = _without_unions(ids)
-    if kept is None:
+    left = _without_unions(ids)
+    if left is None:
         advice = f"remove these ids from one of the lists, or {allow}"
     else:
-        left_out = " and ".join(sources[name] for name in ids if name not in kept)
-        choice = ",".join(f"{name}={sources[name].removesuffix('.txt')}" for name in kept)
+        left_out = " and ".join(sources[name] for name in ids if name not in left)
+        choice = ",".join(f"{name}={sources[name].removesuffix('.txt')}" for name in left)
         advice = f"leave out {left_out} with {command(splits=choice)}, or {allow}"
     raise ListError(
         f"the lists of {tree.root}",
-        found="\n    ".join(found[:_SHOWN_PAIRS] + more),
+        found="\n    ".join(pairs[:_SHOWN_PAIRS] + more),
         expected="each id in one split",
         remedy=advice,
     )
@@ -258,13 +260,13 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
     A split is left out if it is made of smaller ones, as trainval is of train and val. So no
     id is lost, and no validation split that repeats some of train.
     """
-    kept = dict(ids)
+    left = dict(ids)
     for name in sorted(ids, key=lambda n: (-len(ids[n]), n)):
-        smaller = [found for found in kept.values() if found < ids[name]]
+        smaller = [other for other in left.values() if other < ids[name]]
         if ids[name] == set().union(*smaller):
-            del kept[name]
-    alone = sum(map(len, kept.values())) == len(set().union(*kept.values()))
-    return list(kept) if alone else None
+            del left[name]
+    alone = sum(map(len, left.values())) == len(set().union(*left.values()))
+    return list(left) if alone else None
 
 
 def _file(source: str) -> str:
@@ -349,7 +351,7 @@ def _official_config(tree: VocTree) -> str:
     """
     if tree.layout.masks != MASKS or not tree.masks:
         return ""
-    found: collections.Counter[str] = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     longest = max(max(row.counts) for row in official_splits.splits().values())
     for name in tree.list_names():
         if tree.list_path(name).stat().length > longest * _LINE:
@@ -362,9 +364,9 @@ def _official_config(tree: VocTree) -> str:
         sha256 = id_list_sha256(ids) if rows else ""
         for split in rows:
             if split.ids_sha256 == sha256 and split.config != "2012_test":
-                found[split.config] += 1
+                counts[split.config] += 1
     # The most lists win; of two with as many, the first in the table.
-    config = max(found, key=found.__getitem__, default="")
+    config = max(counts, key=counts.__getitem__, default="")
     return config if config and _has_voc_palette(tree) else ""
 
 

@@ -91,11 +91,11 @@ class Names(Mapping[str, str]):
 
     @functools.cached_property
     def _by_form(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        ids: dict[str, list[str]] = {}
         for image_id in self:
             if not image_id.isascii():
-                found.setdefault(_form(image_id), []).append(image_id)
-        return found
+                ids.setdefault(_form(image_id), []).append(image_id)
+        return ids
 
     @functools.cached_property
     def _by_look(self) -> dict[str, str]:
@@ -229,8 +229,8 @@ def index_files(
 ) -> Names:
     """Lists a folder and its sub-folders, and returns the files by id; see `index_names`."""
     names = Listing.of(folder).below() if folder.is_dir() else ()
-    found = ((naming.id_of(name), name) for name in names)
-    return index_names(found, folder, endings)
+    by_id = ((naming.id_of(name), name) for name in names)
+    return index_names(by_id, folder, endings)
 
 
 def index_names(

@@ -277,12 +277,12 @@ class VocTree:
         root, so only the last folder counts.
         """
         file = self.read_text(self.list_path(name), ListError)
-        said = {posixpath.dirname(p) for p in listed_masks(file.data, file.where)}
+        folders = {posixpath.dirname(p) for p in listed_masks(file.data, file.where)}
         read = {
             posixpath.basename(posixpath.dirname(f"{self.layout.masks}/{m}"))
-            for m in (self.masks.values() if said else ())
+            for m in (self.masks.values() if folders else ())
         }
-        return sorted(f for f in map(posixpath.basename, said) if f not in read)
+        return sorted(f for f in map(posixpath.basename, folders) if f not in read)
 
     @property
     def ids_by_name(self) -> IdsByName:
@@ -345,12 +345,12 @@ class VocTree:
 
         An id that has several files of one part has all of them here.
         """
-        found = {}
+        paths = {}
         for part, place in self.places(image_id, ALL_PARTS).items():
             if image_id in place.names:
                 names = place.twins(image_id) or (place.names[image_id],)
-                found[part] = [place.folder / name for name in names]
-        return found
+                paths[part] = [place.folder / name for name in names]
+        return paths
 
     def _make_places(self, parts: Parts) -> dict[str, Place]:
         needed = not parts.background
