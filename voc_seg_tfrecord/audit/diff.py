@@ -268,29 +268,29 @@ class _Meaning:
         numbers[VOID] = len(self._names) - 1
         return numbers
 
-    def differences(self, ours: _Features, other: _Features) -> dict[str, Any]:
+    def differences(self, ours: _Features, theirs: _Features) -> dict[str, Any]:
         """Returns `mask` and `others` of a `Change` for the features of both sides."""
-        names = sorted(ours.keys() | other.keys())
-        differ = [name for name in names if ours.get(name) != other.get(name)]
+        names = sorted(ours.keys() | theirs.keys())
+        differ = [name for name in names if ours.get(name) != theirs.get(name)]
         mask = None
         if MASK in differ or not self.same:
-            mask = self._mask_change(ours.get(MASK), other.get(MASK))
+            mask = self._mask_change(ours.get(MASK), theirs.get(MASK))
         if LABEL in names:
-            before, after = self._label(ours, self.before), self._label(other, self.after)
+            before, after = self._label(ours, self.before), self._label(theirs, self.after)
             mask = None if before == after else MaskChange(None, ((before, after, 0),))
         others = [name for name in differ if name not in (MASK, LABEL)]
         if not self.same:
             others = [name for name in others if not name.startswith(f"{OBJECTS}/label")]
         return {"mask": mask, "others": tuple(others)}
 
-    def _mask_change(self, ours: bytes | None, other: bytes | None) -> MaskChange | None:
+    def _mask_change(self, ours: bytes | None, theirs: bytes | None) -> MaskChange | None:
         """Returns how two masks differ, None if every pixel has the same class."""
-        if ours is None or other is None:
-            return None if ours is other else MaskChange()
+        if ours is None or theirs is None:
+            return None if ours is theirs else MaskChange()
         try:
-            first, second = (records.pixels(File(mask, MASK)) for mask in (ours, other))
+            first, second = (records.pixels(File(mask, MASK)) for mask in (ours, theirs))
         except VocSegError:
-            return None if ours == other else MaskChange()
+            return None if ours == theirs else MaskChange()
         if first.shape != second.shape:
             return MaskChange()
         count = len(self._names)

@@ -165,7 +165,7 @@ def share_advice(messages: Iterable[str]) -> list[str]:
         start = message.find(_ADVICE)
         problem, advice = (message[:start], message[start:]) if start >= 0 else (message, "")
         groups.setdefault(advice, []).append(problem)
-    return ["\n".join(problem) + advice for advice, problem in groups.items()]
+    return ["\n".join(problems) + advice for advice, problems in groups.items()]
 
 
 _ADVICE = "\n  expected: "

@@ -148,15 +148,17 @@ class _TFRecords(_Part):
     def __init__(self, *args: Any):
         super().__init__(*args)
         try:
-            frames_found = frames.find(self.path)
+            record_frames = frames.find(self.path)
             self._identity = _identity(self.path)
         except (OSError, frames.FrameError) as error:
             raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
-        self._checked(len(frames_found))
-        self.seal = google_crc32c.value(frames_found.checksums.tobytes()).to_bytes(_SEAL)
+        self._checked(len(record_frames))
+        self.seal = google_crc32c.value(record_frames.checksums.tobytes()).to_bytes(_SEAL)
         taken = slice(self._skip, self._skip + self.take)
         self._found = frames.Frames(
-            frames_found.offsets[taken], frames_found.lengths[taken], frames_found.checksums[taken]
+            record_frames.offsets[taken],
+            record_frames.lengths[taken],
+            record_frames.checksums[taken],
         )
 
     def starts(self) -> np.ndarray:

@@ -19,7 +19,6 @@ Large files take turns in decoding: threads bound the memory of small files, not
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import math
 import struct
 from typing import Any, Literal
 
@@ -370,12 +369,10 @@ def large_in_turn(*files: File | None) -> Iterator[None]:
 
 def _count_pixels(file: File) -> int:
     """Returns the pixels that a header claims; 0 of one that cannot be read, an error later."""
-    if file.kind is Kind.PNG:  # width and height stand first in its first chunk
-        return math.prod(struct.unpack(">II", file.data[16:24].ljust(8, b"\0")))
-    if file.kind is not Kind.JPEG:
+    if file.kind not in (Kind.PNG, Kind.JPEG):
         return 0
     try:
-        header = jpeg.read_header(file)
+        header = png.read_header(file) if file.kind is Kind.PNG else jpeg.read_header(file)
     except VocSegError:
         return 0
     return header.width * header.height

@@ -17,11 +17,17 @@ from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import role
-from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
+from voc_seg_tfrecord.trees.layout import (
+    IMAGES,
+    LISTS,
+    MASK_FOLDERS,
+    MASK_SUFFIXES,
+    MASKS,
+    PICTURES,
+)
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
-_ENDINGS = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
 _SHOWN = 12  # folders and kinds of files
 _FILES = {".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".tif": "TIFF", ".npy": "array"}
 
@@ -110,7 +116,7 @@ def _kind(name: str) -> str:
     ending = posixpath.splitext(name)[1].lower()
     if name in class_files.NAMES:
         return "class file"
-    if ending in _ENDINGS:
+    if ending in PICTURES:
         return _FILES.get(ending, ending[1:].upper())
     return "text" if ending == ".txt" else ""
 

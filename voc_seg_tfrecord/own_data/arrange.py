@@ -56,17 +56,12 @@ def _tops(reading: Reading, *, of_split: bool = False) -> "Top":
       reading: the images and masks.
       of_split: whether folders that are called as a split stay.
     """
-    of_images, other = (
+    images, masks = (
         f.folder.split("/") if f.folder else [] for f in (reading.images, reading.masks)
     )
-    while (
-        of_images
-        and other
-        and of_images[-1] == other[-1]
-        and not (of_split and is_split(of_images[-1]))
-    ):
-        of_images, other = of_images[:-1], other[:-1]
-    return "/".join(of_images), "/".join(other), reading.image_name, reading.mask_name
+    while images and masks and images[-1] == masks[-1] and not (of_split and is_split(images[-1])):
+        images, masks = images[:-1], masks[:-1]
+    return "/".join(images), "/".join(masks), reading.image_name, reading.mask_name
 
 
 def relative(folder: str, root: str) -> str:

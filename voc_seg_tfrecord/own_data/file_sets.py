@@ -12,12 +12,10 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import ROLES, role, words
-from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, Naming
+from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, PICTURES, Naming
 from voc_seg_tfrecord.trees.listing import Listing
 
-_ENDINGS = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
 _SAMPLE = 300  # names of a folder by which it is told what they begin and end with
 _SHARE = 0.6  # of names that begin or end alike
 TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
@@ -127,7 +125,7 @@ def file_sets(
     """
     images, masks, twins = [], [], _Twins(listing)
     for folder in folders:
-        endings = {n: e for n in listing.folders[folder] if (e := _ending(n)) in _ENDINGS}
+        endings = {n: e for n in listing.folders[folder] if (e := _ending(n)) in PICTURES}
         streams = _streams(folder, [*endings], twins)
         for affix, names in (_glued(streams) if glued else streams).items():
             photos = {_stem(n): n for n in names if endings[n] not in MASK_SUFFIXES}
@@ -188,7 +186,7 @@ class _Twins:
         less: dict[str, set[tuple[str, bool]]] = {}
         for folder, names in self._listing.folders.items():
             for name in names:
-                if (ending := _ending(name)) not in _ENDINGS:
+                if (ending := _ending(name)) not in PICTURES:
                     continue
                 at, stem = (folder, ending not in MASK_SUFFIXES), _stem(name)
                 whole.setdefault(stem, set()).add(at)

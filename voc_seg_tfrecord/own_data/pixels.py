@@ -41,20 +41,20 @@ def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
         return True
 
 
-def are_same(path: epath.Path, other: epath.Path) -> bool:
+def are_same(first: epath.Path, other: epath.Path) -> bool:
     """Says whether two files have the same bytes."""
     try:
-        if path.stat().length != other.stat().length:
+        if first.stat().length != other.stat().length:
             return False
-        return File.read(path, ImageError).data == File.read(other, ImageError).data
+        return File.read(first, ImageError).data == File.read(other, ImageError).data
     except (OSError, VocSegError):  # a link to nowhere, a named pipe
         return False
 
 
-def show_same(one: epath.Path, other: epath.Path) -> bool:
+def show_same(first: epath.Path, other: epath.Path) -> bool:
     """Says whether two images look alike: one is a smaller copy of the other, or saved again."""
     try:
-        small = [_small(path) for path in (one, other)]
+        small = [_small(path) for path in (first, other)]
     except VocSegError:
         return False
     return bool(np.abs(small[0] - small[1]).mean() < _NOISE)

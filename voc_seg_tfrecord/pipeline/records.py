@@ -120,20 +120,22 @@ class Places:
     def read(self, number: tf.Tensor) -> tf.Tensor:
         """Returns a record by its number in the order of `tfds.load`."""
         file, start = (tf.gather(column, number) for column in self.starts)
-        kind = {"output_types": [tf.string], "output_shapes": [[]]}
+        of_record = {"output_types": [tf.string], "output_shapes": [[]]}
         record = tf.raw_ops.TFRecordDatasetV2(
             filenames=[tf.gather(self.shards.paths, file)],
             compression_type="",
             buffer_size=tf.constant(_ONE_BUFFER, tf.int64),
             byte_offsets=[start],
         )
-        record = tf.raw_ops.IgnoreErrorsDataset(input_dataset=record, **kind)
+        record = tf.raw_ops.IgnoreErrorsDataset(input_dataset=record, **of_record)
         nothing = tf.raw_ops.TensorDataset(components=[tf.constant(b"")], output_shapes=[[]])
         record = tf.raw_ops.ConcatenateDataset(
-            input_dataset=record, another_dataset=nothing, **kind
+            input_dataset=record, another_dataset=nothing, **of_record
         )
-        first = tf.raw_ops.TakeDataset(input_dataset=record, count=tf.constant(1, tf.int64), **kind)
-        (data,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **kind)
+        first = tf.raw_ops.TakeDataset(
+            input_dataset=record, count=tf.constant(1, tf.int64), **of_record
+        )
+        (data,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **of_record)
         data = tf.ensure_shape(data, [])
         # TensorFlow's error does not name the file. Python's function does, and takes longer.
         return tf.cond(data == b"", lambda: self._read_by_python(number), lambda: data)

@@ -11,7 +11,10 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in a mask folder a mask."""
 
-ENDINGS = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".json", ".txt", ".xml"))
+PICTURES = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
+"""Endings of what may be an image or a mask."""
+
+ENDINGS = PICTURES | {".json", ".txt", ".xml"}
 """Endings that a pattern may have: of images, masks and polygons."""
 
 ID = "{id}"
