@@ -1,4 +1,5 @@
 import ast
+import io
 import struct
 import zlib
 
@@ -142,3 +143,14 @@ def test_a_large_image_is_thinned_to_four_times_the_side_before_it_is_shrunk(mon
     assert np.array_equal(pillow.thinned(pixels, 10), pixels[::2, ::2])
     assert pillow.thinned(pixels, 50) is pixels
     assert pillow.shrink(pixels, 10).shape == (10, 6, 3)
+
+
+@pytest.mark.parametrize("kind", ["BMP", "GIF", "TIFF"])
+def test_a_truncated_file_is_refused_though_pillow_was_told_to_be_lenient(kind, monkeypatch):
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # as TFDS does for thumbnails
+    noise = np.random.default_rng(0).integers(0, 256, (60, 80), np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(noise).save(buffer, kind)
+    data = buffer.getvalue()
+    with pytest.raises(ImageError):
+        pillow.decode(File(data[: len(data) * 2 // 3], "image"), ImageError)

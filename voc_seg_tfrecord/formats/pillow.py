@@ -171,7 +171,7 @@ def decode(
         width, height = image.size
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
-        with _truncated_allowed() if damaged else contextlib.nullcontext():
+        with _truncated_allowed(damaged):
             image.load()
     if image.mode in ("P", "PA") and image.palette is None:
         raise error(
@@ -266,8 +266,9 @@ def _as_array(image: Image.Image) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _truncated_allowed() -> Iterator[None]:
-    ImageFile.LOAD_TRUNCATED_IMAGES = True
+def _truncated_allowed(allowed: bool) -> Iterator[None]:
+    """Says whether Pillow may load truncated files; `tfds.as_dataframe` lets it, for good."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = allowed
     try:
         yield
     finally:
