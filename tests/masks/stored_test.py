@@ -1,5 +1,8 @@
+from concurrent import futures
+import gc
 import io
 import struct
+import sys
 import zlib
 
 import numpy as np
@@ -152,6 +155,27 @@ def test_numpy_files_of_every_version_and_order_are_read(version, order):
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, values, version=version)
     assert (read(buffer.getvalue()).values == values).all()
+
+
+@pytest.fixture
+def switches():
+    """Lets threads take turns within each call of Python's parser: it collects garbage there."""
+    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.callbacks.append(lambda *_: sum(range(20)))
+    gc.set_threshold(1, 1 << 30)
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+    gc.set_threshold(*thresholds)
+    gc.callbacks.pop()
+
+
+@pytest.mark.usefixtures("switches")
+def test_threads_read_numpy_files_side_by_side():
+    files = [stored.from_array(np.full((2, 2), number % 7), "m.npy") for number in range(500)]
+    with futures.ThreadPoolExecutor(4) as pool:
+        read_ones = list(pool.map(stored.read_samples, files))
+    assert [samples.values[0, 0] for samples in read_ones] == [n % 7 for n in range(500)]
 
 
 def test_a_numpy_file_that_holds_more_than_its_header_says_is_refused():

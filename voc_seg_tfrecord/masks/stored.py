@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import io
 import math
+import threading
 from typing import Literal
 
 import numpy as np
@@ -171,7 +172,8 @@ def _numbers(file: File, kinds: str, expected: str) -> np.ndarray:
     }.get(version)
     if read_header is None:
         raise _bad_array(file, f"a NumPy file of version {version}", expected)
-    shape, by_columns, dtype = read_header(stream)
+    with _ONE_HEADER:
+        shape, by_columns, dtype = read_header(stream)
     if dtype.kind not in kinds:
         raise _bad_array(file, f"an array {dtype}{list(shape)}", expected, _CONVERT)
     length = len(file.data) - stream.tell()
@@ -181,6 +183,9 @@ def _numbers(file: File, kinds: str, expected: str) -> np.ndarray:
     return array.reshape(shape, order="F" if by_columns else "C")
 
 
+# NumPy reads a header by Python's own parser, whose depth of recursion two threads share
+# before Python 3.11.8 and 3.12.2: now and then one of them ends in a `SystemError`.
+_ONE_HEADER = threading.Lock()
 _CONVERT = "convert the array to this type and shape before numpy.save"
 
 
