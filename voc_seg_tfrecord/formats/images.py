@@ -11,7 +11,8 @@ libjpeg-turbo, forgive much of the damage that it warns of, and round in differe
 1. `check_readable` finds what one of them cannot decode, and what libjpeg-turbo warns of. It reads
    all of a JPEG's stream at an eighth of the size too. With PNGs Pillow is the stricter one.
 2. `check_alike` also finds what they decode to other pixels. For that a JPEG has to be decoded in
-   full, by Pillow and as TensorFlow does: a reduced size skips the arithmetic in which they differ.
+   full, as either does: a reduced size skips the arithmetic in which they differ. simplejpeg does
+   both: it can round as Pillow does, and gives arrays without copying the pixels twice.
 
 Large files take turns in decoding: threads bound the memory of small files, not of 100 megapixels.
 """
@@ -269,30 +270,36 @@ def check_alike(file: File) -> str:
       ImageError: if `check_readable` would raise it, or the decoders read other pixels.
     """
     header = jpeg.read_header(file)
-    colorspace = "RGB" if header.components == 3 else "Gray"
-    by_tensorflow, doubtful = _read_strictly(file, colorspace)
-    by_numpy = decode_once(file)
-    _check_sizes(file, (by_numpy.height, by_numpy.width), (header.height, header.width))
+    size = header.height, header.width
+    _check_sizes(file, pillow.read_size(file, ImageError), size)
+    by_tensorflow, doubtful = _read_strictly(file, "RGB")
+    by_numpy = _pixels_once(file)
+    _check_sizes(file, by_numpy.shape[:2], size)
     if by_tensorflow is None:
         return doubtful
-    _check_sizes(file, by_tensorflow.shape[:2], (header.height, header.width))
+    _check_sizes(file, by_tensorflow.shape[:2], size)
     for start in range(0, header.height, _ROWS):
-        first = by_numpy.values(start, start + _ROWS)
-        second = by_tensorflow[start : start + _ROWS].reshape(first.shape)
+        first, second = (of[start : start + _ROWS] for of in (by_numpy, by_tensorflow))
         largest = int((np.maximum(first, second) - np.minimum(first, second)).max())
         if largest > LARGEST_DIFFERENCE:
             raise _damaged(file, f"TensorFlow and NumPy decode it {largest} of 255 apart")
     return doubtful
 
 
-@once_per_file
 def decode_once(file: File) -> pillow.Still:
-    """Decodes an image in full as Pillow does; the file keeps it for whoever asks next.
+    """Decodes an image in full as Pillow does, but a JPEG that `check_alike` has decoded already.
 
     Raises:
       ImageError: if it cannot be decoded.
     """
+    if file.kind is Kind.JPEG:
+        return pillow.as_still(_pixels_once(file), file.where, ImageError)
     return pillow.decode(file, ImageError)
+
+
+@once_per_file
+def _pixels_once(file: File) -> np.ndarray:
+    return pixels(file)
 
 
 def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:

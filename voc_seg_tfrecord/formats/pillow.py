@@ -184,6 +184,11 @@ def decode(
     return Still(image, file.where, error, (height, width))
 
 
+def as_still(pixels: np.ndarray, where: str, error: type[VocSegError]) -> Still:
+    """Returns decoded pixels, uint8 `[H, W, 3]`, as what `decode` returns."""
+    return Still(Image.fromarray(pixels), where, error, pixels.shape[:2])
+
+
 def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
     """Returns height and width that Pillow finds in the headers of an image file.
 
@@ -217,7 +222,7 @@ def is_turned(file: File) -> bool:
 def shrink(pixels: np.ndarray, side: int) -> np.ndarray:
     """Returns uint8 `[H, W, 3]` with both sides at most `side`, in the same proportions."""
     image = Image.fromarray(thinned(pixels, side))
-    image.thumbnail((side, side))
+    image.thumbnail((side, side), reducing_gap=1.0)
     return np.asarray(image)
 
 
