@@ -132,6 +132,61 @@ def test_folders_of_two_splits_may_have_the_same_id_for_different_images():
     assert (lost, new) == ([("0001", "train")], [("0001", "dev")])
 
 
+def test_an_image_whose_id_has_only_its_last_part_in_common_moved_where_its_bytes_did():
+    ours = {("val/i1", "val"): (b"1", b""), ("val/i2", "val"): (b"2", b"")}
+    theirs = {("train/i1", "train"): (b"9", b""), ("train/x", "train"): (b"2", b"")}
+    pairs, lost, new = diff._match(ours, theirs)
+    assert (pairs, lost, new) == ({}, [*ours], [*theirs])
+    theirs |= {("train/i2", "train"): (b"2", b""), ("val/b/i1", "val"): (b"1", b"")}
+    pairs, lost, new = diff._match(ours, theirs)
+    assert pairs == {("val/i2", "val"): ("train/i2", "train")}
+    assert lost == [("val/i1", "val")]
+
+
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_an_image_that_moved_to_the_folder_of_another_split_is_moved(tmp_path, capsys, as_folder):
+    root = tmp_path / "tree"
+    for number in range(6):
+        drawn, split = planted.draw(number), ("train", "val")[number % 2]
+        for part, pixels, ending in (("images", drawn.image, "jpg"), ("masks", drawn.mask, "png")):
+            (root / split / part).mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(root / split / part / f"i{number}.{ending}")
+
+    def move(number, before, after):
+        for part, ending in (("images", "jpg"), ("masks", "png")):
+            path = f"{part}/i{number}.{ending}"
+            shutil.move(root / before / path, root / after / path)
+
+    def compare(before, name):
+        return diff.compare(before, root if as_folder else build(root, name))
+
+    before = build(root)
+    move(2, "train", "val")
+    found = compare(before, "next")
+    moved = Change("train/images/i2", "train", "validation", id_after="val/images/i2")
+    assert (found.changes, found.broken) == ([moved], {})
+    move(3, "val", "train")
+    mask = planted.draw(3).mask.copy()
+    mask[:] = 1
+    Image.fromarray(mask).save(root / "train/masks/i3.png")
+    found = compare(before, "last")
+    assert found.broken == {"validation": ["val/images/i3"]}
+    first, second = found.changes
+    assert first == moved
+    assert (second.id, second.id_after) == ("val/images/i3", "train/images/i3")
+    assert (second.image, second.mask.pixels, second.others) == (
+        False,
+        int((planted.draw(3).mask != 1).sum()),
+        (),
+    )
+    assert cli.main(["diff", str(before.data_path), str(root)]) == 1
+    out = capsys.readouterr().out
+    assert "moved to another split: 2\n" in out
+    assert "  val/images/i3 (validation) -> train/images/i3 (train)\n" in out
+    assert "other mask: 1\n  val/images/i3 (validation): " in out
+    assert "added" not in out.partition("moved to")[2]
+
+
 def test_a_label_in_place_of_a_mask_is_compared_too(tmp_path):
     image = planted.draw(0).image
 

@@ -18,7 +18,16 @@ from tensorflow_datasets.proto import tf_feature_pb2
 
 from voc_seg_tfrecord.audit import leaks, source_records
 from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import IMAGE, LABEL, LABELS, MASK, OBJECTS, VOID
+from voc_seg_tfrecord.base.names import (
+    FILENAME,
+    IMAGE,
+    LABEL,
+    LABELS,
+    MASK,
+    OBJECTS,
+    TILE_IMAGE_ID,
+    VOID,
+)
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
@@ -50,6 +59,8 @@ class Change:
       mask: how the mask differs, or the label in place of a mask; None if it is the same.
       others: the other features that differ, by name.
       unusable: why its files in a folder cannot be used.
+      id_after: its id on the second side, if that is another one: of images in one folder per split
+        the id begins with the folder.
     """
 
     id: str
@@ -59,6 +70,7 @@ class Change:
     mask: MaskChange | None = None
     others: tuple[str, ...] = ()
     unusable: str = ""
+    id_after: str = ""
 
     @property
     def moved(self) -> bool:
@@ -147,12 +159,17 @@ def compare(
     changes = [Change(*place, "") for place in lost]
     changes += [Change(i, "", split, unusable=unusable.get((i, split), "")) for i, split in new]
     for one, other in pairs.items():
-        change = Change(*one, other[1], unusable=unusable.get(other, ""))
+        change = Change(
+            *one,
+            other[1],
+            unusable=unusable.get(other, ""),
+            id_after=other[0] if other[0] != one[0] else "",
+        )
         if one in compared:
             change = dataclasses.replace(
                 change,
                 image=ours[one][0] != theirs[other][0],
-                **meaning.differences(found_again[one], features[other]),
+                **meaning.differences(found_again[one], features[other], bool(change.id_after)),
             )
         if change != Change(*one, one[1]):
             changes.append(change)
@@ -220,23 +237,27 @@ def _match(
     """Returns which example of the first side is which of the second, and those without another.
 
     An example is the same if its id and its split are. In another split it is the same if its
-    image is too: folders of two splits may each have a `0001`.
+    image is too, and its id or the id's last part: folders of two splits may each have a `0001`.
     """
     pairs = {place: place for place in ours if place in theirs}
-    new: dict[str, list[_Place]] = collections.defaultdict(list)
-    for place in theirs:
-        if place not in ours:
-            new[place[0]].append(place)
-    lost = []
-    for place in ours:
-        if place not in pairs:
-            same = (p for p in new[place[0]] if theirs[p][0] == ours[place][0])
-            if (other := next(same, None)) is None:
-                lost.append(place)
-            else:
+    lost = [place for place in ours if place not in pairs]
+    new = dict.fromkeys(place for place in theirs if place not in ours)
+    for name in (str, _last_part):
+        places = collections.defaultdict(list)
+        for place in new:
+            places[theirs[place][0], name(place[0])].append(place)
+        for place in lost:
+            same = places[ours[place][0], name(place[0])]
+            if (other := next((p for p in same if p[1] != place[1]), None)) is not None:
                 pairs[place] = other
-                new[place[0]].remove(other)
-    return pairs, lost, [place for places in new.values() for place in places]
+                same.remove(other)
+                del new[other]
+        lost = [place for place in lost if place not in pairs]
+    return pairs, lost, list(new)
+
+
+def _last_part(example_id: str) -> str:
+    return example_id.rpartition("/")[2]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,9 +289,9 @@ class _Meaning:
         numbers[VOID] = len(self._names) - 1
         return numbers
 
-    def differences(self, ours: _Features, theirs: _Features) -> dict[str, Any]:
+    def differences(self, ours: _Features, theirs: _Features, renamed: bool) -> dict[str, Any]:
         """Returns `mask` and `others` of a `Change` for the features of both sides."""
-        names = sorted(ours.keys() | theirs.keys())
+        names = sorted({*ours, *theirs} - ({FILENAME, TILE_IMAGE_ID} if renamed else set()))
         differ = [name for name in names if ours.get(name) != theirs.get(name)]
         mask = None
         if MASK in differ or not self.same:

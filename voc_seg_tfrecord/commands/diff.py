@@ -6,6 +6,7 @@ an image or mask in it changed, so that scores on it cannot be compared any more
 """
 
 import argparse
+from collections.abc import Callable
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -76,15 +77,7 @@ def _as_dict(diff: "Diff", replace: tuple[str, str]) -> dict[str, Any]:
 def _print(diff: "Diff", replace: tuple[str, str]) -> None:
     print(f"{diff.names[0]} -> {diff.names[1]}")
     _print_classes(*diff.classes)
-    kinds = {
-        "added": [c for c in diff.changes if not c.before and not c.unusable],
-        "removed": [c for c in diff.changes if not c.after],
-        "moved": [c for c in diff.changes if c.before and c.after and c.before != c.after],
-        "image": [c for c in diff.changes if c.image],
-        "mask": [c for c in diff.changes if c.mask],
-        "other": [c for c in diff.changes if c.others],
-        "unusable": [c for c in diff.changes if c.unusable],
-    }
+    kinds = {kind: list(filter(is_one, diff.changes)) for kind, (_, is_one) in _KINDS.items()}
     columns = ["split", "before", "after", *kinds]
     splits = dict.fromkeys((*diff.counts[0], *diff.counts[1]))
     rows = [
@@ -98,7 +91,7 @@ def _print(diff: "Diff", replace: tuple[str, str]) -> None:
     screen.show_table(columns, rows)
     for kind, changes in kinds.items():
         if changes:
-            print(f"{_WORDS[kind]}: {len(changes)}")
+            print(f"{_KINDS[kind][0]}: {len(changes)}")
             for change in changes[:_SHOWN]:
                 print(f"  {_line(kind, change)}".replace(*replace))
             if len(changes) > _SHOWN:
@@ -112,15 +105,16 @@ def _print(diff: "Diff", replace: tuple[str, str]) -> None:
         )
 
 
-_WORDS = {
-    "added": "added",
-    "removed": "removed",
-    "moved": "moved to another split",
-    "image": "other bytes of the image",
-    "mask": "other mask",
-    "other": "other in other features",
-    "unusable": "cannot be used in a build",
+_KINDS: dict[str, tuple[str, "Callable[[Change], object]"]] = {
+    "added": ("added", lambda change: not change.before and not change.unusable),
+    "removed": ("removed", lambda change: not change.after),
+    "moved": ("moved to another split", lambda change: change.moved),
+    "image": ("other bytes of the image", lambda change: change.image),
+    "mask": ("other mask", lambda change: change.mask),
+    "other": ("other in other features", lambda change: change.others),
+    "unusable": ("cannot be used in a build", lambda change: change.unusable),
 }
+"""How each kind of change is called, and which changes are of it."""
 
 
 def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
@@ -140,6 +134,8 @@ def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
 def _line(kind: str, change: "Change") -> str:
     where = f"{change.id} ({change.before or change.after})"
     if kind == "moved":
+        if change.id_after:
+            return f"{where} -> {change.id_after} ({change.after})"
         return f"{change.id}: {change.before} -> {change.after}"
     if kind == "other":
         return f"{where}: {', '.join(change.others)}"
