@@ -67,7 +67,6 @@ OBJECTS = {
     "Stats": many_stats,
     "Confusion": confusion,
     "Result": lambda: confusion().result(dataset=EVIL),
-    "Shared": shared,
     "NamedList": lambda: lists.named_lists()["trainaug"],
     "VocSegConfig": lambda: VocSegConfig(name="a", class_names=[EVIL, *map(str, range(200))]),
 }
@@ -94,6 +93,7 @@ def test_a_name_that_looks_like_a_tag_is_text_in_a_table(name):
 @pytest.mark.parametrize(
     ("made", "shown"),
     [
+        (shared, " and val share "),
         (lambda: lists.pascal5i(0), "<Fold: fold 0 of PASCAL-5i, classes 1 to 5, "),
         (
             lambda: splits.Part(Source(9), np.arange(3), labelled=False),
@@ -117,7 +117,6 @@ def test_a_report_of_verify_and_its_parts_are_short(sample):
     for split in report.splits.values():
         assert len(repr(split)) < 200
         assert len(repr(split.fingerprint)) < 200
-        assert split.fingerprint.masks in split.fingerprint._repr_html_()
     assert report.fingerprint in report._repr_html_()
 
 

@@ -65,11 +65,6 @@ class Fingerprint:
         hashes = (f"{n} {getattr(self, n)[:12]}" for n in fields if getattr(self, n))
         return wording.brief_line(self, wording.counted(self.examples, "example"), *hashes)
 
-    def _repr_html_(self) -> str:
-        fields = ("examples", "ids", "images", "masks", "instances")
-        rows = ((name, getattr(self, name) or "-") for name in fields)
-        return wording.brief_table("fingerprint of a split", ("", "sha256"), rows)
-
 
 def image_digest(image_id: str, data: bytes) -> bytes:
     """Returns the digest of an image file's bytes; see `Digests`."""
@@ -184,36 +179,49 @@ def compare_with_pinned(
       total: the split's fingerprint.
       digests: the digests of its examples, by id.
     """
-    published_as = {}
-    if name := lists.identify(total.ids):
-        published_as["ids"] = f"the list {name}"
-    same = (row for row in _rows() if row.masks_sha256 and row.masks_sha256 == total.masks)
-    if row := next(same, None):
-        published_as["masks"] = f"{_title(row)}, as pinned"
     row = official_splits.splits().get((claim.release, split)) if claim.complete else None
-    if row is not None:
+    if row is None:
+        faults, checked = _compare_contained(claim, total, digests)
+    else:
         if claim.mapped:  # the ids are the release's in any case
             row = dataclasses.replace(row, masks_sha256="")
         faults = _against(row, total, digests)
-        mapped = f"; {_MAPPED}" if claim.mapped else ""
-        return Comparison(faults, _sentence(row, claim, faults) + mapped, published_as)
+        checked = _sentence(row, claim, faults) + (f"; {_MAPPED}" if claim.mapped else "")
+    return Comparison(faults, checked, _published_as(total))
+
+
+def _published_as(total: Fingerprint) -> dict[str, str]:
+    """Returns which published list or masks the hashes of a split belong to."""
+    names = {}
+    if name := lists.identify(total.ids):
+        names["ids"] = f"the list {name}"
+    same = (row for row in _rows() if row.masks_sha256 and row.masks_sha256 == total.masks)
+    if row := next(same, None):
+        names["masks"] = f"{_title(row)}, as pinned"
+    return names
+
+
+def _compare_contained(
+    claim: Claim, total: Fingerprint, digests: Mapping[str, Digests]
+) -> tuple[tuple[str, ...], str]:
+    """Compares a split with the official ones whose ids it holds; returns faults and a sentence."""
     contained = _splits_within(total, digests)
-    if contained and (claim.mapped or not claim.voc_classes):
-        text = f"holds the ids of {', '.join(map(_title, contained))}"
-        if not claim.masks:
-            return Comparison((), f"{text}, and no masks", published_as)
-        others = " with other classes, so its masks were not compared"
-        return Comparison((), text + (f"; {_MAPPED}" if claim.mapped else others), published_as)
-    pairs = [(row, _masks_differ(row, digests)) for row in contained]
-    faults = tuple(fault for _, of_pair in pairs for fault in of_pair)
-    sentences = [_sentence(row, claim, of_pair) for row, of_pair in pairs]
-    if not contained and claim.release:
-        sentences = [
+    if not contained:
+        if not claim.release:
+            return (), ""
+        return (), (
             f"a part of {official_splits.title(claim.release)}, or another list of it: "
             f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
             "official splits have pinned facts"
-        ]
-    return Comparison(faults, "; ".join(sentences), published_as)
+        )
+    if claim.mapped or not claim.voc_classes:
+        text = f"holds the ids of {', '.join(map(_title, contained))}"
+        others = " with other classes, so its masks were not compared"
+        others = f"; {_MAPPED}" if claim.mapped else others
+        return (), text + (others if claim.masks else ", and no masks")
+    pairs = [(row, _masks_differ(row, digests)) for row in contained]
+    faults = tuple(fault for _, of_pair in pairs for fault in of_pair)
+    return faults, "; ".join(_sentence(row, claim, of_pair) for row, of_pair in pairs)
 
 
 def _rows() -> list[Split]:

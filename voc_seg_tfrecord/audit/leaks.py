@@ -20,6 +20,7 @@ from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.quality import alike
+from voc_seg_tfrecord.quality.evidence import examine
 
 TRAIN, EVALUATION = "train", "evaluation"
 
@@ -85,15 +86,6 @@ class Shared:
             "a leak" if self.is_leak else "",
         )
 
-    def _repr_html_(self) -> str:
-        rows = [
-            ("ids in common", len(self.ids), wording.several(self.ids)),
-            ("images in common", len(self.images), wording.several(b for _, b in self.images)),
-            ("same id, other bytes", len(self.unlike), wording.several(self.unlike)),
-            ("images that look alike", len(self.alike), wording.several(b for _, b in self.alike)),
-        ]
-        return wording.brief_table(repr(self), ("", "count", "such as"), rows)
-
     @property
     def is_leak(self) -> bool:
         """Whether training and evaluation data share examples."""
@@ -141,11 +133,11 @@ def dataset(
 
     def seen(record: Record) -> tuple[str, str, np.ndarray | None]:
         image = File(record.bytes(IMAGE), record.id)
-        sha256 = hashlib.sha256(image.data).hexdigest()
         try:
-            return record.id, sha256, alike.look_of(image)
+            one = examine(image, None, image_id=record.id, split="", fits=False)
+            return one.id, one.image_sha256, one.look
         except ImageError:  # `verify` says what is wrong with it
-            return record.id, sha256, None
+            return record.id, hashlib.sha256(image.data).hexdigest(), None
 
     sides = []
     for split in splits:

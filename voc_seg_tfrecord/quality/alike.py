@@ -11,24 +11,11 @@ import itertools
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ImageError
-from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
-
 HEIGHT, WIDTH = 16, 18
 _BITS = 4  # of 64 that may differ
 _DIFFERENCE = 6  # of 255, on average
 _CONTRAST = 8  # of 255, standard deviation
 _ROWS = 2048  # that are compared with as many at once: 16 MB
-
-
-def look_of(image: File) -> np.ndarray:
-    """Returns what is compared of an image, uint8 `[16, 18]`.
-
-    Raises:
-      ImageError: if the image cannot be decoded.
-    """
-    return pillow.decode(image, ImageError, side=4 * WIDTH).grey(HEIGHT, WIDTH)
 
 
 def find(looks: np.ndarray) -> Iterator[tuple[int, int]]:
