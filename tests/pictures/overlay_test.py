@@ -63,7 +63,8 @@ def test_background_shows_the_image_whichever_class_it_is():
 def test_what_is_laid_over_an_image_is_opaque_where_it_is_a_line_and_clear_on_background():
     mask = blank(20, 20)
     mask[5:15, 5:15] = 3
-    drawn = layer(mask, COLORS, 0)
+    numbers, entries = layer(mask, COLORS, 0)
+    drawn = entries[numbers]
     assert drawn[0, 0].tolist() == [0, 0, 0, 0]
     assert drawn[10, 10].tolist() == [*COLORS[3], 128]
     assert drawn[5, 5].tolist() == [*COLORS[3], 255]

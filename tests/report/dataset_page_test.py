@@ -18,7 +18,7 @@ from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import check_splits, open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.report import gather, thumbnails
 
 HOSTILE = [
@@ -483,7 +483,7 @@ def test_a_dataset_of_others_is_refused(tmp_path):
 def test_a_small_box_has_a_crop_of_the_image_and_one_of_the_mask(sample):
     place, small, whole = ("train", 0), (1, 1, 3, 3), (0, 0, 500, 500)
     boxes = [(place, small), (place, whole)]
-    shown = thumbnails.read(sample, {place}, (), class_colors(0), 0, boxes)[place]
+    shown = thumbnails.read(sample, {place}, (), Look((), class_colors(0), 0), boxes)[place]
     assert [(box, len(urls)) for box, urls in shown.crops.items()] == [(small, 2)]
 
 

@@ -1,22 +1,22 @@
 """One example on a sheet: image, mask, overlay, and the names of classes on their regions."""
 
 from collections.abc import Iterator
-import dataclasses
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.formats.pillow import thinned
-from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.pictures import lettering
 from voc_seg_tfrecord.pictures.lettering import LegendEntry, legend
 from voc_seg_tfrecord.pictures.overlay import (
+    Look,
     common_first,
     contrast,
     deepest,
     overlay,
     painted,
+    shares,
     shrink,
 )
 from voc_seg_tfrecord.pictures.pick import Example
@@ -29,21 +29,6 @@ _LEAST = 24
 
 _GAP = 8  # between panels
 _CAPTION, _SIZE = 24, 13  # height of the line above them, and of its letters
-
-
-@dataclasses.dataclass(frozen=True)
-class Look:
-    """How classes are drawn.
-
-    Attributes:
-      names: of the classes, in mask order.
-      palette: uint8 `[256, 3]`, as `overlay.class_colors` gives it.
-      background: index of the background class, None if there is none.
-    """
-
-    names: tuple[str, ...]
-    palette: np.ndarray
-    background: int | None
 
 
 def width_of(example: Example) -> int:
@@ -60,14 +45,14 @@ def cell(example: Example, look: Look) -> Image.Image:
     panels = _panels(example, look)
     width = width_of(example)
     body = max(panel.height for panel in panels)
-    shares = legend(_shares(example, look), look.palette, width)
-    height = _CAPTION + body + (4 + shares.height if shares else 0)
+    below = legend(_shares(example, look), look.palette, width)
+    height = _CAPTION + body + (4 + below.height if below else 0)
     drawn = Image.new("RGB", (width, height), lettering.PAPER)
     _caption(drawn, example)
     for number, panel in enumerate(panels):
         drawn.paste(panel, (number * (PANEL + _GAP), _CAPTION))
-    if shares:
-        drawn.paste(shares, (0, _CAPTION + body + 4))
+    if below:
+        drawn.paste(below, (0, _CAPTION + body + 4))
     return drawn
 
 
@@ -103,11 +88,9 @@ def _shares(example: Example, look: Look) -> list[LegendEntry]:
     if example.mask is None:
         label = example.label
         return [] if label is None else [(None, lettering.name_of(label, look.names))]
-    counts = count_values(example.mask)
-    order = sorted(common_first(example.mask), key=lambda value: value == VOID)
     return [
-        (value, f"{lettering.name_of(value, look.names)} {_percent(counts[value] / counts.sum())}")
-        for value in order
+        (value, f"{lettering.name_of(value, look.names)} {_percent(share)}")
+        for value, share in sorted(shares(example.mask), key=lambda of: of[0] == VOID)
     ]
 
 

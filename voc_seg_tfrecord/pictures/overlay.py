@@ -1,6 +1,7 @@
 """The colours of classes, and a mask laid over its image: regions, outlines, void."""
 
 from collections.abc import Sequence
+import dataclasses
 
 import numpy as np
 
@@ -10,6 +11,21 @@ from voc_seg_tfrecord.formats.png_pixels import count_values
 _VOID_LINE = (96, 96, 96)
 _HALF = 128  # of 255: half transparent
 _HATCH, _LINE = 6, 2  # pixels from one line over void to the next, and a line's width
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """How classes are drawn.
+
+    Attributes:
+      names: of the classes, in mask order.
+      palette: uint8 `[256, 3]`, as `class_colors` gives it.
+      background: index of the background class, None if there is none.
+    """
+
+    names: tuple[str, ...]
+    palette: np.ndarray
+    background: int | None
 
 
 def class_colors(
@@ -37,6 +53,12 @@ def common_first(mask: np.ndarray) -> list[int]:
     """Returns the values of a mask, uint8 `[H, W]`, the most common first."""
     counts = count_values(mask)
     return [v for v in np.argsort(-counts, kind="stable").tolist() if counts[v]]
+
+
+def shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
+    """Returns each value of a mask, uint8 `[H, W]`, and its share of the pixels, largest first."""
+    counts = count_values(mask)
+    return tuple((value, float(counts[value] / mask.size)) for value in common_first(mask))
 
 
 def shrink(mask: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -113,7 +135,9 @@ def _lines(height: int, width: int) -> np.ndarray:
     return (rows + columns) % _HATCH < _LINE
 
 
-def layer(mask: np.ndarray, palette: np.ndarray, background: int | None) -> np.ndarray:
+def layer(
+    mask: np.ndarray, palette: np.ndarray, background: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Draws what is laid over an image: half transparent classes, with an outline around each.
 
     The outline is a line in the class's colour, and a black or white one around it, whichever
@@ -125,16 +149,9 @@ def layer(mask: np.ndarray, palette: np.ndarray, background: int | None) -> np.n
       background: index of the background class, None if there is none.
 
     Returns:
-      uint8 `[H, W, 4]`: red, green, blue and alpha, which is 0, 128 or 255.
+      The entry of each pixel, uint16 `[H, W]`; and the entries, uint8 `[N, 4]`: red, green, blue
+      and alpha, which is 0, 128 or 255.
     """
-    numbers, entries = numbered_layer(mask, palette, background)
-    return np.asarray(entries[numbers])
-
-
-def numbered_layer(
-    mask: np.ndarray, palette: np.ndarray, background: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draws what `layer` does, as numbers of entries, uint16 `[H, W]`, and entries, `[N, 4]`."""
     values = common_first(mask)
     entries = [(0, 0, 0, 0) if v == background else (*palette[v], _HALF) for v in values]
     number_of = np.zeros(256, np.uint16)
@@ -163,7 +180,8 @@ def overlay(
     image: np.ndarray, mask: np.ndarray, palette: np.ndarray, background: int | None
 ) -> np.ndarray:
     """Lays a mask over its image, uint8 `[H, W, 3]`, as `layer` draws it; the rest is as there."""
-    drawn = layer(mask, palette, background)
+    numbers, entries = layer(mask, palette, background)
+    drawn = entries[numbers]
     color, alpha = drawn[..., :3], drawn[..., 3:]
     return np.select([alpha == 0, alpha == _HALF], [image, image // 2 + color // 2], color)
 

@@ -44,18 +44,23 @@ def decoded(record: Record) -> Example:
 
 
 def read_at(
-    builder: tfds.core.DatasetBuilder, split: str, places: Collection[int]
-) -> Iterator[tuple[int, Record]]:
-    """Yields the records at these places of a split, counted from 0, in the split's order.
+    builder: tfds.core.DatasetBuilder, places: Collection[tuple[str, int]]
+) -> Iterator[tuple[tuple[str, int], bytes]]:
+    """Yields the records at some places of a dataset, as they are stored, in its order.
+
+    Args:
+      builder: of a built dataset.
+      places: a split or a slice of one, and the number of a record in it.
 
     Raises:
       RecordError: if they cannot be read.
     """
-    chosen = set(places)
-    serialized = itertools.islice(records.read_shards(builder, split), max(chosen, default=-1) + 1)
-    for place, record in enumerate(serialized):
-        if place in chosen:
-            yield place, records.parse(record)
+    for split in dict.fromkeys(split for split, _ in sorted(places)):
+        last = max(number for name, number in places if name == split)
+        of_split = records.read_shards(builder, split)
+        for number, record in enumerate(itertools.islice(of_split, last + 1)):
+            if (split, number) in places:
+                yield (split, number), record
 
 
 def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -102,7 +107,8 @@ def some(
         places = range(min(num, total))
     else:
         places = np.random.default_rng(seed).permutation(total)[:num].tolist()
-    return [decoded(record) for _, record in read_at(builder, split, places)]
+    stored = read_at(builder, {(split, place) for place in places})
+    return [decoded(records.parse(record)) for _, record in stored]
 
 
 def named(
@@ -186,8 +192,9 @@ def by_class(
     looked_at = {c: places[: num * _LOOKED_AT] for c, places in of_class.items()}
     shares = _shares(builder, split, {p for places in looked_at.values() for p in places})
     chosen = _choose(looked_at, shares, num)
-    read_again = sorted({place for places in chosen.values() for place in places})
-    read = {p: decoded(record) for p, record in read_at(builder, split, read_again)}
+    read_again = {(split, place) for places in chosen.values() for place in places}
+    stored = read_at(builder, read_again)
+    read = {place: decoded(records.parse(record)) for (_, place), record in stored}
     return {c: [read[place] for place in chosen[c]] for c in of_class}
 
 
@@ -208,9 +215,9 @@ def _shares(
     builder: tfds.core.DatasetBuilder, split: str, places: Collection[int]
 ) -> dict[int, np.ndarray]:
     """Returns the share of each mask value in examples; ones without masks."""
-    return {
-        place: count_values(mask := record.pixels(MASK)) / mask.size
-        if MASK in record.features
-        else np.ones(256)
-        for place, record in read_at(builder, split, places)
-    }
+    shares = {}
+    for (_, place), stored in read_at(builder, {(split, place) for place in places}):
+        record = records.parse(stored)
+        mask = record.pixels(MASK) if MASK in record.features else None
+        shares[place] = np.ones(256) if mask is None else count_values(mask) / mask.size
+    return shares

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import io
-import itertools
 
 from etils import epath
 import numpy as np
@@ -12,13 +11,12 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import staging, wording
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.built.dataset import background, class_names, palette
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.pictures import lettering, pick
-from voc_seg_tfrecord.pictures.cell import Look, cell, width_of
+from voc_seg_tfrecord.pictures.cell import cell, width_of
 from voc_seg_tfrecord.pictures.lettering import LegendEntry, legend
-from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.pictures.pick import Example, count_examples
 
 _NUM, _NUM_OF_CLASS = 9, 1
@@ -176,7 +174,6 @@ MAX_EXAMPLES = 600
 
 _MARGIN, _BETWEEN = 20, 24  # around the sheet, and between examples
 _LINE, _TITLE, _HEADING = 30, 18, 15  # height of a line, and of the letters in it
-_ALIKE = 24  # colours that differ by less in each channel are hard to tell apart
 
 _Cell = tuple[int | None, Example]
 """An example, and the class that begins with it, None if none does."""
@@ -262,22 +259,9 @@ def _legend(
     entries: list[LegendEntry] = [
         (value, f"{value} {lettering.name_of(value, look.names)}") for value in values
     ]
-    for text in (_alike(values, look), note):
-        entries += [(None, text)] if text else []
+    entries += [(None, note)] if note else []
     if drawn := legend(entries, look.palette, width):
         yield drawn
-
-
-def _alike(values: Sequence[int], look: Look) -> str:
-    """Returns which classes have colours that are hard to tell apart; empty if none have."""
-    colors = look.palette.astype(int)
-    pairs = [
-        f"{lettering.name_of(a, look.names)} and {lettering.name_of(b, look.names)}"
-        for a, b in itertools.combinations([v for v in values if v != VOID], 2)
-        if abs(colors[a] - colors[b]).max() < _ALIKE
-    ]
-    more = f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
-    return f"Nearly the same colour: {', '.join(pairs[:3])}{more}." if pairs else ""
 
 
 def _bands(groups: Sequence[Group], columns: int) -> list[list[_Cell]]:

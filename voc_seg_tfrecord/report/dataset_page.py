@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.report import charts, gather, page, svg, thumbnails
 from voc_seg_tfrecord.report.charts import clean
@@ -89,9 +89,10 @@ def render(
     evidence = [example for f in facts.values() for example in f.evidence]
     label_errors = rules.find(evidence, names, background)
     chosen = choose(facts, background, shared, label_errors, num=num, seed=seed)
+    look = Look(names, colors, background)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
     boxes = [(place, error.box) for place, error in chosen.suspects if error.box]
-    shown = thumbnails.read(builder, set(chosen.places()), objects, colors, background, boxes)
+    shown = thumbnails.read(builder, set(chosen.places()), objects, look, boxes)
     order = by_images(facts, names)
     foreground = [label for label in order if label != background]
     links = find_links(facts, chosen)

@@ -21,9 +21,16 @@ from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.pictures.pick import read_at
 from voc_seg_tfrecord.report import page
 from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.thumbnails import image_url, mask_url, serialized
+from voc_seg_tfrecord.report.thumbnails import (
+    Card,
+    Shown,
+    image_url,
+    mask_url,
+    small_mask,
+)
 
 _WORST, _LABELS = 12, 24  # images
 _CLASSES, _OF_A_CLASS = 20, 2  # classes, and images of each
@@ -38,33 +45,6 @@ KIND = "label that the predictions contradict"
 
 _COLORS = [(107, 114, 128), (31, 36, 43), (62, 68, 76), (230, 159, 0), (86, 180, 233)]
 _COLORS += [(221, 110, 170)]
-
-
-@dataclasses.dataclass(frozen=True)
-class Card:
-    """One image on the page.
-
-    Attributes:
-      score: what was counted in it.
-      miou: of this image alone.
-      classes: each class that is in its mask or its prediction, and its IoU, the largest first.
-      confused: class of the mask, class of the prediction, and pixels, most first.
-      sha256: of image and mask, about which a decision is.
-      height: of what was compared, in pixels.
-      width: the same.
-      image: data URL of a JPEG; empty if the image cannot be decoded.
-      pictures: data URLs of PNGs: the mask, the prediction and the difference.
-    """
-
-    score: ImageScore
-    miou: float
-    classes: Sequence[tuple[int, float]]
-    confused: Sequence[tuple[int, int, int]]
-    sha256: str
-    height: int
-    width: int
-    image: str
-    pictures: tuple[str, str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +100,8 @@ def render(
     wanted = {*worst, *labels}
     wanted |= {image for row in classes for image in row["images"]}
     wanted |= {image for confused in confusions for image in confused.images}
-    cards = _cards(builder, result, wanted, reader, colors)
+    every_name = [*names, *[f"class {n}" for n in range(len(names), VOID)], "void"]
+    cards = _cards(builder, result, wanted, reader, every_name, colors)
     labels = [i for i in labels if right.get((i.id,)) != cards[i.split, i.number].sha256]
     return page.render(
         "scores",
@@ -128,14 +109,13 @@ def render(
         [*range(len(names)), *range(256, 256 + len(_COLORS))],
         title=result.dataset,
         result=result,
-        names=[*names, *[f"class {n}" for n in range(len(names), VOID)], "void"],
+        names=every_name,
         difference=list(enumerate(DIFFERENCE, 256)),
         classes=sorted(classes, key=lambda row: (row["iou"], row["label"])),
         worst=worst,
         suspicious=labels[:_LABELS],
         confusions=confusions,
         cards=cards,
-        kind=KIND,
         work=f"evaluate {result.dataset} {result.fingerprint[:12]}",
         versions=wording.all_versions(),
     )
@@ -216,6 +196,7 @@ def _cards(
     result: Result,
     wanted: Iterable[ImageScore],
     predictions: Predictions,
+    names: Sequence[str],
     colors: np.ndarray,
 ) -> dict[tuple[str, int], Card]:
     """Reads the images that are shown once more, and draws them."""
@@ -224,23 +205,41 @@ def _cards(
     def draw(item: tuple[tuple[str, int], bytes]) -> Card:
         place, stored = item
         record = records.parse(stored)
-        drawn = _drawn(builder, record, predictions, result.background, colors)
+        shown, beside = _drawn(builder, record, predictions, result.background, colors)
         alone = scores[place].result(result.class_names)
         union = alone.matrix.sum(0) + alone.matrix.sum(1)
         order = [int(c) for c in np.argsort(-union, kind="stable") if union[c]]
-        cells = [(*cell, n) for cell, n in scores[place].pixels.items() if cell[0] != cell[1]]
+        shares = tuple((label, float(alone.iou[label])) for label in order)
         return Card(
-            scores[place],
-            alone.miou,
-            [(label, float(alone.iou[label])) for label in order],
-            sorted(cells, key=lambda cell: -cell[2]),
+            KIND,
+            (record.id,),
             hashlib.sha256(record.bytes(IMAGE) + record.bytes(MASK)).hexdigest()[:32],
-            *drawn,
+            place[0],
+            _confused(scores[place], names),
+            dataclasses.replace(shown, shares=shares),
+            _measured(scores[place], alone.miou),
+            beside=beside,
         )
 
     if not scores:
         return {}
-    return {place: card for (place, _), card in ordered_map(draw, serialized(builder, scores))}
+    return {place: card for (place, _), card in ordered_map(draw, read_at(builder, scores))}
+
+
+def _confused(score: ImageScore, names: Sequence[str]) -> str:
+    """Returns in words which classes were taken for which, the two that have most pixels."""
+    cells = [(-pixels, *cell) for cell, pixels in score.pixels.items() if cell[0] != cell[1]]
+    return "; ".join(
+        f"{names[truth]} taken for {names[predicted]}: {wording.counted(-pixels, 'pixel')}"
+        for pixels, truth, predicted in sorted(cells)[:2]
+    )
+
+
+def _measured(score: ImageScore, miou: float) -> str:
+    words = [f"mIoU {'–' if math.isnan(miou) else f'{100 * miou:.2f}'}"]  # noqa: RUF001
+    if score.label_quality is not None:
+        words.append(f"label quality {score.label_quality:.3f}")
+    return " · ".join(words)
 
 
 def _drawn(
@@ -249,18 +248,21 @@ def _drawn(
     predictions: Predictions,
     background: int | None,
     colors: np.ndarray,
-) -> tuple[int, int, str, tuple[str, str, str]]:
-    """Returns height and width of what was compared, the image, and the other pictures."""
+) -> tuple[Shown, list[tuple[str, str]]]:
+    """Returns image and mask, as far as they were compared; and prediction and difference."""
     whole = records.pixels(File(record.bytes(MASK), record.id))
     compared = folder.compare(record, whole, predictions, dataset.tiling_of(builder))
     mask, classes = compared.mask, compared.predicted.classes.astype(np.uint8)
     try:
         image = pillow.decode(File(record.bytes(IMAGE), record.id), RecordError).rgb()
-        shown = image_url(np.ascontiguousarray(image[compared.window]))
+        photo = image_url(np.ascontiguousarray(image[compared.window]))
     except VocSegError:
-        shown = ""
-    wrong = mask_url(difference(mask, classes, background), np.array(_COLORS, np.uint8))
-    return *mask.shape, shown, (mask_url(mask, colors), mask_url(classes, colors), wrong)
+        photo = ""
+    wrong = difference(mask, classes, background), np.array(_COLORS, np.uint8)
+    drawn = [(mask, colors), (classes, colors), wrong]
+    urls = [mask_url(small_mask(values), palette) for values, palette in drawn]
+    shown = Shown(record.id, record.id, len(mask), mask.shape[1], (), photo, urls[0])
+    return shown, [("prediction", urls[1]), ("difference", urls[2])]
 
 
 def difference(mask: np.ndarray, classes: np.ndarray, background: int | None) -> np.ndarray:

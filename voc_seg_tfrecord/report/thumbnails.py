@@ -1,7 +1,7 @@
 """Small images of chosen records, as data URLs that stand in the page itself."""
 
 import base64
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 
 import numpy as np
@@ -15,8 +15,9 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.pictures.overlay import common_first, grown, numbered_layer, shrink
-from voc_seg_tfrecord.quality.evidence import Box
+from voc_seg_tfrecord.pictures.overlay import Look, grown, layer, shares, shrink
+from voc_seg_tfrecord.pictures.pick import read_at
+from voc_seg_tfrecord.quality.rules import Box, Fix
 from voc_seg_tfrecord.report.choose import Object, Place
 
 SIDE = 320
@@ -37,34 +38,74 @@ class Shown:
       filename: of its image.
       height: of the image, in pixels.
       width: the same.
-      image: data URL of a JPEG; empty if the image cannot be decoded.
-      mask: data URL of a PNG in the classes' colours; empty if there is none.
       shares: each mask value that the image has, and its share of the pixels, the largest first;
         with a label in place of a mask, that label.
+      image: data URL of a JPEG; empty if the image cannot be decoded.
+      mask: data URL of a PNG in the classes' colours; empty if there is none.
+      layer: data URL of a PNG that is laid over the image; empty if the classes are not known.
       objects: data URLs of the objects that were asked for.
       crops: of each box that was asked for, data URLs of what is in it and around it: in the image
         and in the mask. Boxes of half the image and more are left out.
-      layer: data URL of a PNG that is laid over the image; empty if the classes are not known.
     """
 
     id: str
     filename: str
     height: int
     width: int
-    image: str
-    mask: str
-    shares: tuple[tuple[int, float], ...]
-    objects: Mapping[Object, str]
+    shares: tuple[tuple[int, float], ...] = ()
+    image: str = ""
+    mask: str = ""
     layer: str = ""
+    objects: Mapping[Object, str] = dataclasses.field(default_factory=dict)
     crops: Mapping[Box, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """One example about which a person is to decide.
+
+    Attributes:
+      kind: of what was found.
+      ids: all images that it is about, which are decided together.
+      sha256: of their files.
+      splits: those that have the image.
+      detail: what was found.
+      shown: its thumbnails.
+      note: what was measured.
+      boxes: around what is wrong, the largest first.
+      crops: data URLs of the first of them with what is around it: in the image and in the mask.
+      mask_size: height and width of the mask, if the image has another size.
+      fix: what would put its mask right, if that is known.
+      other: data URL of the other image or mask that this needs.
+      beside: names and data URLs of what is to stand beside image and mask.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    sha256: str
+    splits: str
+    detail: str
+    shown: Shown
+    note: str = ""
+    boxes: Sequence[Box] = ()
+    crops: Sequence[str] = ()
+    mask_size: tuple[int, int] | None = None
+    fix: Fix | None = None
+    other: str = ""
+    beside: Sequence[tuple[str, str]] = ()
+
+    @property
+    def weight(self) -> int:
+        """Letters of its thumbnails."""
+        shown = self.shown
+        return sum(map(len, (shown.image, shown.mask, shown.layer, self.other, *self.crops)))
 
 
 def read(
     builder: tfds.core.DatasetBuilder,
     places: Collection[Place],
     objects: Collection[Object],
-    colors: np.ndarray,
-    background: int | None,
+    look: Look,
     boxes: Collection[tuple[Place, Box]] = (),
 ) -> dict[Place, Shown]:
     """Reads the records once more, and decodes those that are to be shown.
@@ -73,22 +114,42 @@ def read(
       builder: of a built dataset.
       places: records to show.
       objects: objects to show.
-      colors: of the mask values, uint8 `[256, 3]`.
-      background: index of the background class, None if there is none.
+      look: how classes are drawn.
       boxes: of records among `places`, of which crops are to be shown.
     """
-    needed = {*places, *(o.place for o in objects)}
 
     def show(item: tuple[Place, bytes]) -> Shown:
-        place, stored = item
+        place, record = item[0], records.parse(item[1])
         mine = [o for o in objects if o.place == place]
         its_boxes = [box for of, box in boxes if of == place]
-        record = records.parse(stored)
         with records.large_in_turn(record):
-            return _shown(record, mine, its_boxes, colors, background, place in whole)
+            return _shown(record, mine, its_boxes, look)
 
-    whole = set(places)
-    return {place: shown for (place, _), shown in ordered_map(show, serialized(builder, needed))}
+    needed = {*places, *(o.place for o in objects)}
+    return {place: shown for (place, _), shown in ordered_map(show, read_at(builder, needed))}
+
+
+def pictures(
+    image: np.ndarray | None,
+    mask: np.ndarray | None,
+    look: Look,
+    side: int = SIDE,
+) -> tuple[str, str, str]:
+    """Returns `image`, `mask` and `layer` of what is `Shown`.
+
+    Args:
+      image: uint8 `[H, W, 3]`, None if it cannot be decoded.
+      mask: uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; None if there is none.
+      look: how classes are drawn.
+      side: pixels of the longer side of a thumbnail.
+    """
+    photo = "" if image is None else image_url(image, side)
+    if mask is None:
+        return photo, "", ""
+    if mask.ndim == 3:
+        return photo, image_url(mask, side), ""
+    small = small_mask(mask, side)
+    return photo, mask_url(small, look.palette), layer_url(small, look)
 
 
 def image_url(pixels: np.ndarray, side: int = SIDE) -> str:
@@ -96,23 +157,17 @@ def image_url(pixels: np.ndarray, side: int = SIDE) -> str:
     return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, side), _QUALITY))
 
 
-def mask_url(mask: np.ndarray, colors: np.ndarray, side: int = SIDE) -> str:
-    """Returns a thumbnail of a mask, uint8 `[H, W]`, as the data URL of a palette PNG.
-
-    No class disappears in it, however few pixels it has.
-    """
-    small = small_mask(mask, side)
+def mask_url(small: np.ndarray, colors: np.ndarray) -> str:
+    """Returns a `small_mask` as the data URL of a palette PNG."""
     values = np.flatnonzero(count_values(small))
     number_of = np.zeros(256, np.uint8)
     number_of[values] = range(len(values))
     return _palette_url(number_of[small], colors[values])
 
 
-def layer_url(
-    mask: np.ndarray, colors: np.ndarray, background: int | None, side: int = SIDE
-) -> str:
-    """Returns what `preview` lays over an image, as the data URL of a PNG; see `mask_url`."""
-    numbers, entries = numbered_layer(small_mask(mask, side), colors, background)
+def layer_url(small: np.ndarray, look: Look) -> str:
+    """Returns what `preview` lays over an image, as the data URL of a PNG, of a `small_mask`."""
+    numbers, entries = layer(small, look.palette, look.background)
     if len(entries) > 256:
         return _url("png", pillow.encode_png(entries[numbers]))
     return _palette_url(numbers.astype(np.uint8), entries[:, :3], entries[:, 3].tobytes())
@@ -124,61 +179,40 @@ def _palette_url(numbers: np.ndarray, colors: np.ndarray, alpha: bytes = b"") ->
 
 
 def small_mask(mask: np.ndarray, side: int = SIDE) -> np.ndarray:
-    """Returns a mask, uint8 `[H, W]`, with at most so many pixels on its longer side."""
+    """Returns a thumbnail of a mask, uint8 `[H, W]`, in which no class disappears."""
     scale = min(1, side / max(mask.shape))
     return shrink(mask, *(max(1, round(length * scale)) for length in mask.shape))
-
-
-def serialized(
-    builder: tfds.core.DatasetBuilder, needed: Collection[Place]
-) -> Iterator[tuple[Place, bytes]]:
-    """Yields the records that are needed of a dataset, as they are stored."""
-    for split in dict.fromkeys(split for split, _ in sorted(needed)):
-        last = max(number for name, number in needed if name == split)
-        for number, record in enumerate(records.read_shards(builder, split, complete=False)):
-            if (split, number) in needed:
-                yield (split, number), record
-            if number == last:
-                break
 
 
 def _shown(
     record: Record,
     objects: list[Object],
     boxes: list[Box],
-    colors: np.ndarray,
-    background: int | None,
-    whole: bool,
+    look: Look,
 ) -> Shown:
-    try:
-        if objects or boxes:
-            image = record.image()
-        else:
-            file = File(record.bytes(IMAGE), record.id)
-            image = pillow.decode(file, RecordError, side=SIDE).rgb()
-    except VocSegError:
-        image = None
+    image = _image(record, None if objects or boxes else SIDE)
     masks = {name: _mask(record, name) for name in (MASK, INSTANCES)}
     mask = masks[MASK]
     height, width = records.size_of(record)
-    small = small_mask(mask) if whole and mask is not None else None
     return Shown(
         record.id,
         record.bytes(FILENAME).decode(errors="replace"),
         height,
         width,
-        image_url(image) if whole and image is not None else "",
-        "" if small is None else mask_url(small, colors),
         shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
-        {drawn: url for drawn in objects if (url := _object_crop(image, masks, drawn))},
-        "" if small is None else layer_url(small, colors, background),
-        {
-            box: box_crops(image, mask, colors, box)
-            for box in boxes
-            if image is not None and mask is not None and image.shape[:2] == mask.shape
-            if is_small(box, mask.shape)
-        },
+        *pictures(image, mask, look),
+        objects={drawn: url for drawn in objects if (url := _object_crop(image, masks, drawn))},
+        crops={box: two for box in boxes if (two := box_crops(image, mask, look.palette, box))},
     )
+
+
+def _image(record: Record, side: int | None) -> np.ndarray | None:
+    """Returns the image of a record, uint8 `[H, W, 3]`, which `side` allows to be smaller."""
+    try:
+        file = File(record.bytes(IMAGE), record.id)
+        return record.image() if side is None else pillow.decode(file, RecordError, side=side).rgb()
+    except VocSegError:
+        return None
 
 
 def _object_crop(
@@ -200,20 +234,18 @@ def _mask(record: Record, name: str) -> np.ndarray | None:
         return None
 
 
-def shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
-    """Returns each value of a mask, uint8 `[H, W]`, and its share of the pixels, largest first."""
-    counts = count_values(mask)
-    return tuple((value, float(counts[value] / mask.size)) for value in common_first(mask))
-
-
 def crop(image: np.ndarray, region: np.ndarray) -> str:
     """Returns a region, bool `[H, W]`, a line around it, and more, as a data URL."""
     rows, columns = (np.flatnonzero(region.any(axis)) for axis in (1, 0))
     window = tuple(
         _span(of[0], of[-1], n) for of, n in zip((rows, columns), region.shape, strict=True)
     )
-    small = pillow.shrink(image[window], _CROP).copy()
-    inside = pillow.thinned(region[window], _CROP).view(np.uint8)
+    return _outlined(image[window], region[window])
+
+
+def _outlined(image: np.ndarray, region: np.ndarray) -> str:
+    small = pillow.shrink(image, _CROP).copy()
+    inside = pillow.thinned(region, _CROP).view(np.uint8)
     inside = shrink(inside, *small.shape[:2]).view(bool)
     small[grown(inside) & ~inside] = 0
     small[inside & grown(~inside)] = 255
@@ -226,22 +258,35 @@ def is_small(box: Box, size: tuple[int, int]) -> bool:
 
 
 def box_crops(
-    image: np.ndarray | None, mask: np.ndarray, colors: np.ndarray, box: Box
+    image: np.ndarray | None, mask: np.ndarray | None, colors: np.ndarray, box: Box
 ) -> tuple[str, ...]:
-    """Returns what is in a box of an image, if there is one, and of its mask, as data URLs.
+    """Returns what is in a box of an image and of its mask, and around it, as data URLs.
 
     Args:
       image: uint8 `[H, W, 3]`.
       mask: uint8 `[H, W]`, or `[H, W, 3]` if it holds colours.
       colors: of the mask values, uint8 `[256, 3]`.
       box: left, top, width and height.
+
+    Returns:
+      Two; none if the box is not `is_small`, or there are not both of them in one size.
     """
-    left, top, width, height = box
+    if image is None or mask is None or image.shape[:2] != mask.shape[:2]:
+        return ()
+    if not is_small(box, mask.shape[:2]):
+        return ()
+    sides, window = [], []
+    for first, length, most in zip(box[1::-1], box[:1:-1], mask.shape, strict=False):
+        start, stop = max(0, first - _RING), min(most, first + length + _RING)
+        sides.append(slice(start, stop))
+        window.append(_span(start, stop - 1, most))
     within = np.zeros(mask.shape[:2], bool)
-    rows = slice(max(0, top - _RING), top + height + _RING)
-    within[rows, max(0, left - _RING) : left + width + _RING] = True
-    drawn = colors[mask] if mask.ndim == 2 else mask
-    return tuple(crop(pixels, within) for pixels in (image, drawn) if pixels is not None)
+    within[tuple(sides)] = True
+    around = mask[tuple(window)]
+    around = colors[around] if mask.ndim == 2 else around
+    return tuple(
+        _outlined(pixels, within[tuple(window)]) for pixels in (image[tuple(window)], around)
+    )
 
 
 def _span(first: int, last: int, length: int) -> slice:

@@ -18,19 +18,20 @@ from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
-from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.pictures.overlay import Look, class_colors, shares
 from voc_seg_tfrecord.quality.rules import MEANING, STOPS, Box, Finding, Fix
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import (
     SIDE,
+    Card,
     Shown,
     box_crops,
     image_url,
     is_small,
     layer_url,
-    mask_url,
-    shares,
+    pictures,
+    small_mask,
 )
 
 MOST = 500
@@ -44,43 +45,6 @@ _MANY = 60  # cards, from which thumbnails are smaller
 _OF_A_GROUP = 4  # cards of one finding
 
 
-@dataclasses.dataclass(frozen=True)
-class Card:
-    """One image that a finding is about.
-
-    Attributes:
-      kind: of the finding.
-      ids: all images that the finding is about, which are decided together.
-      sha256: of their files; see `Report.sha256_of`.
-      splits: those that list the image.
-      shown: its thumbnails.
-      boxes: around what is wrong, the largest first.
-      crops: data URLs of the first of them with what is around it: in the image and in the mask.
-      mask_size: height and width of the mask, if the image has another size.
-      detail: what was found.
-      fix: what would put its mask right, if that is known.
-      other: data URL of the other image or mask that this needs.
-    """
-
-    kind: str
-    ids: tuple[str, ...]
-    sha256: str
-    splits: str
-    shown: Shown
-    boxes: Sequence[Box]
-    crops: Sequence[str]
-    mask_size: tuple[int, int] | None
-    detail: str
-    fix: Fix | None
-    other: str
-
-    @property
-    def weight(self) -> int:
-        """Letters of its thumbnails."""
-        shown = self.shown
-        return sum(map(len, (shown.image, shown.mask, shown.layer, self.other, *self.crops)))
-
-
 @dataclasses.dataclass
 class Cards:
     """Makes the cards of a page, until its budget is spent.
@@ -88,18 +52,16 @@ class Cards:
     Attributes:
       report: what was found.
       config: the config of a build.
-      colors: of the mask values, uint8 `[256, 3]`.
-      background: index of the background class, None if there is none.
+      look: how classes are drawn.
       side: pixels of the longer side of a thumbnail.
       made: how many there are.
-      weight: letters of their thumbnails.
+      weight: letters of their thumbnails, with those of the first card for which there was no room.
       bare: how many have no thumbnails, because the budget was spent.
     """
 
     report: Report
     config: VocSegConfig | None
-    colors: np.ndarray
-    background: int | None
+    look: Look
     side: int = SIDE
     made: int = 0
     weight: int = 0
@@ -108,72 +70,67 @@ class Cards:
     def of(self, findings: list[Finding]) -> list[Card]:
         """Returns the cards of findings of one kind, as far as there is room for them."""
         # Of images with findings that stop a build one is enough; a label has one per finding.
-        items = {(i, f.ids): f for f in reversed(findings) for i in self._shown_of(f)}
-        chosen = list(reversed(items.items()))[: MOST - self.made]
+        items = {(i, f.ids): (i, f) for f in reversed(findings) for i in self._shown_of(f)}
+        chosen = list(reversed(items.values()))[: MOST - self.made]
         self.made += len(chosen)
-        if self.weight >= BUDGET:
-            self.bare += len(chosen)
-            return [self._bare(image_id, finding) for (image_id, _), finding in chosen]
-        cards = []
-        made = ordered_map(lambda item: self._card(item[0][0], item[1]), chosen)
-        for ((image_id, _), finding), card in made:
-            if self.weight + card.weight > BUDGET:
-                self.bare += 1
-                cards.append(self._bare(image_id, finding))
-            else:
-                self.weight += card.weight
-                cards.append(card)
-        return cards
+        cards: list[Card] = []
+        drawn = chosen if self.weight <= BUDGET else []
+        for _, card in ordered_map(lambda item: self._card(*item), drawn):
+            self.weight += card.weight
+            if self.weight > BUDGET:
+                break
+            cards.append(card)
+        bare = chosen[len(cards) :]
+        self.bare += len(bare)
+        return [*cards, *(self._made(f, Shown(i, i, 0, 0)) for i, f in bare)]
 
     def _shown_of(self, finding: Finding) -> Sequence[str]:
         ids = self.report.ids_of(finding)
         return ids[-1:] if finding.box and finding.score else ids[:_OF_A_GROUP]
 
-    def _bare(self, image_id: str, finding: Finding) -> Card:
-        return self._made(image_id, finding, Shown(image_id, image_id, 0, 0, "", "", (), {}))
-
-    def _made(self, image_id: str, finding: Finding, shown: Shown, **drawn: Any) -> Card:
+    def _made(self, finding: Finding, shown: Shown, **drawn: Any) -> Card:
         plan, ids = self.report.plan, self.report.ids_of(finding)
-        lists = [split for split, of in plan.splits.items() if image_id in of] if plan else []
-        others: dict[str, Any] = {"boxes": (), "crops": (), "mask_size": None, "fix": None}
+        lists = [split for split, of in plan.splits.items() if shown.id in of] if plan else []
         return Card(
-            kind=finding.kind,
-            ids=ids,
-            sha256=self.report.sha256_of(ids),
-            splits=", ".join(lists) or "in no split",
-            shown=shown,
-            detail=finding.detail or finding.message.partition("\n")[0],
-            **{**others, "other": "", **drawn},
+            finding.kind,
+            ids,
+            self.report.sha256_of(ids),
+            ", ".join(lists) or "in no split",
+            finding.detail or finding.message.partition("\n")[0],
+            shown,
+            **drawn,
         )
 
     def _card(self, image_id: str, finding: Finding) -> Card:
         tree = self.report.tree
         image, mask = self._paths(image_id)
         by_class = self._mask(image_id) if image and mask else None
-        values, colors = _stored(mask, self.colors) if by_class is None else (by_class, self.colors)
-        boxes = [finding.box] if finding.box else []
-        if by_class is None:  # all boxes of which the finding has the first
-            boxes = self._unknown(mask)
-        boxes = [box for box in boxes if is_small(box, values.shape[:2])]
-        pixels, size = _pixels(image, side=None if boxes else self.side)
+        if by_class is None:
+            values, look = _stored(mask, self.look)
+            boxes = self._unknown(mask)  # all boxes of which the finding has the first
+        else:
+            values, look = by_class, self.look
+            boxes = [finding.box] if finding.box else []
+        size = (0, 0) if values is None else values.shape[:2]
+        boxes = [box for box in boxes if is_small(box, size)]
+        pixels, image_size = _pixels(image, side=None if boxes else self.side)
+        photo, drawn, layer = pictures(pixels, values, look, self.side)
+        same = values is None or size == image_size
         shown = Shown(
             image_id,
             str(tree.images.get(image_id, "no image")) if tree else "",
-            *size,
-            "" if pixels is None else image_url(pixels, self.side),
-            _mask_url(values, colors, self.side),
+            *image_size,
             () if by_class is None else shares(by_class),
-            {},
-            "" if by_class is None else self._layer(by_class),
+            photo,
+            drawn,
+            "" if by_class is None else layer,
         )
-        same = not values.size or values.shape[:2] == size
         return self._made(
-            image_id,
             finding,
             shown,
             boxes=boxes,
-            crops=box_crops(pixels, values, colors, boxes[0]) if boxes and same else (),
-            mask_size=None if same or pixels is None else values.shape[:2],
+            crops=box_crops(pixels, values, look.palette, boxes[0]) if boxes else (),
+            mask_size=None if same or pixels is None else size,
             **self._fix(finding.fix, by_class),
         )
 
@@ -190,11 +147,9 @@ class Cards:
             url = "" if pixels is None else image_url(pixels, self.side)
         elif image and other:
             values = self._mask(fix.image)
-            url = "" if values is None or values.shape != mask.shape else self._layer(values)
+            if values is not None and values.shape == mask.shape:
+                url = layer_url(small_mask(values, self.side), self.look)
         return {"fix": fix, "other": url} if url else {}
-
-    def _layer(self, mask: np.ndarray) -> str:
-        return layer_url(mask, self.colors, self.background, self.side)
 
     def _paths(self, image_id: str) -> tuple[epath.Path | None, epath.Path | None]:
         """Returns where image and mask of an id lie; only files of the tree are ever read."""
@@ -225,27 +180,27 @@ class Cards:
             return []
 
 
-def _stored(path: epath.Path | None, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns a mask as it is in its file, and its colours, its own if it has any.
+def _stored(path: epath.Path | None, look: Look) -> tuple[np.ndarray | None, Look]:
+    """Returns a mask as it is in its file, and how it is drawn: in its own colours if it has any.
 
-    The mask is uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; `[0, 0]` if it cannot be read.
+    The mask is uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; None if it cannot be read.
     """
-    if path is not None:
-        try:
-            file = File.read(path, MaskError)
-            if path.suffix == ".npy":
-                return stored.read_samples(file).values.astype(np.uint8), colors
-            still = _decode(file, MaskError)
-            if still.values().ndim != 2:
-                return still.rgb(), colors
-            palette = still.palette()
-            if palette is not None:
-                colors = np.zeros((256, 3), np.uint8)
-                colors[: len(palette)] = palette
-            return still.values().astype(np.uint8), colors
-        except Exception:  # as above
-            pass
-    return np.zeros((0, 0), np.uint8), colors
+    if path is None:
+        return None, look
+    try:
+        file = File.read(path, MaskError)
+        if path.suffix == ".npy":
+            return stored.read_samples(file).values.astype(np.uint8), look
+        still = _decode(file, MaskError)
+        if still.values().ndim != 2:
+            return still.rgb(), look
+        own = still.palette()
+        if own is not None:
+            black = np.zeros((256 - len(own), 3), np.uint8)
+            look = dataclasses.replace(look, palette=np.concatenate([own, black]))
+        return still.values().astype(np.uint8), look
+    except Exception:  # as above
+        return None, look
 
 
 _ONE = threading.Lock()
@@ -258,12 +213,6 @@ def _decode(file: File, error: type[VocSegError], side: int | None = None) -> pi
     except VocSegError:
         with _ONE:
             return pillow.decode(file, error, damaged=True)
-
-
-def _mask_url(values: np.ndarray, colors: np.ndarray, side: int) -> str:
-    if not values.size:
-        return ""
-    return mask_url(values, colors, side) if values.ndim == 2 else image_url(values, side)
 
 
 def _pixels(
@@ -317,7 +266,7 @@ def write_tree(
     names = [clean(name) for name in report.class_names]
     by_split = dict(report.by_split) or {"all": total}
     foreground = sorted((c for c in used if c != background), key=lambda c: -total.images[c])
-    cards = Cards(report, config, colors, background)
+    cards = Cards(report, config, Look(tuple(names), colors, background))
     if sum(len(report.ids_of(finding)) for finding in report.findings) > _MANY:
         cards.side = SIDE * 3 // 4
     kinds = list(_kinds(report, cards, root, found_at))
@@ -365,7 +314,6 @@ def _kinds(report: Report, cards: Cards, root: str, found_at: str) -> Iterator[d
             "messages": [] if kind in MEANING else share_advice(messages[:_MESSAGES]),
             "cards": made,
             "more": max(0, len(findings) - (len(made) if kind in MEANING else _MESSAGES)),
-            "decided": kind in MEANING,
         }
 
 
