@@ -85,7 +85,7 @@ def cvat(tmp_path):
     return tmp_path / "export"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def real_data():
     """The folder of real pairs, exports and odd files, where the machine has one."""
     folder = os.environ.get("VOC_SEG_REAL_DATA")

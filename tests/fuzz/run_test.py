@@ -30,7 +30,7 @@ SCRIPT = REPOSITORY / "tests" / "fuzz" / "run.py"
 @pytest.mark.parametrize(
     ("kinds", "inputs"),
     [
-        (KINDS, 60),
+        (KINDS, 20),
         (WHOLES, 6),
         (STRANGERS, 10),
         pytest.param(KINDS, 500, marks=pytest.mark.slow),

@@ -37,7 +37,7 @@ def chi_square(counts, expected):
 
 
 def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many):
-    epochs = 400
+    epochs = 150
     names = ids(
         pipeline.read(many, "train", features=["image/filename"], shuffle=True, epochs=epochs)
     )
@@ -50,11 +50,11 @@ def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many
     assert chi_square(counts, epochs / 6) < 1.3
     places = np.argsort(orders, axis=1)
     ranks = [np.corrcoef(places[epoch], places[epoch + 1])[0, 1] for epoch in range(epochs - 1)]
-    assert abs(np.mean(ranks)) < 0.02
+    assert abs(np.mean(ranks)) < 0.05
 
 
 def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
-    epochs, batch_size = 200, 32  # a third of all is left out
+    epochs, batch_size = 100, 32  # a third of all is left out
     dataset = pipeline.training_batches(
         many,
         "train",
@@ -68,7 +68,7 @@ def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
     assert chi_square(seen, epochs * batch_size / COUNT) < 1.5
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("count", [1, 5])
 def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, count):
     epochs, batch_size = 20, 3
     found = [
@@ -161,9 +161,9 @@ def rare(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("scale", "size"), [(0.25, 8), (0.5, 16), (0.5, 64), (0.75, 24), (1, 16), (2, 16)]
+    ("scale", "size", "cat_max_ratio"),
+    [(0.25, 8, 1), (0.5, 64, 1), (0.75, 24, 0.9), (2, 16, 0.9)],
 )
-@pytest.mark.parametrize("cat_max_ratio", [1, 0.9])
 def test_a_crop_that_is_promised_to_show_a_class_shows_it(rare, scale, size, cat_max_ratio):
     batches = pipeline.training_batches(
         rare,
