@@ -147,7 +147,6 @@ def test_a_tree_without_class_names_is_still_read(tmp_path, capsys):
     status, report = check(tmp_path, capsys)
     assert status == 1
     assert kinds(report)["no class names"] == 1
-    assert report["examined"] == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
@@ -229,3 +228,20 @@ def test_labels_of_large_images_are_examined_one_at_a_time(cvat, capsys, monkeyp
     monkeypatch.setattr(check_module, "examine", examine)
     assert check(cvat, capsys)[0] == 0
     assert examined == [True] * 3
+
+
+def test_of_many_ids_without_an_image_the_first_are_named_and_the_others_counted(
+    cvat, capsys, monkeypatch
+):
+    """A list of a million unknown ids took 87 seconds, for as many messages."""
+    monkeypatch.setattr(check_module, "_NAMED", 2)
+    ids = "".join(f"gone_{number}\n" for number in range(5))
+    lines = "000032\n" + ids
+    exports.put(cvat, "ImageSets/Segmentation/train.txt", lines)
+    status, report = check(cvat, capsys)
+    assert status == 1
+    (missing,) = (finding for finding in report["findings"] if finding["kind"] == "missing image")
+    assert missing["count"] == 3
+    named, _, others = missing["messages"]
+    assert "gone_0: no such file" in named
+    assert "3 more ids of the split 'train' without an image. 5 of 6 ids have no image" in others

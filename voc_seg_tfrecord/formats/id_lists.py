@@ -154,8 +154,8 @@ def _decode(data: bytes, where: object) -> str:
 def _resolve(line: str, image_ids: Container[str], plain: bool) -> str:
     # Such a line means the same whether its image is there or not. Names that are not ASCII
     # may have another Unicode form.
-    if plain and line.isascii() and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
-        return line
+    if line.isascii() and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
+        return line if plain else _id_of(line, image_ids) or line
     image_id = _find(line, image_ids)
     return line if image_id is None else image_id
 

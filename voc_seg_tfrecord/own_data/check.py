@@ -13,7 +13,7 @@ import unicodedata
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.base.errors import SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID, background_index
 from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -185,6 +185,8 @@ _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
 MISSING_CLASS = "class missing in a split"
 """The kind of the finding that a split has no image of a class."""
 
+_NAMED = 10_000  # ids of a split without an image that are named one by one
+
 # What is wrong with an id's files, its mask's pixels by value, and what is compared of it.
 _Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
 
@@ -260,23 +262,27 @@ def _notes(plan: Plan, readable: Fallback) -> Iterable[Finding]:
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
     """Returns split and pair of each id whose files all exist, of ids in two splits the first."""
     of_splits = []
-    seen: set[str] = set()
+    images, seen = plan.tree.images, set[str]()
     for split, ids in plan.splits.items():
-        advice = absent_images(plan, split)
+        advice, absent = absent_images(plan, split), 0
         for image_id in ids:
             if image_id in seen:
                 continue
             seen.add(image_id)
+            is_there = image_id in images
+            absent += not is_there
+            if absent > _NAMED and not is_there:
+                continue
             try:
-                (pair,) = plan.tree.pairs(split, [image_id], config.parts)
-            except SplitError as error:
-                (problem,) = error.problems
-                finding = finding_of(problem)
-                if image_id not in plan.tree.images and not plan.tree.images.alike(image_id):
-                    finding = dataclasses.replace(finding, message=f"{problem}. {advice}")
+                of_splits.append((split, plan.tree.pair(image_id, config.parts)))
+            except LayoutError as error:
+                finding = finding_of(error)
+                if not is_there and not images.alike(image_id):
+                    finding = dataclasses.replace(finding, message=f"{error}. {advice}")
                 report.findings.append(finding)
-            else:
-                of_splits.append((split, pair))
+        if absent > _NAMED:
+            message = f"{absent - _NAMED} more ids of the split {split!r} without an image"
+            report.findings.append(Finding("missing image", split, f"{message}. {advice}"))
     return of_splits
 
 

@@ -179,9 +179,9 @@ def _with_folders(tree: VocTree, split: str, source: str, ids: list[str]) -> lis
     Raises:
       ListError: if a name may be that of several images.
     """
-    lost = {i: image_id(i) for i in ids if "/" not in i and i not in tree.images}
-    if not lost or not any("/" in name for name in tree.images):
+    if not any("/" in name for name in tree.images):
         return ids
+    lost = {i: image_id(i) for i in ids if "/" not in i and i not in tree.images}
     candidates: dict[str, list[str]] = {name: [] for name in lost.values()}
     for name in tree.images:
         if (last := name.rpartition("/")[2]) in candidates:
