@@ -22,7 +22,7 @@ from voc_seg_tfrecord.formats import pillow
 
 @pytest.fixture(scope="module")
 def standard(sample):
-    return verify.make_standard(sample)
+    return audit_record.make_standard(sample)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_a_record_as_it_was_built_has_no_problem_and_its_digests(standard, seria
 def changed(serialized, name, value):
     record = records.parse(serialized)
     record.features[name].bytes_list.value[0] = value
-    return record
+    return records.parse(record.message.SerializeToString())
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,8 @@ def doctored(tiled, tmp_path):
 
 
 def found(builder, source=None):
-    return [str(fault) for fault in verify.verify(builder, source).faults]
+    originals = verify.find_originals(builder, source) if source else None
+    return [str(fault) for fault in verify.verify(builder, originals).faults]
 
 
 def numbers(example, name):
@@ -105,7 +106,7 @@ def test_tiles_are_consistent_with_and_without_their_source(tiled, tree):
 
 @pytest.mark.parametrize("progress", [False, True])
 def test_a_bar_of_the_sources_images_is_shown_only_if_asked_for(tiled, tree, capsys, progress):
-    verify.verify(tiled, tree, progress=progress)
+    verify.verify(tiled, verify.find_originals(tiled, tree, progress=progress), progress=progress)
     assert ("source of train" in capsys.readouterr().err) == progress
 
 

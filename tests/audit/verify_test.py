@@ -30,7 +30,8 @@ def doctored(sample, tmp_path):
 
 
 def found(builder, source=TREE):
-    return [str(fault) for fault in verify.verify(builder, source).faults]
+    originals = verify.find_originals(builder, source) if source else None
+    return [str(fault) for fault in verify.verify(builder, originals).faults]
 
 
 def test_a_dataset_equals_its_source(sample):
@@ -143,7 +144,7 @@ def test_the_fingerprint_is_the_same_for_any_shards_and_format(sample, tmp_path,
     config = VocSegConfig(name="copy", instance_mask=True, objects=True, splits=splits)
     other = build(tmp_path, config, DUMMY_DATA, file_format=form, num_shards=2)
     assert len(other.info.splits["train"].filepaths) == 2
-    report = verify.verify(other, TREE)
+    report = verify.verify(other, verify.find_originals(other, TREE))
     assert report.faults == []
     one = verify.verify(sample).splits
     assert {s: report.splits[s].fingerprint for s in splits} == {
@@ -162,7 +163,7 @@ def test_own_data_without_instances_and_with_png_images_is_verified(tmp_path):
     (tmp_path / "own/ImageSets/Segmentation/train.txt").write_text("a.1\nb 2\n")
     config = VocSegConfig(name="cracks", class_names=["background", "crack"])
     builder = build(tmp_path / "data", config, tmp_path / "own")
-    report = verify.verify(builder, tmp_path / "own")
+    report = verify.verify(builder, verify.find_originals(builder, tmp_path / "own"))
     assert report.faults == []
     assert report.splits["train"].fingerprint.examples == 2
     assert report.splits["train"].fingerprint.instances == ""
@@ -171,7 +172,7 @@ def test_own_data_without_instances_and_with_png_images_is_verified(tmp_path):
 def test_a_source_with_other_splits_needs_the_config(sample, root):
     (root / "ImageSets" / "Segmentation" / "test.txt").unlink()
     with pytest.raises(ConfigError, match=r"(?s)splits train, validation.*--config JSON"):
-        verify.verify(sample, root)
+        verify.find_originals(sample, root)
 
 
 def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, capsys):
@@ -246,7 +247,7 @@ def test_nothing_is_downloaded_to_verify(sample, tmp_path):
     (tmp_path / "empty").mkdir()
     config = VocSegConfig(name="2012", release="2012")
     with pytest.raises(ConfigError, match="neither the release's tree nor its archive"):
-        verify.verify(sample, tmp_path / "empty", config=config)
+        verify.find_originals(sample, tmp_path / "empty", config)
 
 
 def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
@@ -257,6 +258,6 @@ def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
     storage.write_sums(epath.Path(folder))
     copy = open_built(folder)
     with pytest.raises(ConfigError, match="give the config that it was built with"):
-        verify.verify(copy, TREE)
+        verify.find_originals(copy, TREE)
     config = VocSegConfig(name="source", instance_mask=True, objects=True)
-    assert verify.verify(copy, TREE, config=config).faults == []
+    assert verify.verify(copy, verify.find_originals(copy, TREE, config)).faults == []

@@ -69,10 +69,10 @@ def test_a_dataset_is_not_reused_for_other_classes_under_its_name(person):
 
 
 def test_a_mapped_dataset_is_verified_against_its_source(person, tmp_path):
-    assert verify.verify(person, TREE).faults == []
+    assert verify.verify(person, verify.find_originals(person, TREE)).faults == []
     copy = open_built(shutil.copytree(person.data_dir, tmp_path / "1.0.0"))
     doctoring.rewrite(copy, "train", doctoring.change_pixel)
-    faults = [str(fault) for fault in verify.verify(copy, TREE).faults]
+    faults = [str(fault) for fault in verify.verify(copy, verify.find_originals(copy, TREE)).faults]
     assert any("1 pixel differs from the source" in fault for fault in faults)
 
 
@@ -97,7 +97,7 @@ def test_the_command_maps_colours_and_prints_a_config_that_builds_the_same(cvat,
         expected = exports.truth(name.rpartition(".")[0]) > 0
         assert (found[name]["segmentation_mask"][..., 0] == expected).all()
     assert not found["unannotated.jpg"]["segmentation_mask"].any()
-    assert verify.verify(builder, cvat).faults == []
+    assert verify.verify(builder, verify.find_originals(builder, cvat)).faults == []
     config = printed.partition("--config '")[2].partition("'")[0]
     tfds_build("--config", config, "--manual_dir", cvat, "--data_dir", tmp_path / "tfds")
     shards = [
@@ -133,4 +133,4 @@ def test_a_background_of_another_name_stays_background(tmp_path):
     (example,) = examples(builder, "train").values()
     assert builder.info.features["labels"].feature.names == ["floor", "tree"]
     assert list(example["labels"]) == [1]
-    assert verify.verify(builder, root).faults == []
+    assert verify.verify(builder, verify.find_originals(builder, root)).faults == []

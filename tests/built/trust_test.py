@@ -198,33 +198,6 @@ def test_plain_features_of_tfds_beside_ours_are_read(folder):
     assert {*PLAIN} <= {*open_built(str(folder)).info.features}
 
 
-def test_plain_features_in_the_old_form_are_read(folder):
-    """TFDS before 4.5 wrote them so."""
-    number = {"type": f"{CORE}.tensor_feature.Tensor", "content": {"shape": [], "dtype": "int32"}}
-    content = {
-        "image": {
-            "type": f"{CORE}.image_feature.Image",
-            "content": {"shape": [None, None, 3], "dtype": "uint8", "encoding_format": "jpeg"},
-        },
-        "image/filename": {"type": f"{CORE}.text_feature.Text", "content": {}},
-        "image/height": number,
-        "image/width": number,
-        "labels": {
-            "type": f"{CORE}.sequence_feature.Sequence",
-            "content": {
-                "length": None,
-                "feature": {
-                    "type": f"{CORE}.class_label_feature.ClassLabel",
-                    "content": {"num_classes": 21},
-                },
-            },
-        },
-    }
-    old = {"type": DICT, "content": content}
-    change(folder / "features.json", lambda data: set_all(data, old))
-    assert {*open_built(str(folder)).info.features} == {*content}
-
-
 def in_metadata(name, new):
     return lambda folder: change(folder / "metadata.json", lambda data: data.update({name: new}))
 
@@ -255,6 +228,19 @@ def no_names(folder):
 
 
 IMAGE = {"pythonClassName": f"{CORE}.image_feature.Image"}
+
+
+def sequence_of(feature):
+    name = f"{CORE}.sequence_feature.Sequence"
+    content = {"feature": {**feature, "image": {}} if feature is IMAGE else feature, "length": "-1"}
+    return lambda data: data.update(x={"pythonClassName": name, "sequence": content})
+
+
+def tensor_of(*dimensions):
+    tensor = {"shape": {"dimensions": dimensions}, "dtype": "int32"}
+    return lambda data: data.update(x={**PLAIN["x"], "tensor": tensor})
+
+
 OTHER_KINDS = {
     "metadata.json: no object": lambda folder: (folder / "metadata.json").write_text("[]"),
     "metadata.json: deep": lambda folder: (folder / "metadata.json").write_text("[" * 10**6),
@@ -295,6 +281,28 @@ OTHER_KINDS = {
         )
     ),
     "features.json: a mask without labels": in_features(lambda data: data.pop("labels")),
+    "features.json: labels without a mask": in_features(lambda data: data.pop("segmentation_mask")),
+    "features.json: two heights": in_features(
+        lambda data: data["image/height"]["tensor"]["shape"].update(dimensions=["2"])
+    ),
+    "features.json: objects without the length of a sequence": in_features(
+        lambda data: data["objects"]["sequence"].pop("length")
+    ),
+    "features.json: a sequence of images": in_features(sequence_of(IMAGE)),
+    "features.json: a sequence of sequences": in_features(
+        lambda data: sequence_of(data["labels"])(data)
+    ),
+    "features.json: features of no sequence": in_features(
+        lambda data: data.update(x={"pythonClassName": DICT, "featuresDict": {"features": PLAIN}})
+    ),
+    "features.json: two features with one path": in_features(
+        lambda data: data.update({"objects/pose": PLAIN["y"]})
+    ),
+    "features.json: two sizes that are not fixed": in_features(tensor_of("-1", "-1")),
+    "features.json: a size behind others that is not fixed": in_features(tensor_of("2", "-1")),
+    "features.json: images of 16 bits": in_features(
+        lambda data: data.update(x={**IMAGE, "image": {"dtype": "uint16"}})
+    ),
     "features.json: a mask of floats": in_features(
         lambda data: data["segmentation_mask"]["image"].update(dtype="float32")
     ),

@@ -93,7 +93,7 @@ def test_what_no_message_could_name_builds_by_the_table_that_is_filled_in(
     for example in examples(builder, "train").values():
         mask = example["segmentation_mask"][..., 0]
         assert (np.vectorize(of_index.get)(mask) == expected).all()
-    assert verify.verify(builder, tmp_path / "t").faults == []
+    assert verify.verify(builder, verify.find_originals(builder, tmp_path / "t")).faults == []
 
 
 def test_the_table_has_the_class_where_it_is_known(tmp_path, written):

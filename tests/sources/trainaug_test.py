@@ -114,7 +114,7 @@ def test_png_masks_are_used_where_voc_has_none(of_pngs, root, tmp_path):
 def test_either_source_can_be_verified(source, request, tmp_path):
     folder = request.getfixturevalue(source)
     builder = build(tmp_path / "data", PART, folder)
-    assert verify.verify(builder, folder).faults == []
+    assert verify.verify(builder, verify.find_originals(builder, folder)).faults == []
 
 
 @pytest.mark.usefixtures("of_pngs")

@@ -129,8 +129,7 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     assert_type(preview(builder, num=9, split="train"), Figure)
     assert_type(preview("voc_seg_tfrecord/sample", by_class=True, data_dir=root), Figure)
 
-    verify.make_standard(builder)
-    verified = verify.verify(builder, root)
+    verified = verify.verify(builder, verify.find_originals(builder, root))
     assert_type(verified, verify.Report)
     faults: list[verify.Fault] = verified.faults
     assert_type([fault.found for fault in faults], list[str])

@@ -68,7 +68,9 @@ class Fingerprint:
 
 def image_digest(image_id: str, data: bytes) -> bytes:
     """Returns the digest of an image file's bytes; see `Digests`."""
-    return hashlib.sha256(image_id.encode() + b"\0" + data).digest()
+    digest = hashlib.sha256(image_id.encode() + b"\0")
+    digest.update(data)
+    return digest.digest()
 
 
 def mask_digest(image_id: str, mask: np.ndarray) -> bytes:

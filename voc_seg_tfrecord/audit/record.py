@@ -3,7 +3,6 @@
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import dataclasses
-import hashlib
 import itertools
 from typing import Any
 
@@ -17,11 +16,13 @@ from voc_seg_tfrecord.base.names import (
     FILENAME,
     HEIGHT,
     IMAGE,
+    IMAGE_AND_SIZE,
     INSTANCES,
     LABEL,
     LABELS,
     MASK,
     MASKS,
+    SEGMENTATION,
     TILE_IMAGE_HEIGHT,
     TILE_IMAGE_ID,
     TILE_IMAGE_WIDTH,
@@ -30,8 +31,9 @@ from voc_seg_tfrecord.base.names import (
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.built.trust import Field, fields_of
 from voc_seg_tfrecord.examples.tiles import MOST_TILES, Tile, Tiling
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
@@ -132,86 +134,55 @@ def shared_tiles(images: Mapping[str, set[str]]) -> Iterator[tuple[str, str, str
             yield second, image_id, f"tiles of this image are in the split {first} too"
 
 
-@dataclasses.dataclass(frozen=True)
-class Values:
-    """What the list of values of a feature must be.
-
-    Attributes:
-      kind: the field of a `tf.train.Feature` that holds it.
-      count: how many values there are; None for any number of `group`s.
-      group: see `count`.
-      bounds: the lowest and the highest number, both included; None for any.
-      is_text: whether it is text in UTF-8.
-      sequence: the sequence of dictionaries that it is a field of; empty if it is none.
-    """
-
-    kind: str
-    count: int | None = 1
-    group: int = 1
-    bounds: tuple[float, float] | None = None
-    is_text: bool = False
-    sequence: str = ""
-
-    def of(self, feature: Any) -> list[Any]:
-        """Returns the values of a feature of a record."""
-        return list(getattr(feature, self.kind).value)
-
-    def problem(self, feature: Any) -> str:
-        """Returns what is wrong with a feature of a record; empty if nothing is."""
-        if (kind := feature.WhichOneof("kind")) != self.kind:
-            return f"{kind or 'no values'}, expected a {self.kind}"
-        values = self.of(feature)
-        if (self.count is not None and len(values) != self.count) or len(values) % self.group:
-            return f"{len(values)} values, expected {self.count or f'groups of {self.group}'}"
-        if self.is_text:
-            try:
-                b"".join(values).decode()
-            except UnicodeDecodeError as error:
-                return str(error)
-        if self.bounds is not None:
-            lowest, highest = self.bounds
-            wrong = [value for value in values if not lowest <= value <= highest]
-            return f"{wrong[0]}, expected {lowest} to {highest}" if wrong else ""
-        return ""
+Check = Callable[[Any], str]
+"""Says what is wrong with a `tf.train.Feature`; empty if nothing is."""
 
 
-def expected_values(features: tfds.features.FeaturesDict) -> dict[str, Values]:
-    """Returns what a record must have by features' names, those of objects as `objects/bbox`."""
-    expected = {}
-    for name, feature in features.items():
-        inner = feature.feature if isinstance(feature, tfds.features.Sequence) else feature
-        if isinstance(inner, tfds.features.FeaturesDict):
-            for field, of_object in inner.items():
-                values = _values(of_object, sequence=True)
-                expected[f"{name}/{field}"] = dataclasses.replace(values, sequence=name)
-        else:
-            expected[name] = _values(inner, sequence=inner is not feature)
-    return expected
+def value_checks(features: tfds.features.FeaturesDict) -> dict[str, Check]:
+    """Returns a check of each feature of a dataset's records, by path in their order."""
+    return {name: _value_check(field) for name, field in sorted(fields_of(features).items())}
 
 
-def value_problems(expected: Mapping[str, Values], record: Record) -> Iterator[str]:
+def value_problems(checks: Mapping[str, Check], record: Record) -> Iterator[str]:
     """Yields which features of a record are missing, or hold other values than expected."""
-    for name, values in sorted(expected.items()):
+    for name, check in checks.items():
         if name not in record.features:
             yield f"{name}: missing"
-        elif problem := values.problem(record.features[name]):
+        elif problem := check(record.features[name]):
             yield f"{name}: {problem}"
 
 
-def _values(feature: Any, *, sequence: bool) -> Values:
-    count, info = None if sequence else 1, feature.get_serialized_info()
-    if isinstance(feature, tfds.features.BBoxFeature):
-        return Values("float_list", count, 4, (0, 1))
-    dtype = np.dtype(info.np_dtype)
-    if dtype.kind == "O":
-        is_text = isinstance(feature, tfds.features.Text)
-        return Values("bytes_list", count, is_text=is_text)
-    if dtype.kind == "f":
-        return Values("float_list", count)
-    bounds = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    if isinstance(feature, tfds.features.ClassLabel):
-        bounds = 0, feature.num_classes - 1
-    return Values("int64_list", count, bounds=bounds)
+def _value_check(field: Field) -> Check:
+    dtype, bounds = field.np_dtype, None
+    kind = {"O": "bytes_list", "f": "float_list"}.get(dtype.kind, "int64_list")
+    if field.feature is tfds.features.BBoxFeature:
+        bounds = 0, 1
+    elif field.feature is tfds.features.ClassLabel:
+        bounds = 0, field.classes - 1
+    elif kind == "int64_list":
+        bounds = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    is_text = field.feature is tfds.features.Text
+
+    def problem(feature: Any) -> str:
+        if (actual := feature.WhichOneof("kind")) != kind:
+            return f"{actual or 'no values'}, expected a {kind}"
+        values = getattr(feature, kind).value
+        if len(values) % field.group if field.has_any_number else len(values) != field.group:
+            expected = f"groups of {field.group}" if field.has_any_number else field.group
+            return f"{len(values)} values, expected {expected}"
+        if bounds and (wrong := [v for v in values if not bounds[0] <= v <= bounds[1]]):
+            return f"{wrong[0]}, expected {bounds[0]} to {bounds[1]}"
+        return _text_problem(values) if is_text else ""
+
+    return problem
+
+
+def _text_problem(values: Sequence[bytes]) -> str:
+    try:
+        b"".join(values).decode()
+    except UnicodeDecodeError as error:
+        return str(error)
+    return ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,18 +192,36 @@ class Standard:
     Attributes:
       class_names: the dataset's classes, in mask order.
       background: the index of background, which `labels` leaves out; None if there is none.
-      values: what each feature of a record holds, by name.
-      shapes: height, width and channels of each image and mask, None for any, by name.
+      fields: what a record holds, by path.
+      checks: of the values of each feature, by path.
       tiling: how the dataset's images were cut into tiles; None if they were not.
       source: what the dataset was made from; None if it is not available.
     """
 
     class_names: tuple[str, ...]
     background: int | None
-    values: Mapping[str, Values]
-    shapes: Mapping[str, tuple[int | None, ...]]
+    fields: Mapping[str, Field]
+    checks: Mapping[str, Check]
     tiling: Tiling | None = None
     source: Originals | None = None
+
+
+def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = None) -> Standard:
+    """Returns what the records of a built dataset are held against.
+
+    Raises:
+      ConfigError: if it is not a dataset of this package.
+    """
+    only_images = dataset.has_only_images(builder)
+    dataset.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
+    return Standard(
+        dataset.class_names(builder),
+        dataset.background(builder),
+        fields_of(builder.info.features),
+        value_checks(builder.info.features),
+        dataset.tiling_of(builder),
+        source,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,51 +231,71 @@ class Examined:
     Attributes:
       id: the record's id.
       digests: of its image and masks.
-      stored: sha256 of the record's bytes.
       problems: what is wrong.
       place: where its tile lies; None if it is no tile.
     """
 
     id: str
     digests: fingerprint.Digests
-    stored: bytes
     problems: tuple[str, ...]
     place: TilePlace | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class _Opened:
+    """A record whose images and masks were decoded once.
+
+    Attributes:
+      split: the split that it is in.
+      record: the record.
+      masks: uint8 `[H, W]`, by the names of their features.
+      sizes: height and width of its images and masks, likewise.
+    """
+
+    split: str
+    record: Record
+    masks: Mapping[str, np.ndarray]
+    sizes: Mapping[str, tuple[int, ...]]
+
+
 def examine(standard: Standard, split: str, record: Record) -> Examined:
-    """Hashes one record and collects its problems."""
-    arrays, problems = decode_masks(record)
+    """Decodes one record, hashes it and collects its problems."""
+    masks, problems = decode_masks(record)
+    sizes: dict[str, tuple[int, ...]] = {name: mask.shape for name, mask in masks.items()}
+    for name, field in standard.fields.items():
+        if field.is_image and name not in MASKS and name in record.features:
+            try:
+                sizes[name] = records.decoded_size(record.file(name))
+            except VocSegError as error:
+                problems.append(str(error.changed(where=name)))
     for check in _CHECKS:
-        problems += check(standard, split, record, arrays)
-    digests, stored = digests_of(record, arrays), hashlib.sha256(record.serialized).digest()
-    once = tuple(dict.fromkeys(problems))  # two checks may read one header
-    return Examined(record.id, digests, stored, once, tile_place(record))
+        problems += check(standard, _Opened(split, record, masks, sizes))
+    return Examined(record.id, digests_of(record, masks), tuple(problems), tile_place(record))
 
 
-_Masks = Mapping[str, np.ndarray]
-
-
-def _value_problems(standard: Standard, _: str, record: Record, __: _Masks) -> Iterator[str]:
+def _value_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
     """Yields what of a record TFDS could not parse, or would parse as something else."""
-    if record.surplus:
-        yield f"{record.surplus} bytes that belong to no feature, or to one that is there twice"
-    for name in sorted(set(record.features) - set(standard.values)):
+    record = opened.record
+    if surplus := record.length - record.message.ByteSize():
+        yield f"{surplus} bytes that belong to no feature, or to one that is there twice"
+    for name in sorted(set(record.features) - set(standard.fields)):
         yield f"{name}: a feature that features.json does not have"
-    yield from value_problems(standard.values, record)
+    yield from value_problems(standard.checks, record)
     for name in {FILENAME, TILE_IMAGE_ID} & set(record.features):
-        if fault := name_fault(record.bytes(name).decode(errors="replace")):
-            yield f"{name}: {show_name(record.bytes(name).decode(errors='replace'))}, which {fault}"
+        text = record.bytes(name).decode(errors="replace")
+        if fault := name_fault(text):
+            yield f"{name}: {show_name(text)}, which {fault}"
 
 
-def _object_problems(standard: Standard, _: str, record: Record, __: _Masks) -> Iterator[str]:
+def _object_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
     """Yields what is wrong with sequences of dictionaries, such as annotated objects."""
     lengths: dict[str, set[int]] = {}
-    for path, values in standard.values.items():
-        if values.sequence and path in record.features:
-            numbers = values.of(record.features[path])
-            lengths.setdefault(values.sequence, set()).add(len(numbers) // values.group)
-            boxes = zip(*[iter(numbers)] * 4, strict=False) if values.group == 4 else ()
+    for path, field in standard.fields.items():
+        if field.sequence and path in opened.record.features:
+            numbers = opened.record.values(path)
+            lengths.setdefault(field.sequence, set()).add(len(numbers) // field.group)
+            is_box = field.feature is tfds.features.BBoxFeature
+            boxes = zip(*[iter(numbers)] * 4, strict=False) if is_box else ()
             if wrong := [box for box in boxes if not (box[0] <= box[2] and box[1] <= box[3])]:
                 yield f"{path}: {wrong[0]}, which ends before it begins"
     for name, different in lengths.items():
@@ -294,39 +303,36 @@ def _object_problems(standard: Standard, _: str, record: Record, __: _Masks) -> 
             yield f"{name}: lists of {sorted(different)} values, expected as many of each"
 
 
-def _image_problems(standard: Standard, _: str, record: Record, arrays: _Masks) -> Iterator[str]:
-    """Yields which images decoders do not read, and what does not fit the features' shapes."""
-    sizes = {name: mask.shape for name, mask in arrays.items()}
-    for name in standard.shapes:
-        if name not in MASKS and name in record.features:
-            try:
-                sizes[name] = records.decoded_size(File(record.bytes(name), name))
-            except VocSegError as error:
-                yield str(error)
-    for name, size in sizes.items():
-        shape = standard.shapes.get(name, ())
+def _shape_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
+    """Yields which images and masks do not fit the features' shapes."""
+    for name, size in opened.sizes.items():
+        shape = standard.fields[name].shape if name in standard.fields else ()
         if any(fixed not in (None, actual) for fixed, actual in zip(shape, size, strict=False)):
             yield f"{name}: height and width {size}, the feature's shape is {shape}"
 
 
-def _label_problem(standard: Standard, _: str, record: Record, arrays: _Masks) -> Iterator[str]:
-    names, background = standard.class_names, standard.background
-    return inner_problems(record, arrays, names, background)
+def _inner_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
+    if (size := opened.sizes.get(IMAGE)) is not None:
+        names, background = standard.class_names, standard.background
+        yield from inner_problems(opened.record, size, opened.masks, names, background)
 
 
-def _source_problems(
-    standard: Standard, split: str, record: Record, arrays: _Masks
-) -> Iterator[str]:
-    if standard.source is not None and not standard.source.agrees(split, record):
-        yield from _outer_problems(record, arrays, standard.source, split)
+def _tile_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
+    return tile_problems(opened.record, standard.tiling)
 
 
-_CHECKS: Sequence[Callable[[Standard, str, Record, _Masks], Iterable[str]]] = (
+def _source_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
+    source, split, record = standard.source, opened.split, opened.record
+    if source is not None and not source.agrees(split, record):
+        yield from _outer_problems(record, opened.masks, source, split)
+
+
+_CHECKS: Sequence[Callable[[Standard, _Opened], Iterable[str]]] = (
     _value_problems,
     _object_problems,
-    _image_problems,
-    _label_problem,
-    lambda standard, _, record, __: tile_problems(record, standard.tiling),
+    _shape_problems,
+    _inner_problems,
+    _tile_problems,
     _source_problems,
 )
 
@@ -337,9 +343,9 @@ def decode_masks(record: Record) -> tuple[dict[str, np.ndarray], list[str]]:
     for name in MASKS:
         if name in record.features:
             try:
-                arrays[name] = records.pixels(File(record.bytes(name), name))
+                arrays[name] = records.pixels(record.file(name))
             except VocSegError as error:
-                problems.append(str(error))
+                problems.append(str(error.changed(where=name)))
     return arrays, problems
 
 
@@ -352,7 +358,7 @@ def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.D
     """
     digests = {name: fingerprint.mask_digest(record.id, mask) for name, mask in masks.items()}
     return fingerprint.Digests(
-        fingerprint.image_digest(record.id, record.bytes(IMAGE)),
+        fingerprint.image_digest(record.id, record.file(IMAGE).data),
         digests.get(MASK, b""),
         digests.get(INSTANCES, b""),
     )
@@ -360,6 +366,7 @@ def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.D
 
 def inner_problems(
     record: Record,
+    size: tuple[int, ...],
     arrays: Mapping[str, np.ndarray],
     class_names: tuple[str, ...],
     background: int | None,
@@ -368,15 +375,11 @@ def inner_problems(
 
     Args:
       record: the record.
+      size: height and width of its image.
       arrays: its masks by the name of their feature, uint8 `[H, W]`.
       class_names: the dataset's classes, in mask order.
       background: the index of background, which `labels` leaves out; None if there is none.
     """
-    try:
-        size = records.image_size(File(record.bytes(IMAGE), IMAGE))
-    except VocSegError as error:
-        yield str(error)
-        return
     if size != record.size and LABEL not in record.features:  # with a label no size is stored
         yield f"{HEIGHT}, {WIDTH}: {record.size}, the image has {size}"
     for name, array in arrays.items():

@@ -1,21 +1,19 @@
 """Compares a built dataset with its source tree and with the pinned facts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
-import hashlib
 import itertools
 
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, record, source_records
+from voc_seg_tfrecord.audit import fingerprint, record
+from voc_seg_tfrecord.audit.source_records import Originals
+from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
 from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import IMAGE_AND_SIZE, SEGMENTATION
-from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.configs import VocSegConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,9 +101,8 @@ class Report:
 
 def verify(
     builder: tfds.core.DatasetBuilder,
-    source: PathLike | None = None,
+    source: Originals | None = None,
     *,
-    config: VocSegConfig | None = None,
     progress: bool = False,
 ) -> Report:
     """Reads every record once and says what is wrong with it.
@@ -122,8 +119,7 @@ def verify(
 
     Args:
       builder: of a built dataset, as `tfds.builder` returns it.
-      source: the folder that the dataset was built from, unpacked.
-      config: the config that it was built with, if its metadata does not hold it.
+      source: what it was built from, as `find_originals` returns it.
       progress: whether to show one progress bar per split on standard error.
 
     Returns:
@@ -131,62 +127,31 @@ def verify(
       for what could not.
 
     Raises:
-      ConfigError: if the dataset or the source cannot be verified.
+      ConfigError: if the dataset cannot be verified.
     """
-    only_images = dataset.has_only_images(builder)
-    dataset.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
-    originals = (
-        source_records.find_originals(builder, source, config, progress=progress)
-        if source
-        else None
-    )
-    standard = make_standard(builder, originals)
-    splits = {
-        split: _read_split(builder, split, standard, progress) for split in builder.info.splits
-    }
+    standard = record.make_standard(builder, source)
     sums = storage.read_sums(builder.data_path)
     shards = {
         path.name: split
         for split in builder.info.splits
         for path in dataset.shard_paths(builder, split)
     }
-    faults = [
-        *_file_faults(builder, sums, shards),
-        *(
-            fault
-            for split, seen in splits.items()
-            for fault in _split_faults(builder, split, seen, standard)
-        ),
-        *_faults_across(builder, splits),
-    ]
-    reports = {}
-    for split, seen in splits.items():
-        lacking = _lacking(split, seen, originals.splits[split]) if originals else ()
-        of_split = (fault for fault in faults if fault.split == split)
-        reports[split] = _report(builder, split, seen, [*of_split, *seen.faults, *lacking])
-    total = fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()})
+    splits = {
+        split: _read_split(builder, split, standard, progress) for split in builder.info.splits
+    }
+    faults = [*_file_faults(builder, sums, shards), *_faults_across(builder, splits)]
+    claim = fingerprint.claim_of(builder)
+    reports = {
+        split: _report(claim, split, seen, [fault for fault in faults if fault.split == split])
+        for split, seen in splits.items()
+    }
     return Report(
         reports,
-        total,
+        fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()}),
         tuple((builder.info.metadata or {}).get("archives", ())),
         has_sums=bool(sums),
         lists_shards=bool(set(sums) & set(shards)),
         files=tuple(fault for fault in faults if not fault.split),
-    )
-
-
-def make_standard(
-    builder: tfds.core.DatasetBuilder, source: source_records.Originals | None = None
-) -> record.Standard:
-    """Returns what the records of a built dataset are held against."""
-    features = builder.info.features
-    return record.Standard(
-        dataset.class_names(builder),
-        dataset.background(builder),
-        record.expected_values(features),
-        {n: f.shape for n, f in features.items() if isinstance(f, tfds.features.Image)},
-        dataset.tiling_of(builder),
-        source,
     )
 
 
@@ -197,13 +162,13 @@ class _Seen:
     Attributes:
       digests: of its records, by id.
       places: of its tiles, by id.
-      stored: sha256 of the bytes of each record, in their order.
-      faults: of records.
+      records: how many there are.
+      faults: of its records, and of all of them together.
     """
 
     digests: dict[str, fingerprint.Digests] = dataclasses.field(default_factory=dict)
     places: dict[str, record.TilePlace] = dataclasses.field(default_factory=dict)
-    stored: list[bytes] = dataclasses.field(default_factory=list)
+    records: int = 0
     faults: list[Fault] = dataclasses.field(default_factory=list)
 
 
@@ -219,11 +184,12 @@ def _read_split(
                 problems = ("duplicate: more than one record has this id", *problems)
             seen.faults += [Fault(split, examined.id, problem) for problem in problems]
             seen.digests[examined.id] = examined.digests
-            seen.stored.append(examined.stored)
+            seen.records += 1
             if examined.place is not None:
                 seen.places[examined.id] = examined.place
     except VocSegError as error:
         seen.faults.append(Fault(split, "", f"reading stopped: {error}"))
+    seen.faults += _split_faults(builder, split, seen, standard)
     return seen
 
 
@@ -234,25 +200,17 @@ def _split_faults(
     expected = builder.info.splits[split].num_examples
     if not expected:
         yield Fault(split, "", "no records, which tfds.load cannot read")
-    if len(seen.stored) != expected:
-        message = f"{len(seen.stored)} records, the dataset's info says {expected}"
+    if seen.records != expected:
+        message = f"{seen.records} records, the dataset's info says {expected}"
         yield Fault(split, "", message)
     for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
         yield Fault(split, tile_id, problem)
-    for file_format, paths in _added_files(builder, split).items():
-        lengths = builder.info.splits[split].shard_lengths
-        try:
-            stored = [
-                hashlib.sha256(serialized).digest()
-                for path, length in zip(paths, lengths, strict=True)
-                if length
-                for serialized in records.read_shard(file_format, path, length)
-            ]
-        except VocSegError as error:
-            yield Fault(split, "", f"reading its {file_format.value} files stopped: {error}")
-            continue
-        if stored != seen.stored:
-            yield Fault(split, "", f"its {file_format.value} files hold other records")
+    if standard.source is not None:
+        for image_id in sorted(set(standard.source.splits[split]) - set(seen.digests)):
+            yield Fault(split, image_id, "missing: the source lists it, no record has it")
+    for added, paths in _added_files(builder, split).items():
+        if problem := _added_problem(builder, split, added, paths):
+            yield Fault(split, "", problem)
 
 
 def _added_files(
@@ -266,6 +224,28 @@ def _added_files(
         )
         for added in builder.info.available_file_formats() - {builder.info.file_format}
     }
+
+
+def _added_problem(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    added: tfds.core.FileFormat,
+    paths: Sequence[epath.Path],
+) -> str:
+    """Says how the records of a split in another format differ; empty if they do not."""
+    lengths = builder.info.splits[split].shard_lengths
+    others = (
+        serialized
+        for path, length in zip(paths, lengths, strict=True)
+        if length
+        for serialized in records.read_shard(added, path, length)
+    )
+    stored = records.read_shards(builder, split, complete=False)
+    try:
+        same = all(one == other for one, other in itertools.zip_longest(stored, others))
+    except VocSegError as error:
+        return f"reading its {added.value} files stopped: {error}"
+    return "" if same else f"its {added.value} files hold other records"
 
 
 def _faults_across(
@@ -284,20 +264,15 @@ def _faults_across(
                 yield Fault(second, image_id, f"a record with this id is in the split {first} too")
 
 
-def _lacking(split: str, seen: _Seen, ids: Iterable[str]) -> Iterator[Fault]:
-    for image_id in sorted(set(ids) - set(seen.digests)):
-        yield Fault(split, image_id, "missing: the source lists it, no record has it")
-
-
 def _report(
-    builder: tfds.core.DatasetBuilder, split: str, seen: _Seen, faults: list[Fault]
+    claim: fingerprint.Claim, split: str, seen: _Seen, faults: Sequence[Fault]
 ) -> SplitReport:
     total = fingerprint.of_split(seen.digests)
-    claim = fingerprint.claim_of(builder)
     facts = fingerprint.compare_with_pinned(claim, split, total, seen.digests)
     # A tile that is missing is named once.
     ordered = {
-        (fault.id, fault.found.startswith("missing") or fault.found): fault for fault in faults
+        (fault.id, fault.found.startswith("missing") or fault.found): fault
+        for fault in (*faults, *seen.faults)
     }
     first = sorted(ordered.values(), key=lambda fault: fault.id)
     pinned = [Fault(split, "", fault) for fault in facts.faults]

@@ -17,10 +17,11 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError, did_you_mean
-from voc_seg_tfrecord.base.names import IMAGE, TILE_IMAGE_ID
+from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.built import dataset, places
 from voc_seg_tfrecord.built.records import Record, parse
+from voc_seg_tfrecord.built.trust import Field, fields_of
 from voc_seg_tfrecord.facts.lists import IdList, check_present, ids_in
 
 Example = dict[str, Any]
@@ -112,9 +113,8 @@ class DataSource:
         self.features = {name: builder.info.features[name] for name in self._wanted}
         self.class_names = dataset.class_names(builder)
         self._name = builder.info.full_name
-        self._values = {
-            name: _value_of(name, feature, self._decode) for name, feature in self.features.items()
-        }
+        fields = fields_of(builder.info.features)
+        self._values = {name: _value_of(name, fields, self._decode) for name in self.features}
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_folder", "_split", "_wanted", "_decode", "_cache_dir", "_numbers", "_seal")
@@ -237,45 +237,32 @@ def _chosen(builder: tfds.core.DatasetBuilder, features: Collection[str] | None)
     return tuple(there if features is None else features)
 
 
-def _value_of(name: str, feature: Any, decode: bool) -> Callable[[Record], Any]:
+def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[[Record], Any]:
     """Returns what makes the value of a feature of a record."""
-    if isinstance(feature, tfds.features.Image):
-        if not decode:
-            return lambda record: record.bytes(name)
-        if name == IMAGE:
-            return lambda record: _writable(record.image())
-        return lambda record: _writable(record.pixels(name)[..., np.newaxis])
-    if not isinstance(feature, tfds.features.Sequence):
-        return functools.partial(_scalar, name, _type(feature))
-    inner = feature.feature
-    if not isinstance(inner, tfds.features.FeaturesDict):
-        return functools.partial(_array, name, inner.shape, _type(inner))
-    columns = {
-        key: functools.partial(_array, f"{name}/{key}", inner[key].shape, _type(inner[key]))
-        for key in inner
-    }
-    return lambda record: {key: column(record) for key, column in columns.items()}
-
-
-def _type(feature: Any) -> np.dtype[Any]:
-    dtype: np.dtype[Any] = np.dtype(feature.np_dtype)
-    return dtype
+    if name not in fields:
+        columns = {
+            path.removeprefix(f"{name}/"): _value_of(path, fields, decode)
+            for path, field in fields.items()
+            if field.sequence == name
+        }
+        return lambda record: {key: column(record) for key, column in columns.items()}
+    field = fields[name]
+    if not field.is_image:
+        make = _array if field.sequence or field.shape else _scalar
+        return functools.partial(make, name, field)
+    if not decode:
+        return lambda record: record.bytes(name)
+    if field.shape[2] == 3:
+        return lambda record: _writable(record.image(name))
+    return lambda record: _writable(record.pixels(name)[..., np.newaxis])
 
 
 def _writable(array: np.ndarray) -> np.ndarray:
     return array if array.flags.writeable else array.copy()
 
 
-def _numbers(record: Record, name: str) -> Sequence[Any]:
-    if name not in record.features:
-        return ()
-    feature = record.features[name]
-    kind = feature.WhichOneof("kind")
-    return getattr(feature, kind).value if kind else ()
-
-
-def _scalar(name: str, dtype: np.dtype[Any], record: Record) -> Any:
-    values = _numbers(record, name)
+def _scalar(name: str, field: Field, record: Record) -> Any:
+    values = record.values(name)
     if len(values) != 1:
         raise RecordError(
             f"{record.id}, {name}",
@@ -283,8 +270,13 @@ def _scalar(name: str, dtype: np.dtype[Any], record: Record) -> Any:
             expected="one, as the dataset's features say",
             remedy="build the dataset again",
         )
-    return values[0] if dtype.kind == "O" else dtype.type(values[0])
+    return values[0] if field.np_dtype.kind == "O" else field.np_dtype.type(values[0])
 
 
-def _array(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], record: Record) -> np.ndarray:
-    return np.array(_numbers(record, name), dtype).reshape(-1, *shape)
+def _array(name: str, field: Field, record: Record) -> np.ndarray:
+    values = np.array(record.values(name), field.np_dtype)
+    return (
+        values.reshape(-1, *field.shape)
+        if field.sequence
+        else values.reshape([-1 if size is None else size for size in field.shape])
+    )

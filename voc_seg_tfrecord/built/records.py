@@ -49,25 +49,33 @@ class Record:
     Attributes:
       id: the image id, which is the file's name without the suffix.
       features: one `tf.train.Feature` per name.
-      serialized: the bytes that it was parsed from.
+      message: the `tf.train.Example` that holds them.
+      length: how many bytes it was parsed from.
     """
 
     id: str
     features: Mapping[str, Any]
-    serialized: bytes = dataclasses.field(default=b"", repr=False, compare=False)
-
-    @property
-    def surplus(self) -> int:
-        """Bytes of a record that its features do not need, as of one that is there twice."""
-        from tensorflow_datasets.proto import tf_example_pb2
-
-        needed: int = tf_example_pb2.Example.FromString(self.serialized).ByteSize()
-        return len(self.serialized) - needed
+    message: Any = dataclasses.field(default=None, repr=False, compare=False)
+    length: int = dataclasses.field(default=0, repr=False, compare=False)
+    _files: dict[str, File] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def bytes(self, name: str) -> bytes:
         """Returns a feature of one string; empty if the record has none."""
         values = self.features[name].bytes_list.value if name in self.features else ()
         return values[0] if values else b""
+
+    def file(self, name: str) -> File:
+        """Returns an image or a mask, and the same one each time."""
+        if name not in self._files:
+            self._files[name] = File(self.bytes(name), f"{self.id}, {name}")
+        return self._files[name]
+
+    def values(self, name: str) -> Sequence[Any]:
+        """Returns a feature of any kind; empty if the record has none."""
+        kind = self.features[name].WhichOneof("kind") if name in self.features else None
+        return getattr(self.features[name], kind).value if kind else ()
 
     def ints(self, name: str) -> tuple[int, ...]:
         """Returns a feature of integers; empty if the record has none."""
@@ -75,7 +83,7 @@ class Record:
 
     def pixels(self, name: str) -> np.ndarray:
         """Returns a mask, uint8 `[H, W]`; raises a `RecordError` as the function `pixels` does."""
-        return pixels(File(self.bytes(name), f"{self.id}, {name}"))
+        return pixels(self.file(name))
 
     def image(self, name: str = IMAGE) -> np.ndarray:
         """Returns an image, uint8 `[H, W, 3]`, as Pillow decodes it.
@@ -84,7 +92,7 @@ class Record:
           RecordError: if it cannot be decoded.
         """
         try:
-            return images.pixels(File(self.bytes(name), f"{self.id}, {name}"))
+            return images.pixels(self.file(name))
         except ImageError as error:
             raise error.changed(type="RecordError") from None
 
@@ -136,7 +144,7 @@ def parse(serialized: bytes) -> Record:
 
     try:
         example = tf_example_pb2.Example.FromString(serialized)
-        record = Record("", example.features.feature, serialized)
+        record = Record("", example.features.feature, example, len(serialized))
         filename = record.bytes(FILENAME).decode()
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
@@ -175,7 +183,8 @@ def scan(
         `shards.read`.
     """
     total = count(builder, split)
-    serialized = read_shards(builder, split, complete=complete)
+    # Each is taken out of its list when it is parsed, as it may be large.
+    serialized = ([data] for data in read_shards(builder, split, complete=complete))
     read = ordered_map(functools.partial(_parse_and_call, function), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
     for _, result in bar:
@@ -221,8 +230,8 @@ def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
     return len(split.ids) if isinstance(split, Part) else builder.info.splits[split].num_examples
 
 
-def _parse_and_call(function: Callable[[Record], Result], serialized: bytes) -> Result:
-    record = parse(serialized)
+def _parse_and_call(function: Callable[[Record], Result], serialized: list[bytes]) -> Result:
+    record = parse(serialized.pop())
     with large_in_turn(record):
         return function(record)
 
@@ -231,13 +240,13 @@ def _call_with_split(
     function: Callable[[str, Record], Result], stored: tuple[str, bytes]
 ) -> Result:
     split, serialized = stored
-    return _parse_and_call(functools.partial(function, split), serialized)
+    return _parse_and_call(functools.partial(function, split), [serialized])
 
 
 def large_in_turn(record: Record) -> contextlib.AbstractContextManager[None]:
     """Waits until no other large image or mask is being decoded, if one of the record is large."""
     names = (name for name in (IMAGE, *MASKS) if name in record.features)
-    return images.large_in_turn(*(File(record.bytes(name), name) for name in names))
+    return images.large_in_turn(*map(record.file, names))
 
 
 def pixels(file: File) -> np.ndarray:
@@ -290,7 +299,7 @@ def size_of(record: Record) -> tuple[int, ...]:
     if len(record.size) == 2:
         return record.size
     try:
-        return image_size(File(record.bytes(IMAGE), IMAGE))
+        return image_size(record.file(IMAGE))
     except ImageError:
         return (0, 0)
 

@@ -4,15 +4,21 @@ TFDS imports the Python module that a feature's class names, in `features.json` 
 `features` of `dataset_info.json`, and it makes file names of a template. So these files are parsed
 here first. What may stand in them is what this package writes, and TFDS's own plain features;
 anything else is refused by name, and nothing of it is imported or followed.
+
+What is found in `features.json` is a table of fields, which say what a record holds. By this table
+`audit` checks records, exports read them, and `data_source` makes arrays of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
+import dataclasses
 import json
+import math
 import re
 from typing import Any
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import naming
 
@@ -44,39 +50,80 @@ _CLASSES: Mapping[str, type] = {
     for feature in _FIELDS
     for name in (f"{feature.__module__}.{feature.__name__}", *feature.__dict__.get("ALIASES", ()))
 }
-# What TFDS before 4.5 wrote in place of a message, by class.
-_OLD_FIELDS: Mapping[type, set[str]] = {
-    _F.Image: {"shape", "dtype", "encoding_format", "use_colormap"},
-    _F.ClassLabel: {"num_classes"},
-    _F.Text: set(),
-    _F.Tensor: {"shape", "dtype", "encoding"},
-    _F.BBoxFeature: {"shape", "dtype"},
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """What a record holds of one feature.
+
+    Attributes:
+      feature: the class of TFDS that describes it, such as `ClassLabel`.
+      dtype: of its numbers; `string` of texts.
+      shape: of one value, None for any size.
+      sequence: the path of the sequence that it is in, of which a record has any number of values;
+        empty if a record has one value.
+      classes: how many classes there are; 0 of what is no class.
+    """
+
+    feature: type
+    dtype: str
+    shape: tuple[int | None, ...] = ()
+    sequence: str = ""
+    classes: int = dataclasses.field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        several = "Sequence of " * bool(self.sequence)
+        channels = f" of {self.shape[-1]}" * bool(self.shape)
+        return f"{several}{self.feature.__name__}{channels} {self.dtype}"
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it is an image or a mask, whose bytes are one value."""
+        return issubclass(self.feature, _F.Image)
+
+    @property
+    def group(self) -> int:
+        """How many numbers one value has."""
+        return 1 if self.is_image else math.prod(size or 1 for size in self.shape)
+
+    @property
+    def has_any_number(self) -> bool:
+        """Whether a record may have any number of values."""
+        return bool(self.sequence) or (not self.is_image and None in self.shape)
+
+    @property
+    def np_dtype(self) -> np.dtype[Any]:
+        """The dtype of its values in a record, of which images are bytes."""
+        return np.dtype(object if self.is_image or self.dtype == "string" else self.dtype)
+
+
+_MASK = Field(_F.Image, "uint8", (None, None, 1))
+_NUMBER, _TEXT = Field(_F.Tensor, "int64"), Field(_F.Text, "string")
+_LABEL = Field(_F.ClassLabel, "int64")
+_OF_OBJECTS: Mapping[str, Field] = {
+    f"{names_of.OBJECTS}/{name}": dataclasses.replace(field, sequence=names_of.OBJECTS)
+    for name, field in {
+        "label": _LABEL,
+        "pose": _LABEL,
+        "bbox": Field(_F.BBoxFeature, "float32", (4,)),
+        "is_truncated": Field(_F.Tensor, "bool"),
+        "is_difficult": Field(_F.Tensor, "bool"),
+    }.items()
 }
-_NUMBERS = {"Tensor int32", "Tensor int64", "Scalar int32", "Scalar int64"}
-_FLAG = {"Tensor bool", "Scalar bool"}
-_IMAGE = {"Image of 3 uint8"}
-_ONE_CHANNEL = {"Image of 1 uint8"}
-# What each feature of this package is, by its path.
-_KINDS: Mapping[str, set[str]] = {
-    names_of.IMAGE: _IMAGE,
-    names_of.FILENAME: {"Text"},
-    names_of.MASK: {"LabeledImage of 1 uint8"},
-    names_of.INSTANCES: _ONE_CHANNEL,
-    names_of.LABELS: {"Sequence of ClassLabel"},
-    names_of.LABEL: {"ClassLabel"},
-    names_of.MASK_SOURCE: {"ClassLabel"},
-    names_of.TILE_IMAGE_ID: {"Text"},
-    **dict.fromkeys((names_of.HEIGHT, names_of.WIDTH, *names_of.TILE[1:]), _NUMBERS),
-    names_of.OBJECTS: {"Sequence of FeaturesDict"},
-    f"{names_of.OBJECTS}/label": {"ClassLabel"},
-    f"{names_of.OBJECTS}/pose": {"ClassLabel"},
-    f"{names_of.OBJECTS}/bbox": {"BBoxFeature of 4 float32"},
-    f"{names_of.OBJECTS}/is_truncated": _FLAG,
-    f"{names_of.OBJECTS}/is_difficult": _FLAG,
+# What the features of this package are, by their paths. Numbers may have fewer bits.
+_OURS: Mapping[str, Field] = {
+    names_of.IMAGE: dataclasses.replace(_MASK, shape=(None, None, 3)),
+    names_of.FILENAME: _TEXT,
+    names_of.MASK: dataclasses.replace(_MASK, feature=_F.LabeledImage),
+    names_of.INSTANCES: _MASK,
+    names_of.LABELS: dataclasses.replace(_LABEL, sequence=names_of.LABELS),
+    names_of.LABEL: _LABEL,
+    names_of.MASK_SOURCE: _LABEL,
+    names_of.TILE_IMAGE_ID: _TEXT,
+    **dict.fromkeys((names_of.HEIGHT, names_of.WIDTH, *names_of.TILE[1:]), _NUMBER),
+    **_OF_OBJECTS,
 }
-_OF_OBJECTS = {path for path in _KINDS if path.startswith(f"{names_of.OBJECTS}/")}
-_DTYPES = {"", "string", "bool", "uint8", "int32", "int64", "uint16", "float32", "float64"}
-_NAMED = ("ClassLabel", "LabeledImage of 1 uint8")  # kinds whose classes have names in a file
+_DTYPES = ("string", "bool", "uint8", "int32", "int64", "uint16", "float32", "float64")
 _LONGEST, _DEEPEST, _MOST_CLASSES, _MOST_SHARDS = 1 << 16, 4, 1 << 16, 100_000
 
 
@@ -91,9 +138,9 @@ def check_description(folder: epath.Path) -> None:
     with _as_errors(folder / INFO) as path:
         _check_info(_read(path))
     with _as_errors(folder / FEATURES) as path:
-        kinds = _check_features(_read(path))
-    for name, kind in kinds.items():
-        if name in _KINDS and kind.endswith(_NAMED):
+        fields = _check_features(_read(path))
+    for name, field in fields.items():
+        if name in _OURS and field.classes:
             with _as_errors(folder / f"{name.replace('/', '-')}.labels.txt") as path:
                 _check_names(read_small(path).decode())
     if (folder / METADATA).exists():
@@ -141,20 +188,45 @@ class _Foreign(Exception):  # noqa: N818 - it never leaves this module
     """Something that this package does not write."""
 
 
-def _check_features(data: Any) -> dict[str, str]:
-    """Returns the kind of each feature, by path."""
-    kinds = dict(_walk("", _parse(data)))
-    if kinds.pop("", "") != "FeaturesDict" or not kinds:
-        raise _Foreign("features that are no FeaturesDict, or none at all")
-    if names_of.MASK in kinds and names_of.LABELS not in kinds:
-        raise _Foreign(f"the feature {names_of.MASK!r} without {names_of.LABELS!r}")
-    if names_of.OBJECTS in kinds and not set(kinds) >= _OF_OBJECTS:
-        raise _Foreign(f"the feature {names_of.OBJECTS!r} without {_OF_OBJECTS - set(kinds)}")
-    for path, kind in kinds.items():
-        expected = _KINDS.get(path)
-        if expected and kind not in expected:
-            raise _Foreign(f"the feature {path!r} is {kind}, not {' or '.join(sorted(expected))}")
-    return kinds
+def fields_of(features: tfds.features.FeaturesDict) -> dict[str, Field]:
+    """Returns what a record holds of a dataset's features, by paths such as `objects/bbox`.
+
+    Raises:
+      RecordError: if a feature is none that this package reads.
+    """
+    with _as_errors(epath.Path(FEATURES)):
+        return _table(features.to_proto())
+
+
+def _table(message: Any) -> dict[str, Field]:
+    if _class_of(message.python_class_name) is not _F.FeaturesDict:
+        raise _Foreign("features that are no FeaturesDict")
+    rows = list(_fields("", message, ""))
+    fields = dict(rows)
+    if len(fields) < len(rows):
+        raise _Foreign("two features with one path")
+    return fields
+
+
+def _check_features(data: Any) -> dict[str, Field]:
+    """Returns what a record holds, by path."""
+    fields = _table(_parse(data))
+    if (names_of.MASK in fields) != (names_of.LABELS in fields):
+        raise _Foreign(f"one of the features {names_of.MASK!r} and {names_of.LABELS!r} alone")
+    objects = {path for path, field in fields.items() if field.sequence == names_of.OBJECTS}
+    if names_of.OBJECTS in fields or (objects and not objects >= set(_OF_OBJECTS)):
+        raise _Foreign(f"the feature {names_of.OBJECTS!r} without {set(_OF_OBJECTS) - objects}")
+    for path, field in fields.items():
+        ours = _OURS.get(path, field)
+        same_channels = field.is_image and field.shape[2:] == ours.shape[2:]
+        fixed = dataclasses.replace(
+            field,
+            shape=ours.shape if same_channels else field.shape,
+            dtype=ours.dtype if field.dtype == "int32" else field.dtype,
+        )
+        if fixed != ours:
+            raise _Foreign(f"the feature {path!r} is {field}, not {ours}")
+    return fields
 
 
 def _check_names(text: str) -> None:
@@ -167,48 +239,13 @@ def _check_names(text: str) -> None:
 
 
 def _parse(value: Any) -> Any:
-    """Returns TFDS's message of a feature, whichever form it is written in."""
+    """Returns TFDS's message of the features."""
     from google.protobuf import json_format
     from tensorflow_datasets.core.proto import feature_pb2
 
-    if not isinstance(value, dict):
-        raise _Foreign(f"{value!r:.80} in place of a feature")
-    if "type" not in value:
-        return json_format.ParseDict(value, feature_pb2.Feature())
-    feature, content = _class_of(value["type"]), value.get("content")
-    message = feature_pb2.Feature(python_class_name=value["type"])
-    part = getattr(message, _FIELDS[feature])
-    part.SetInParent()
-    if value.get("proto_cls"):
-        if value["proto_cls"] != type(part).DESCRIPTOR.full_name:
-            raise _Foreign(f"the message {value['proto_cls']!r:.80} for {value['type']}")
-        parse = json_format.Parse if isinstance(content, str) else json_format.ParseDict
-        parse(content, part)
-    else:
-        _fill_old(part, feature, content, value["type"])
-    return message
-
-
-def _fill_old(part: Any, feature: type, content: Any, name: str) -> None:
-    """Fills in the content of a feature as TFDS before 4.5 wrote it."""
-    from google.protobuf import json_format
-
-    if not isinstance(content, dict):
-        raise _Foreign(f"{content!r:.80} in place of a feature's content")
-    if feature is _F.FeaturesDict:
-        for child_name, child in content.items():
-            part.features[child_name].CopyFrom(_parse(child))
-    elif feature is _F.Sequence and set(content) == {"feature", "length"}:
-        part.feature.CopyFrom(_parse(content["feature"]))
-        part.length = -1 if content["length"] is None else content["length"]
-    elif set(content) <= _OLD_FIELDS.get(feature, set()):
-        shape = [-1 if n is None else n for n in content.get("shape", ())]
-        others = {key: field for key, field in content.items() if key != "shape" and field}
-        json_format.ParseDict(others, part)
-        if shape:
-            part.shape.dimensions.extend(shape)
-    else:
-        raise _Foreign(f"{name} with {', '.join(map(repr, sorted(content)))[:80]}")
+    if not isinstance(value, dict) or "type" in value:
+        raise _Foreign(f"{value!r:.80} in place of features, or as TFDS before 4.5 wrote them")
+    return json_format.ParseDict(value, feature_pb2.Feature())
 
 
 def _class_of(name: Any) -> type:
@@ -217,54 +254,63 @@ def _class_of(name: Any) -> type:
     return _CLASSES[name]
 
 
-def _walk(path: str, message: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yields path and kind of a feature and those within it; raises what is none of ours."""
+def _fields(path: str, message: Any, sequence: str) -> Iterator[tuple[str, Field]]:
+    """Yields paths and fields of a feature and those within it; raises what is none of ours."""
     feature = _class_of(message.python_class_name)
-    field = message.WhichOneof("content")
-    if field != _FIELDS[feature] or depth > _DEEPEST:
-        raise _Foreign(
-            f"the feature {path!r} has the content {field}, too deep or of another class"
-        )
-    content = getattr(message, field)
-    kind = feature.__name__
-    if feature is _F.FeaturesDict:
+    content = getattr(message, _FIELDS[feature])
+    if message.WhichOneof("content") != _FIELDS[feature]:
+        raise _Foreign(f"the feature {path!r} has the content of another class")
+    if feature is _F.Sequence:
+        if content.length != -1 or sequence:
+            raise _Foreign(f"the feature {path!r} is a sequence of a length, or in another one")
+        yield from _fields(path, content.feature, path)
+    elif feature is _F.FeaturesDict:
+        if path != sequence or not content.features:
+            raise _Foreign(f"the feature {path!r} has no features, or is in no sequence")
         for name, child in content.features.items():
             if not name or unprintable(name):
                 raise _Foreign(f"a feature with the name {name!r:.80}")
-            yield from _walk(f"{path}/{name}".lstrip("/"), child, depth + 1)
-    elif feature is _F.Sequence:
-        if content.length > 0:
-            raise _Foreign(f"the feature {path!r} has the length {content.length}")
-        (_, inner), *others = sorted(_walk(path, content.feature, depth + 1))
-        kind = f"{kind} of {inner}"
-        yield from others
-    elif field in ("image", "tensor", "bounding_box"):
-        kind += _array(path, field, content)
-    if feature is _F.ClassLabel and not 0 <= content.num_classes <= _MOST_CLASSES:
-        raise _Foreign(f"the feature {path!r} has {content.num_classes} classes")
-    if feature is _F.LabeledImage and not 1 <= content.label.num_classes <= VOID:
-        raise _Foreign(f"the feature {path!r} has {content.label.num_classes} classes")
-    yield path, kind
+            yield from _fields(f"{path}/{name}" if path else name, child, sequence)
+    else:
+        yield path, _field(path, feature, content, sequence)
 
 
-def _array(path: str, field: str, content: Any) -> str:
-    """Returns what an array or a number holds, as in ` of 3 uint8`."""
-    dimensions = list(content.shape.dimensions)
-    if field == "image" and not dimensions:
-        dimensions = [-1, -1, 3]
-    if field == "bounding_box" and not dimensions:
-        dimensions = [4]
-    fits = len(dimensions) <= _DEEPEST and all(n == -1 or 0 < n <= _LONGEST for n in dimensions)
-    encoding = content.encoding_format if field == "image" else getattr(content, "encoding", "")
-    if not fits or content.dtype not in _DTYPES or encoding not in ("", "none", "jpeg", "png"):
+def _field(path: str, feature: type, content: Any, sequence: str) -> Field:
+    """Returns what a record holds of a feature that is neither a sequence nor a dictionary."""
+    if feature is _F.Text:
+        return dataclasses.replace(_TEXT, sequence=sequence)
+    if feature is _F.ClassLabel:
+        if not 0 <= content.num_classes <= _MOST_CLASSES:
+            raise _Foreign(f"the feature {path!r} has {content.num_classes} classes")
+        return Field(feature, "int64", (), sequence, content.num_classes)
+    is_image = issubclass(feature, _F.Image)
+    default, dtype, encodings, fits = {
+        "image": ([-1, -1, 3], "uint8", ("", "jpeg", "png"), _fits_image),
+        "tensor": ([], "", ("", "none"), _fits_tensor),
+        "bounding_box": ([4], "float32", ("",), [4].__eq__),
+    }[_FIELDS[feature]]
+    shape, dtype = list(content.shape.dimensions) or default, content.dtype or dtype
+    encoding = content.encoding_format if is_image else getattr(content, "encoding", "")
+    right = dtype == "uint8" and not sequence if is_image else dtype in _DTYPES
+    right = right and encoding in encodings and not (sequence and -1 in shape)
+    if not right or not fits(shape) or not all(n == -1 or 0 < n <= _LONGEST for n in shape):
         raise _Foreign(
-            f"the feature {path!r} has the shape {dimensions}, the dtype {content.dtype!r:.40} and "
-            f"the encoding {encoding!r:.40}"
+            f"the feature {path!r} has the shape {shape}, the dtype {dtype!r:.40} and the encoding "
+            f"{encoding!r:.40}" + " in a sequence" * bool(sequence)
         )
-    dtype = content.dtype or {"image": "uint8", "bounding_box": "float32"}.get(field, "")
-    if field == "image" and len(dimensions) != 3:
-        raise _Foreign(f"the feature {path!r} has the shape {dimensions}")
-    return f" of {dimensions[-1]} {dtype}" if dimensions else f" {dtype}"
+    classes = content.label.num_classes if feature is _F.LabeledImage else 0
+    if feature is _F.LabeledImage and not 1 <= classes <= VOID:
+        raise _Foreign(f"the feature {path!r} has {classes} classes")
+    sizes = tuple(None if n == -1 else n for n in shape)
+    return Field(_F.Tensor if feature is _F.Scalar else feature, dtype, sizes, sequence, classes)
+
+
+def _fits_image(shape: list[int]) -> bool:
+    return len(shape) == 3 and shape[2] in (1, 3)
+
+
+def _fits_tensor(shape: list[int]) -> bool:
+    return len(shape) <= _DEEPEST and -1 not in shape[1:]  # TFDS reads one size that is not fixed
 
 
 def _check_info(data: Any) -> None:

@@ -47,7 +47,10 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.audit import verify
 
     builder = open_built(args.dataset, args.data_dir)
-    report = verify.verify(builder, args.source, config=_config(args.config), progress=True)
+    config, source = _config(args.config), None
+    if args.source:
+        source = verify.find_originals(builder, args.source, config, progress=True)
+    report = verify.verify(builder, source, progress=True)
     if args.json:
         write_json(_as_json(builder, report, args.source))
     else:

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit.record import expected_values, value_problems
+from voc_seg_tfrecord.audit.record import value_checks, value_problems
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
 from voc_seg_tfrecord.built.records import count, parse, pixels, read_shards
@@ -47,7 +47,7 @@ class Split:
         Raises:
           RecordError: if a record cannot be read, or holds something else than its features.
         """
-        expected = expected_values(self.builder.info.features)
+        checks = value_checks(self.builder.info.features)
         stored = tqdm(
             read_shards(self.builder, self.name),
             total=count(self.builder, self.name),
@@ -58,7 +58,7 @@ class Split:
         for number, serialized in enumerate(stored):
             where = f"{self.builder.info.full_name}, split {self.name}, record {number}"
             record = parse(serialized)
-            if problem := next(value_problems(expected, record), ""):
+            if problem := next(value_problems(checks, record), ""):
                 raise RecordError(
                     where,
                     found=problem,
@@ -66,7 +66,7 @@ class Split:
                     remedy="run `voc-seg-tfrecord verify` to find all faults, or build the dataset "
                     "again",
                 )
-            yield where, {n: values.of(record.features[n]) for n, values in expected.items()}
+            yield where, {name: list(record.values(name)) for name in checks}
 
     def examples(self) -> Iterator[dict[str, Any]]:
         """Yields the features that have one value, images and masks still encoded.

@@ -125,10 +125,11 @@ def _read(
     names: tuple[str, ...], background: int | None, fits: bool, split: str, record: Record
 ) -> _Read:
     arrays, problems = decode_masks(record)
-    problems += inner_problems(record, arrays, names, background)
-    image = File(record.bytes(IMAGE), IMAGE)
+    image = File(record.file(IMAGE).data, IMAGE)
     evidence = None
     try:
+        size = records.image_size(image)
+        problems += inner_problems(record, size, arrays, names, background)
         evidence = examine(image, arrays.get(MASK), image_id=record.id, split=split, fits=fits)
     except ImageError as error:
         problems.append(str(error))
