@@ -373,7 +373,7 @@ def _list_of(rng: random.Random):
 
 
 def _odd_values(rng: random.Random, feature) -> None:
-    kind = feature.WhichOneof("kind")
+    kind = feature.WhichOneof("kind") or "bytes_list"
     values = getattr(feature, kind).value
     odd = {
         "bytes_list": (b"", b"\xff", b"a\0b", b"../x.jpg", b"/x", b"a\nb", b"\x1b[31m", b"a" * 400),

@@ -260,14 +260,16 @@ class _Opened:
 
 def examine(standard: Standard, split: str, record: Record) -> Examined:
     """Decodes one record, hashes it and collects its problems."""
-    masks, problems = decode_masks(record)
-    sizes: dict[str, tuple[int, ...]] = {name: mask.shape for name, mask in masks.items()}
+    problems, sizes = [], {}
     for name, field in standard.fields.items():
         if field.is_image and name not in MASKS and name in record.features:
             try:
                 sizes[name] = records.decoded_size(record.file(name))
             except VocSegError as error:
                 problems.append(str(error.changed(where=name)))
+    masks, of_masks = decode_masks(record)  # when the pixels of a large image are gone
+    problems += of_masks
+    sizes |= {name: mask.shape for name, mask in masks.items()}
     for check in _CHECKS:
         problems += check(standard, _Opened(split, record, masks, sizes))
     return Examined(record.id, digests_of(record, masks), tuple(problems), tile_place(record))

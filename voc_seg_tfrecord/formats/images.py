@@ -156,7 +156,7 @@ def _read_png(
         keeps_bytes = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
         keeps_bytes = keeps_bytes and all(chunk.kind != b"tRNS" for chunk in chunks)
         if not keeps_bytes or decoding != "none":
-            png_pixels.inflate(file, header, chunks)
+            png_pixels.check(file, header, chunks)
     except MaskError as error:
         raise error.changed(type="ImageError") from None
     if keeps_bytes and decoding != "none":

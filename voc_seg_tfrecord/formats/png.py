@@ -7,7 +7,7 @@ References:
   Portable Network Graphics (PNG) Specification, third edition, sections 5 and 11.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import enum
 import struct
@@ -118,13 +118,13 @@ _CRITICAL = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
 
 
 class Chunk(NamedTuple):
-    """One chunk: its type, and its raw bytes (length, type, content, checksum)."""
+    """One chunk: its type, and its raw bytes (length, type, content, checksum), not copied."""
 
     kind: bytes
-    raw: bytes
+    raw: bytes | memoryview
 
     @property
-    def content(self) -> bytes:
+    def content(self) -> bytes | memoryview:
         """What stands between type and checksum."""
         return self.raw[8:-4]
 
@@ -150,7 +150,8 @@ def read_chunks(file: File, header: Header) -> tuple[Chunk, ...]:
     for kind in (b"PLTE", b"tRNS"):
         if kinds.count(kind) > (kind in before):
             raise damaged(file, f"{kind.decode()} twice, or behind the pixels")
-    _check_palette(file, header, kinds, {k: raw[8:-4] for k, raw in before.items()})
+    lengths = {kind: len(raw) - 12 for kind, raw in before.items()}
+    _check_palette(file, header, kinds, lengths)
     return chunks
 
 
@@ -176,30 +177,30 @@ def make_chunk(kind: bytes, content: bytes) -> Chunk:
 
 
 def _check_palette(
-    file: File, header: Header, kinds: Sequence[bytes], contents: dict[bytes, bytes]
+    file: File, header: Header, kinds: Sequence[bytes], lengths: Mapping[bytes, int]
 ) -> None:
-    palette, alpha = contents.get(b"PLTE"), contents.get(b"tRNS")
+    palette, alpha = lengths.get(b"PLTE"), lengths.get(b"tRNS")
     if palette is None and header.color is ColorType.PALETTE:
         raise damaged(file, "a palette image without its palette (PLTE)")
     if palette is not None and header.color in (ColorType.GREY, ColorType.GREY_ALPHA):
         raise damaged(file, f"a palette (PLTE) in an image of another kind: {header.describe()}")
-    colors, rest = divmod(len(palette or b""), 3)
+    colors, rest = divmod(palette or 0, 3)
     most = 1 << header.depth if header.color is ColorType.PALETTE else 256
     if palette is not None and (rest or not 1 <= colors <= most):
-        raise damaged(file, f"a palette of {len(palette)} bytes, which is not 1 to {most} colours")
-    lengths: dict[ColorType, Collection[int]] = {
+        raise damaged(file, f"a palette of {palette} bytes, which is not 1 to {most} colours")
+    allowed: dict[ColorType, Collection[int]] = {
         ColorType.GREY: (2,),
         ColorType.RGB: (6,),
         ColorType.PALETTE: range(colors + 1),
     }
-    if alpha is not None and len(alpha) not in lengths.get(header.color, ()):
-        raise damaged(file, f"transparency (tRNS) of {len(alpha)} bytes: {header.describe()}")
+    if alpha is not None and alpha not in allowed.get(header.color, ()):
+        raise damaged(file, f"transparency (tRNS) of {alpha} bytes: {header.describe()}")
     if None not in (palette, alpha) and kinds.index(b"tRNS") < kinds.index(b"PLTE"):
         raise damaged(file, "transparency (tRNS) in front of the palette (PLTE)")
 
 
 def _chunks(file: File) -> Iterator[Chunk]:
-    data = file.data
+    data = memoryview(file.data)
     position = len(PNG_SIGNATURE)
     while True:
         if position + 12 > len(data):
@@ -208,7 +209,7 @@ def _chunks(file: File) -> Iterator[Chunk]:
         end = position + 12 + length
         if end > len(data):
             raise damaged(file, f"PNG truncated after {len(data)} bytes, in a chunk")
-        kind = data[position + 4 : position + 8]
+        kind = bytes(data[position + 4 : position + 8])
         if zlib.crc32(data[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
             name = kind.decode("latin-1")
             raise damaged(file, f"checksum of the {name} chunk at byte {position} does not match")

@@ -10,10 +10,10 @@ Masks are mostly runs of one value. To add up the lengths of the runs takes a fi
 adding one per pixel, which waits for the sum before it at each pixel of a run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import dataclasses
 import functools
-from typing import Any
+import itertools
 import zlib
 
 import numpy as np
@@ -37,15 +37,22 @@ _ADAM7 = (
 )  # first column, first row, column step, row step
 _FILTERS = bytes(range(5))
 _LARGEST_WINDOW = 1 << 15
-_PIECE = 1 << 12  # bytes of a stream that are inflated row by row at a time
+_PIECE = 1 << 16  # bytes of a stream that are inflated at a time, as what is left is copied
+_PIECE_BY_ROWS = 1 << 12
+_MOST = 1 << 22  # bytes of pixels that are made at a time
 
 
-def stream(chunks: tuple[Chunk, ...]) -> bytes:
-    """Returns the compressed stream, which all IDAT chunks hold together."""
-    return b"".join(chunk.content for chunk in chunks if chunk.kind == b"IDAT")
+def check(file: File, header: Header, chunks: tuple[Chunk, ...]) -> None:
+    """Inflates the pixels piece by piece and checks that they are all there.
+
+    Raises:
+      MaskError: as `inflate` does.
+    """
+    for _ in _pieces(file, header, chunks):
+        pass
 
 
-def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
+def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes | bytearray:
     """Inflates the pixels and checks that they are all there.
 
     Returns:
@@ -56,64 +63,82 @@ def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
         is damaged, it holds more or fewer rows than the header says, something lies behind it,
         or a row has an unknown filter.
     """
-    check_pixels(header.width, header.height, file, MaskError)
-    parts = list(_parts(header))
-    shortest = min(size for _, size in parts)
-    rows = _inflated(file, stream(chunks), sum(n * size for n, size in parts), shortest)
-    start = 0
-    for count, size in parts:
-        filters = rows[start : start + count * size : size]
-        if filters.translate(None, _FILTERS):
-            raise damaged(file, f"row filter {max(filters)}, which PNG does not know")
-        start += count * size
+    pieces = _pieces(file, header, chunks)
+    first = next(pieces)
+    size = sum(count * row for count, row in _parts(header))
+    if len(first) == size:  # most masks
+        return b"".join([first, *pieces])
+    rows = bytearray(size)
+    end = 0
+    for piece in itertools.chain([first], pieces):
+        rows[end : end + len(piece)] = piece
+        end += len(piece)
     return rows
 
 
-def are_samples(rows: bytes, header: Header) -> bool:
+def _pieces(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
+    """Yields the pixels, with the filters of the rows, and checks them; see `inflate`."""
+    check_pixels(header.width, header.height, file, MaskError)
+    parts = list(_parts(header))
+    size, shortest = sum(n * row for n, row in parts), min(row for _, row in parts)
+    contents = [chunk.content for chunk in chunks if chunk.kind == b"IDAT" and chunk.content]
+    end = 0
+    for piece in _inflated(file, contents, size, shortest):
+        filters = b"".join(_filters(piece, end, parts))
+        if filters.translate(None, _FILTERS):
+            raise damaged(file, f"row filter {max(filters)}, which PNG does not know")
+        end += len(piece)
+        if end > size:
+            raise damaged(file, f"more than {size} bytes of pixels")
+        yield piece
+    if end < size:
+        raise damaged(file, f"{end} of {size} bytes of pixels")
+
+
+def _filters(piece: bytes, start: int, parts: list[tuple[int, int]]) -> Iterator[bytes]:
+    """Yields the filters of the rows that begin in a piece, which begins at byte `start`."""
+    top = 0
+    for count, row in parts:
+        bottom = top + count * row
+        first = max(top, start + (top - start) % row)
+        if first < min(bottom, start + len(piece)):
+            yield piece[first - start : bottom - start : row]
+        top = bottom
+
+
+def are_samples(rows: bytes | bytearray, header: Header) -> bool:
     """Says whether inflated rows hold the samples as they are: not interlaced, not filtered."""
     return not header.interlaced and not rows[:: _row_size(header.width, header)].strip(b"\0")
 
 
-def _inflated(file: File, packed: bytes, size: int, row: int) -> bytes:
-    """Returns the `size` bytes of a stream, of which decoders take `row` bytes at a time."""
-    window = 1 << (packed[0] >> 4) + 8 if packed else 0
+def _inflated(
+    file: File, contents: Sequence[bytes | memoryview], size: int, row: int
+) -> Iterator[bytes]:
+    """Yields the bytes of a stream, one more than `size` at most.
+
+    Of a small window decoders take `row` bytes at a time, and refuse what refers to bytes before
+    the window. So that is done here too.
+    """
+    window = 1 << (contents[0][0] >> 4) + 8 if contents else 0
     by_rows = window < min(size, _LARGEST_WINDOW)
     # zlib-ng takes a fifth of the time, and zlib is the one that decoders use.
     library = zlib if by_rows else zlib_ng
     inflater = library.decompressobj(wbits=0)  # the window is that of the stream's own header
+    step, most = (_PIECE_BY_ROWS, row) if by_rows else (_PIECE, _MOST)
+    slices = (part[at : at + step] for part in contents for at in range(0, len(part), step))
+    left, behind = size + 1, False
     try:
-        if by_rows:
-            rows = _by_rows(inflater, packed, size + 1, row)
-        else:
-            rows = inflater.decompress(packed, size + 1)
-        if not inflater.eof:  # the checksum behind the last row
-            rows += inflater.decompress(inflater.unconsumed_tail, 1)
+        for rest in slices:
+            if behind := inflater.eof:
+                break  # as what is behind the end would be copied each time
+            while left and (piece := inflater.decompress(rest, min(most, left))):
+                rest = inflater.unconsumed_tail
+                left -= len(piece)
+                yield piece
     except (zlib.error, zlib_ng.error) as error:  # type: ignore[misc]
         raise damaged(file, f"pixels that cannot be inflated: {error}") from None
-    if len(rows) != size:
-        count = f"more than {size}" if len(rows) > size else f"{len(rows)} of {size}"
-        raise damaged(file, f"{count} bytes of pixels")
-    if not inflater.eof or inflater.unused_data:
+    if left == 1 and (not inflater.eof or inflater.unused_data or behind):
         raise damaged(file, "pixels whose end is missing, or that have bytes behind their end")
-    return rows
-
-
-def _by_rows(inflater: Any, packed: bytes, limit: int, row: int) -> bytes:
-    """Inflates as decoders do, which refuse what refers to bytes before the window.
-
-    At once, zlib finds them all in what it has just written.
-    """
-    rows = bytearray()
-    rest = b""
-    for start in range(0, len(packed), _PIECE):
-        rest += packed[start : start + _PIECE]
-        while len(rows) < limit:
-            piece = inflater.decompress(rest, min(row, limit - len(rows)))
-            rest = inflater.unconsumed_tail
-            rows += piece
-            if not piece:
-                break
-    return bytes(rows)
 
 
 def _parts(header: Header) -> Iterator[tuple[int, int]]:

@@ -63,7 +63,7 @@ def read_samples(file: File) -> Samples:
         chunks = png.read_chunks(file, header)
         if png_pixels.holds_values(header):
             return _eight_bits(file, header, chunks)
-        png_pixels.inflate(file, header, chunks)
+        png_pixels.check(file, header, chunks)
         depth = header.depth
         if depth == 16 and header.color is png.ColorType.GREY_ALPHA:
             raise MaskError(  # decoders keep the high byte alone
