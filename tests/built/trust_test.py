@@ -22,6 +22,7 @@ from voc_seg_tfrecord.commands import cli
 CORE = "tensorflow_datasets.core.features"
 DICT = f"{CORE}.features_dict.FeaturesDict"
 EVIL = {"pythonClassName": "evil.X", "tensor": {"shape": {}, "dtype": "int32"}}
+BOX = f"{CORE}.bounding_boxes.BBoxFeature"
 OLD = {"type": "evil.X", "content": {}}
 
 
@@ -298,8 +299,11 @@ OTHER_KINDS = {
     "features.json: two features with one path": in_features(
         lambda data: data.update({"objects/pose": PLAIN["y"]})
     ),
-    "features.json: two sizes that are not fixed": in_features(tensor_of("-1", "-1")),
-    "features.json: a size behind others that is not fixed": in_features(tensor_of("2", "-1")),
+    "features.json: several numbers": in_features(tensor_of("2")),
+    "features.json: any number of numbers": in_features(tensor_of("-1")),
+    "features.json: a box of no object": in_features(
+        lambda data: data.update(x={"pythonClassName": BOX, "boundingBox": {}})
+    ),
     "features.json: images of 16 bits": in_features(
         lambda data: data.update(x={**IMAGE, "image": {"dtype": "uint16"}})
     ),

@@ -167,8 +167,8 @@ def _value_check(field: Field) -> Check:
         if (actual := feature.WhichOneof("kind")) != kind:
             return f"{actual or 'no values'}, expected a {kind}"
         values = getattr(feature, kind).value
-        if len(values) % field.group if field.has_any_number else len(values) != field.group:
-            expected = f"groups of {field.group}" if field.has_any_number else field.group
+        if len(values) % field.group if field.sequence else len(values) != 1:
+            expected = f"groups of {field.group}" if field.sequence else 1
             return f"{len(values)} values, expected {expected}"
         if bounds and (wrong := [v for v in values if not bounds[0] <= v <= bounds[1]]):
             return f"{wrong[0]}, expected {bounds[0]} to {bounds[1]}"

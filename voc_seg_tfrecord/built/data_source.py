@@ -248,7 +248,7 @@ def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[
         return lambda record: {key: column(record) for key, column in columns.items()}
     field = fields[name]
     if not field.is_image:
-        make = _array if field.sequence or field.shape else _scalar
+        make = _array if field.sequence else _scalar
         return functools.partial(make, name, field)
     if not decode:
         return lambda record: record.bytes(name)
@@ -274,9 +274,4 @@ def _scalar(name: str, field: Field, record: Record) -> Any:
 
 
 def _array(name: str, field: Field, record: Record) -> np.ndarray:
-    values = np.array(record.values(name), field.np_dtype)
-    return (
-        values.reshape(-1, *field.shape)
-        if field.sequence
-        else values.reshape([-1 if size is None else size for size in field.shape])
-    )
+    return np.array(record.values(name), field.np_dtype).reshape(-1, *field.shape)

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
+import operator
 import os
 import re
 from typing import Any, TypeVar
@@ -330,6 +331,12 @@ def read_shards(
         yield from _read_part(builder, split, complete)
         return
     count = 0
+
+    def counted(record: bytes) -> bytes:  # a loop would keep the last one, which may be large
+        nonlocal count
+        count += 1
+        return record
+
     if complete and (problem := wrong_size(builder, split)):
         raise RecordError(
             f"{builder.info.full_name}@{split}",
@@ -342,9 +349,7 @@ def read_shards(
     for path, skip, take, length in _pieces(builder, split):
         records = read_shard(builder.info.file_format, path, length)
         stop = None if take is None else skip + take
-        for record in itertools.islice(records, skip, stop):
-            count += 1
-            yield record
+        yield from map(counted, itertools.islice(records, skip, stop))
     expected = builder.info.splits[split].num_examples
     if complete and count != expected:
         raise RecordError(
@@ -431,8 +436,7 @@ def read_shard(file_format: tfds.core.FileFormat, path: epath.Path, length: int)
 
 
 def _tfrecord(path: epath.Path) -> Iterator[bytes]:
-    for _, record in frames.read(path):
-        yield record
+    return map(operator.itemgetter(1), frames.read(path))
 
 
 def _array_record(path: epath.Path) -> Iterator[bytes]:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import dataclasses
 import json
-import math
 import re
 from typing import Any
 
@@ -84,12 +83,7 @@ class Field:
     @property
     def group(self) -> int:
         """How many numbers one value has."""
-        return 1 if self.is_image else math.prod(size or 1 for size in self.shape)
-
-    @property
-    def has_any_number(self) -> bool:
-        """Whether a record may have any number of values."""
-        return bool(self.sequence) or (not self.is_image and None in self.shape)
+        return 4 if self.feature is _F.BBoxFeature else 1
 
     @property
     def np_dtype(self) -> np.dtype[Any]:
@@ -123,8 +117,8 @@ _OURS: Mapping[str, Field] = {
     **dict.fromkeys((names_of.HEIGHT, names_of.WIDTH, *names_of.TILE[1:]), _NUMBER),
     **_OF_OBJECTS,
 }
-_DTYPES = ("string", "bool", "uint8", "int32", "int64", "uint16", "float32", "float64")
-_LONGEST, _DEEPEST, _MOST_CLASSES, _MOST_SHARDS = 1 << 16, 4, 1 << 16, 100_000
+_DTYPES = ("bool", "uint8", "int32", "int64", "uint16", "float32", "float64")
+_LONGEST, _MOST_CLASSES, _MOST_SHARDS = 1 << 16, 1 << 16, 100_000
 
 
 def check_description(folder: epath.Path) -> None:
@@ -284,16 +278,19 @@ def _field(path: str, feature: type, content: Any, sequence: str) -> Field:
             raise _Foreign(f"the feature {path!r} has {content.num_classes} classes")
         return Field(feature, "int64", (), sequence, content.num_classes)
     is_image = issubclass(feature, _F.Image)
-    default, dtype, encodings, fits = {
-        "image": ([-1, -1, 3], "uint8", ("", "jpeg", "png"), _fits_image),
-        "tensor": ([], "", ("", "none"), _fits_tensor),
-        "bounding_box": ([4], "float32", ("",), [4].__eq__),
+    default, dtype, dtypes, encodings = {
+        "image": ([-1, -1, 3], "uint8", ("uint8",), ("", "jpeg", "png")),
+        "tensor": ([], "", _DTYPES, ("", "none")),
+        "bounding_box": ([4], "float32", ("float32",), ("",)),
     }[_FIELDS[feature]]
     shape, dtype = list(content.shape.dimensions) or default, content.dtype or dtype
     encoding = content.encoding_format if is_image else getattr(content, "encoding", "")
-    right = dtype == "uint8" and not sequence if is_image else dtype in _DTYPES
-    right = right and encoding in encodings and not (sequence and -1 in shape)
-    if not right or not fits(shape) or not all(n == -1 or 0 < n <= _LONGEST for n in shape):
+    if is_image:
+        fits = len(shape) == 3 and shape[2] in (1, 3) and not sequence
+    else:  # a box has no column of its own
+        fits = shape == default and (not shape or path != sequence != "")
+    in_bounds = all(n == -1 or 0 < n <= _LONGEST for n in shape)
+    if not fits or not in_bounds or dtype not in dtypes or encoding not in encodings:
         raise _Foreign(
             f"the feature {path!r} has the shape {shape}, the dtype {dtype!r:.40} and the encoding "
             f"{encoding!r:.40}" + " in a sequence" * bool(sequence)
@@ -303,14 +300,6 @@ def _field(path: str, feature: type, content: Any, sequence: str) -> Field:
         raise _Foreign(f"the feature {path!r} has {classes} classes")
     sizes = tuple(None if n == -1 else n for n in shape)
     return Field(_F.Tensor if feature is _F.Scalar else feature, dtype, sizes, sequence, classes)
-
-
-def _fits_image(shape: list[int]) -> bool:
-    return len(shape) == 3 and shape[2] in (1, 3)
-
-
-def _fits_tensor(shape: list[int]) -> bool:
-    return len(shape) <= _DEEPEST and -1 not in shape[1:]  # TFDS reads one size that is not fixed
 
 
 def _check_info(data: Any) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import json
 import posixpath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -135,10 +135,10 @@ def _column(name: str, feature: Any, where: str, palette: bytes | None) -> Colum
             return _objects(name, inner, where)
         kind, description, convert = _scalar(name, inner, where)
         return Column(
-            name, pa.list_(kind), _list(description), lambda r, _: [*map(convert, r.get(name, ()))]
+            name, pa.list_(kind), _list(description), lambda r, _: [*map(convert, r[name])]
         )
     kind, description, convert = _scalar(name, feature, where)
-    return Column(name, kind, description, lambda r, where: convert(one_value(r, name, where)))
+    return Column(name, kind, description, lambda r, _: convert(r[name][0]))
 
 
 def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Column:
@@ -158,7 +158,7 @@ def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Colu
     def value(record: Record, where: str) -> list[dict[str, Any]]:
         values = {}
         for key, (length, convert) in parts.items():
-            flat = [convert(v) for v in record.get(f"{name}/{key}", ())]
+            flat = [convert(v) for v in record[f"{name}/{key}"]]
             values[key] = _rows(flat, length) if length else flat
         if len({len(part) for part in values.values()}) != 1:
             raise RecordError(
@@ -219,8 +219,8 @@ BYTES, PATH = "bytes", "path"
 
 def image_cell(record: Record, where: str) -> dict[str, Any]:
     """Returns the image of a record, which no reader turns; its path is its file's name."""
-    data = jpeg.unturned(File(one_value(record, IMAGE, where), where))
-    return {BYTES: data, PATH: posixpath.basename(_filename(record, where))}
+    data = jpeg.unturned(File(_bytes(record, IMAGE), where))
+    return {BYTES: data, PATH: posixpath.basename(_filename(record))}
 
 
 def mask_cell(name: str, palette: bytes | None = None) -> Callable[[Record, str], dict[str, Any]]:
@@ -230,7 +230,7 @@ def mask_cell(name: str, palette: bytes | None = None) -> Callable[[Record, str]
     """
 
     def value(record: Record, where: str) -> dict[str, Any]:
-        file = File(one_value(record, name, where), f"{where}, {name}")
+        file = File(_bytes(record, name), f"{where}, {name}")
         header = png.read_header(file)
         if (header.depth, header.color) != (8, png.ColorType.GREY):
             raise RecordError(
@@ -239,29 +239,16 @@ def mask_cell(name: str, palette: bytes | None = None) -> Callable[[Record, str]
                 expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
                 remedy="build the dataset again with this package",
             )
-        stem = posixpath.basename(image_id(_filename(record, where)))
+        stem = posixpath.basename(image_id(_filename(record)))
         data = file.data if palette is None else png.palette_png(file, palette)
         return {BYTES: data, PATH: f"{stem}.png"}
 
     return value
 
 
-def _filename(record: Record, where: str) -> str:
-    return one_value(record, FILENAME, where).decode()
+def _filename(record: Record) -> str:
+    return _bytes(record, FILENAME).decode()
 
 
-def one_value(record: Record, name: str, where: str) -> Any:
-    """Returns the only value of a feature.
-
-    Raises:
-      RecordError: if the record has none, or several.
-    """
-    values = record.get(name, ())
-    if len(values) != 1:
-        raise RecordError(
-            where,
-            found=f"{len(values)} values in {name}",
-            expected="one value",
-            remedy="build the dataset again",
-        )
-    return values[0]
+def _bytes(record: Record, name: str) -> bytes:
+    return cast(bytes, record[name][0])

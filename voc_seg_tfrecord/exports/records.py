@@ -1,8 +1,9 @@
 """A split on its way into an export, and plain TFRecords with raw pixels or DeepLab features."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 from etils import epath
@@ -10,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit.record import value_checks, value_problems
+from voc_seg_tfrecord.audit.record import Check, value_checks, value_problems
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
 from voc_seg_tfrecord.built.records import count, parse, pixels, read_shards
@@ -48,43 +49,38 @@ class Split:
           RecordError: if a record cannot be read, or holds something else than its features.
         """
         checks = value_checks(self.builder.info.features)
-        stored = tqdm(
-            read_shards(self.builder, self.name),
-            total=count(self.builder, self.name),
-            desc=f"Exporting {self.name}...",
-            unit=" examples",
-            leave=False,
-        )
-        for number, serialized in enumerate(stored):
-            where = f"{self.builder.info.full_name}, split {self.name}, record {number}"
-            record = parse(serialized)
-            if problem := next(value_problems(checks, record), ""):
-                raise RecordError(
-                    where,
-                    found=problem,
-                    expected="a record with the features that features.json describes",
-                    remedy="run `voc-seg-tfrecord verify` to find all faults, or build the dataset "
-                    "again",
-                )
-            yield where, {name: list(record.values(name)) for name in checks}
+        total, desc = count(self.builder, self.name), f"Exporting {self.name}..."
+        read = map(functools.partial(_values, checks), read_shards(self.builder, self.name))
+        with tqdm(total=total, desc=desc, unit=" examples", leave=False) as bar:
+            for problem, values in read:
+                where = f"{self.builder.info.full_name}, split {self.name}, record {bar.n}"
+                if problem:
+                    raise RecordError(
+                        where,
+                        found=problem,
+                        expected="a record with the features that features.json describes",
+                        remedy="run `voc-seg-tfrecord verify` to find all faults, or build the "
+                        "dataset again",
+                    )
+                yield where, values
+                bar.update()
 
     def examples(self) -> Iterator[dict[str, Any]]:
         """Yields the features that have one value, images and masks still encoded.
 
         Raises:
-          RecordError: if a record lacks one of them.
+          RecordError: as `records` does.
         """
         needed = [name for name in _SINGLE if name in self.builder.info.features]
-        for where, record in self.records():
-            lacking = [name for name in needed if len(record.get(name, ())) != 1]
-            if lacking:
-                raise RecordError(
-                    where,
-                    found=f"no {', '.join(lacking)}",
-                    expected=f"one value each of {', '.join(needed)}",
-                    remedy="build the dataset again",
-                )
+        for _, record in self.records():
             yield {name: record[name][0] for name in needed}
+
+
+def _values(checks: Mapping[str, Check], serialized: bytes) -> tuple[str, Record]:
+    """Returns what is wrong with a record, and its values, of which there is one copy then."""
+    record = parse(serialized)
+    problem = next(value_problems(checks, record), "")
+    return problem, {} if problem else {name: list(record.values(name)) for name in checks}
 
 
 def rotated(split: Split, images: int) -> list[str]:
@@ -122,11 +118,11 @@ def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]
 def _raw_features(example: dict[str, Any]) -> dict[str, Any]:
     """Returns decoded pixels, uint8; where there is a label in place of a mask, the label."""
     features: dict[str, Any] = {"name": example[FILENAME]}
+    # The pixels are those that training on the dataset sees.
+    image = images.pixels(File(example[IMAGE], example[FILENAME].decode()), as_tensorflow=True)
     if MASK in example:
         mask = pixels(File(example[MASK], example[FILENAME].decode()))
         features["label_raw"] = np.ascontiguousarray(mask).data.cast("B")
-    # The pixels are those that training on the dataset sees.
-    image = images.pixels(File(example[IMAGE], example[FILENAME].decode()), as_tensorflow=True)
     features["image_raw"] = np.ascontiguousarray(image).data.cast("B")
     features |= {"height": int(image.shape[0]), "width": int(image.shape[1])}
     if LABEL in example:

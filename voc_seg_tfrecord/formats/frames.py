@@ -59,11 +59,15 @@ def read(path: epath.Path) -> Iterator[tuple[int, bytes]]:
             damage, length = _read_head(file.read(HEAD), total - position)
             if damage:
                 raise FrameError(position, damage)
-            data, tail = file.read(length), file.read(TAIL)
-            if tail != _packed(checksum(data)):
-                raise FrameError(position, "the checksum of the record's data does not match")
-            yield position + HEAD, data
+            yield position + HEAD, _read_data(file, position, length)  # it keeps none
             position += HEAD + length + TAIL
+
+
+def _read_data(file: BinaryIO, position: int, length: int) -> bytes:
+    data, tail = file.read(length), file.read(TAIL)
+    if tail != _packed(checksum(data)):
+        raise FrameError(position, "the checksum of the record's data does not match")
+    return data
 
 
 @dataclasses.dataclass(frozen=True)
