@@ -3,7 +3,6 @@
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import dataclasses
-import itertools
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.built.trust import Field, fields_of
 from voc_seg_tfrecord.examples.tiles import MOST_TILES, Tile, Tiling
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import name_fault, show_name
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -80,20 +79,17 @@ def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
     place = tile_place(record)
     if place is None or tiling is None:
         return
-    if len(place.size) != 2 or min(place.size) < 1:
-        yield f"{TILE_IMAGE_HEIGHT}, {TILE_IMAGE_WIDTH}: {place.size}"
-        return
-    at = place.at
     tile = place.tile(tiling)
     if tile is None:
-        yield f"{TILE_Y}, {TILE_X}: {at}, no tile of an image of {place.size} begins there"
+        found = f"{place.at}, no tile of an image of {place.size} begins there"
+        yield f"{TILE_Y}, {TILE_X}: {found}"
         return
     name = tile.name(place.image_id)
     if name != record.id:
-        yield f"the id is {record.id}, the tile's place {at} is that of {name}"
+        yield f"the id is {record.id}, the tile's place {place.at} is that of {name}"
     if (tile.height, tile.width) != record.size:
         expected = (tile.height, tile.width)
-        yield f"height and width {record.size}, a tile at {at} has {expected}"
+        yield f"height and width {record.size}, a tile at {place.at} has {expected}"
 
 
 def missing_tiles(
@@ -121,17 +117,6 @@ def missing_tiles(
             for tile in tiling.tiles(*size):
                 if tile.name(image_id) not in places:
                     yield tile.name(image_id), "missing: other tiles of its image are there"
-
-
-def shared_tiles(images: Mapping[str, set[str]]) -> Iterator[tuple[str, str, str]]:
-    """Yields split, image and problem for each image whose tiles are in two splits.
-
-    Args:
-      images: the ids of images by split.
-    """
-    for first, second in itertools.combinations(images, 2):
-        for image_id in sorted(images[first] & images[second]):
-            yield second, image_id, f"tiles of this image are in the split {first} too"
 
 
 Check = Callable[[Any], str]
@@ -260,13 +245,20 @@ class _Opened:
 
 def examine(standard: Standard, split: str, record: Record) -> Examined:
     """Decodes one record, hashes it and collects its problems."""
-    problems, sizes = [], {}
+    problems: list[str] = []
+    sizes: dict[str, tuple[int, ...]] = {}
     for name, field in standard.fields.items():
         if field.is_image and name not in MASKS and name in record.features:
             try:
-                sizes[name] = records.decoded_size(record.file(name))
+                image = images.open_image(record.file(name), decoding="readable")
             except VocSegError as error:
                 problems.append(str(error.changed(where=name)))
+                continue
+            sizes[name] = image.height, image.width
+            if not isinstance(image, images.StoredImage):
+                kind = record.file(name).kind.value
+                problems.append(f"{name}: {kind}, expected what TensorFlow and NumPy read alike")
+            del image  # it may be large
     masks, of_masks = decode_masks(record)  # when the pixels of a large image are gone
     problems += of_masks
     sizes |= {name: mask.shape for name, mask in masks.items()}

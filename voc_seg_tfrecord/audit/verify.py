@@ -256,12 +256,11 @@ def _faults_across(
     if config.get("overlap"):
         return
     images = {name: {p.image_id for p in seen.places.values()} for name, seen in splits.items()}
-    for split, image_id, problem in record.shared_tiles(images):
-        yield Fault(split, image_id, problem)
-    if config:
-        for first, second in itertools.combinations(splits, 2):
-            for image_id in sorted(set(splits[first].digests) & set(splits[second].digests)):
-                yield Fault(second, image_id, f"a record with this id is in the split {first} too")
+    ids = {name: set(seen.digests) for name, seen in splits.items()} if config else {}
+    for what, of_splits in (("tiles of this image are", images), ("a record with this id is", ids)):
+        for first, second in itertools.combinations(of_splits, 2):
+            for image_id in sorted(of_splits[first] & of_splits[second]):
+                yield Fault(second, image_id, f"{what} in the split {first} too")
 
 
 def _report(

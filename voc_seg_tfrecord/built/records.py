@@ -278,23 +278,6 @@ def image_size(file: File) -> tuple[int, int]:
     return image.height, image.width
 
 
-def decoded_size(file: File) -> tuple[int, int]:
-    """Returns a stored image's height and width, after it was decoded.
-
-    Raises:
-      VocSegError: if TensorFlow or NumPy cannot decode it, or they do not read it alike.
-    """
-    image = images.open_image(file, decoding="readable")
-    if isinstance(image, images.StoredImage):
-        return image.height, image.width
-    raise RecordError(
-        file.where,
-        found=file.kind.value if file.kind else "a file of another kind",
-        expected="an image that TensorFlow and NumPy read alike, as a build stores it",
-        remedy="build the dataset again with this package",
-    )
-
-
 def size_of(record: Record) -> tuple[int, ...]:
     """Returns height and width of an image; 0 and 0 if it is damaged and its size is not stored."""
     if len(record.size) == 2:

@@ -33,10 +33,9 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.exports.records import Split, rotated
-from voc_seg_tfrecord.formats import id_lists, jpeg, pillow, png
+from voc_seg_tfrecord.formats import id_lists, jpeg, png
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.formats.id_lists import show_name
-from voc_seg_tfrecord.formats.images import LARGE
 from voc_seg_tfrecord.trees.layout import LISTS, VOC
 
 _ROWS = 384  # of large images, at a time
@@ -165,9 +164,6 @@ def segment_ids(example: dict[str, Any], where: str) -> tuple[np.ndarray, int]:
 
 def _segment_png(ids: np.ndarray) -> bytes:
     """Returns ids as the format stores them: red is the low byte, green the high one."""
-    if ids.size <= LARGE:
-        channels = [ids & 255, ids >> 8, np.zeros_like(ids)]
-        return pillow.encode_png(np.stack(channels, axis=-1).astype(np.uint8))
     # Pillow would take four bytes per pixel beside these, and zlib takes rows as they come.
     packer, packed = zlib.compressobj(), []
     for start in range(0, len(ids), _ROWS):
