@@ -210,6 +210,9 @@ def _cards(
         union = alone.matrix.sum(0) + alone.matrix.sum(1)
         order = [int(c) for c in np.argsort(-union, kind="stable") if union[c]]
         shares = tuple((label, float(alone.iou[label])) for label in order)
+        notes = [f"mIoU {100 * alone.miou:.2f}"] if order else []
+        if (quality := scores[place].label_quality) is not None:
+            notes.append(f"label quality {quality:.3f}")
         return Card(
             KIND,
             (record.id,),
@@ -217,7 +220,7 @@ def _cards(
             place[0],
             _confused(scores[place], names),
             dataclasses.replace(shown, shares=shares),
-            _measured(scores[place], alone.miou),
+            notes,
             beside=beside,
         )
 
@@ -233,13 +236,6 @@ def _confused(score: ImageScore, names: Sequence[str]) -> str:
         f"{names[truth]} taken for {names[predicted]}: {wording.counted(-pixels, 'pixel')}"
         for pixels, truth, predicted in sorted(cells)[:2]
     )
-
-
-def _measured(score: ImageScore, miou: float) -> str:
-    words = [f"mIoU {'–' if math.isnan(miou) else f'{100 * miou:.2f}'}"]  # noqa: RUF001
-    if score.label_quality is not None:
-        words.append(f"label quality {score.label_quality:.3f}")
-    return " · ".join(words)
 
 
 def _drawn(

@@ -71,7 +71,7 @@ class Card:
       splits: those that have the image.
       detail: what was found.
       shown: its thumbnails.
-      note: what was measured.
+      notes: what was measured.
       boxes: around what is wrong, the largest first.
       crops: data URLs of the first of them with what is around it: in the image and in the mask.
       mask_size: height and width of the mask, if the image has another size.
@@ -86,7 +86,7 @@ class Card:
     splits: str
     detail: str
     shown: Shown
-    note: str = ""
+    notes: Sequence[str] = ()
     boxes: Sequence[Box] = ()
     crops: Sequence[str] = ()
     mask_size: tuple[int, int] | None = None
