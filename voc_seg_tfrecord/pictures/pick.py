@@ -45,8 +45,8 @@ def decoded(record: Record) -> Example:
 
 def read_at(
     builder: tfds.core.DatasetBuilder, places: Collection[tuple[str, int]]
-) -> Iterator[tuple[tuple[str, int], bytes]]:
-    """Yields the records at some places of a dataset, as they are stored, in its order.
+) -> Iterator[tuple[tuple[str, int], Record]]:
+    """Yields the records at some places of a dataset, in its order.
 
     Args:
       builder: of a built dataset.
@@ -60,7 +60,7 @@ def read_at(
         of_split = records.read_shards(builder, split)
         for number, record in enumerate(itertools.islice(of_split, last + 1)):
             if (split, number) in places:
-                yield (split, number), record
+                yield (split, number), records.parse(record)
 
 
 def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -107,8 +107,8 @@ def some(
         places = range(min(num, total))
     else:
         places = np.random.default_rng(seed).permutation(total)[:num].tolist()
-    stored = read_at(builder, {(split, place) for place in places})
-    return [decoded(records.parse(record)) for _, record in stored]
+    chosen = {(split, place) for place in places}
+    return [decoded(record) for _, record in read_at(builder, chosen)]
 
 
 def named(
@@ -193,8 +193,7 @@ def by_class(
     shares = _shares(builder, split, {p for places in looked_at.values() for p in places})
     chosen = _choose(looked_at, shares, num)
     read_again = {(split, place) for places in chosen.values() for place in places}
-    stored = read_at(builder, read_again)
-    read = {place: decoded(records.parse(record)) for (_, place), record in stored}
+    read = {place: decoded(record) for (_, place), record in read_at(builder, read_again)}
     return {c: [read[place] for place in chosen[c]] for c in of_class}
 
 
@@ -215,9 +214,9 @@ def _shares(
     builder: tfds.core.DatasetBuilder, split: str, places: Collection[int]
 ) -> dict[int, np.ndarray]:
     """Returns the share of each mask value in examples; ones without masks."""
-    shares = {}
-    for (_, place), stored in read_at(builder, {(split, place) for place in places}):
-        record = records.parse(stored)
-        mask = record.pixels(MASK) if MASK in record.features else None
-        shares[place] = np.ones(256) if mask is None else count_values(mask) / mask.size
-    return shares
+    return {
+        place: count_values(mask := record.pixels(MASK)) / mask.size
+        if MASK in record.features
+        else np.ones(256)
+        for (_, place), record in read_at(builder, {(split, place) for place in places})
+    }

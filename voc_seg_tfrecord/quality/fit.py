@@ -388,23 +388,20 @@ def _out_of_step(next_ones: np.ndarray) -> str:
 def _whole_set(fits: Sequence[Fit], gains: np.ndarray) -> str:
     """Returns what is wrong with all masks of a set alike; empty if nothing is."""
     *_, second, best = np.argsort(np.median(gains[:, :-1], 0))
-    better = gains[:, best] > _LEAST_GAIN[0]
-    if better.mean() > _MOST and np.median(gains[:, best] - gains[:, second]) > _CLEARLY:
-        return (
-            f"{np.count_nonzero(better)} of {len(fits)} masks fit their images better if they are "
-            f"not {WAYS[best]}: all masks may be {WAYS[best]}"
-        )
-    shifts = np.array([fit.shift for fit in fits])
-    middle = np.median(shifts, 0)
-    alike = (np.abs(shifts - middle).max(1) <= _ALIKE) & (gains[:, -1] > _LEAST_GAIN[1])
-    if alike.mean() > _MOST:
+    better, how = gains[:, best] > _LEAST_GAIN[0], WAYS[best]
+    clearly = np.median(gains[:, best] - gains[:, second]) > _CLEARLY
+    if better.mean() <= _MOST or not clearly:
+        shifts = np.array([fit.shift for fit in fits])
+        middle = np.median(shifts, 0)
+        better = (np.abs(shifts - middle).max(1) <= _ALIKE) & (gains[:, -1] > _LEAST_GAIN[1])
+        if better.mean() <= _MOST:
+            return ""
         right, down = middle.round().astype(int).tolist()
         how = _shifted((right, down))
-        return (
-            f"{np.count_nonzero(alike)} of {len(fits)} masks fit their images better if they are "
-            f"not {how}: all masks may be {how}"
-        )
-    return ""
+    return (
+        f"{np.count_nonzero(better)} of {len(fits)} masks fit their images better if they are not "
+        f"{how}: all masks may be {how}"
+    )
 
 
 def _shifted(correction: tuple[int, int]) -> str:

@@ -234,12 +234,8 @@ def _uniform(
         if len(uniform) > max(1, most * len(masks)):
             continue
         for evidence in uniform:
-            what = "background" if kind == "all background" else "void"
-            what = names[evidence.labels[0]] if kind == "one class everywhere" else what
+            what = names[evidence.labels[0]] if evidence.labels else "void"
             text = f"the mask is {what} everywhere, as {len(uniform)} of {len(masks)} masks are"
-            if kind == "all background":
-                text = f"the mask is background everywhere, and only {len(uniform)} of "
-                text += f"{len(masks)} masks show no class"
             yield _about(evidence, kind, 0.6, text, remedy, (0, 0, *evidence.size[::-1]))
 
 

@@ -202,13 +202,12 @@ def _cards(
     """Reads the images that are shown once more, and draws them."""
     scores = {(image.split, image.number): image for image in wanted}
 
-    def draw(item: tuple[tuple[str, int], bytes]) -> Card:
-        place, stored = item
-        record = records.parse(stored)
+    def draw(item: tuple[tuple[str, int], records.Record]) -> Card:
+        place, record = item
         shown, beside = _drawn(builder, record, predictions, result.background, colors)
         alone = scores[place].result(result.class_names)
         union = alone.matrix.sum(0) + alone.matrix.sum(1)
-        order = [int(c) for c in np.argsort(-union, kind="stable") if union[c]]
+        order = [c for c in np.argsort(-union, kind="stable").tolist() if union[c]]
         shares = tuple((label, float(alone.iou[label])) for label in order)
         notes = [f"mIoU {100 * alone.miou:.2f}"] if order else []
         if (quality := scores[place].label_quality) is not None:

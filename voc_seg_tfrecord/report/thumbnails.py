@@ -118,8 +118,8 @@ def read(
       boxes: of records among `places`, of which crops are to be shown.
     """
 
-    def show(item: tuple[Place, bytes]) -> Shown:
-        place, record = item[0], records.parse(item[1])
+    def show(item: tuple[Place, Record]) -> Shown:
+        place, record = item
         mine = [o for o in objects if o.place == place]
         its_boxes = [box for of, box in boxes if of == place]
         with records.large_in_turn(record):
