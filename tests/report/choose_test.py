@@ -17,7 +17,7 @@ def split(images, objects=()):
 
 
 def chosen(facts, num=None, seed=0):
-    return choose(facts, 0, [], [], num=num, seed=seed)
+    return choose(facts, 0, [], num=num, seed=seed)
 
 
 def test_a_gallery_has_no_example_twice_and_its_seed_decides():

@@ -6,9 +6,8 @@ import random
 
 import numpy as np
 
-from voc_seg_tfrecord.audit.leaks import Shared
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.quality.rules import ALIKE_IN_TWO_SPLITS, Finding
+from voc_seg_tfrecord.quality.rules import ALIKE_IN_TWO_SPLITS, SAME_IN_TWO_SPLITS, Finding
 from voc_seg_tfrecord.report.gather import Place as Place
 from voc_seg_tfrecord.report.gather import SplitFacts
 
@@ -78,7 +77,6 @@ class Chosen:
 def choose(
     facts: Mapping[str, SplitFacts],
     background: int | None,
-    shared: Sequence[Shared],
     label_errors: Sequence[Finding],
     *,
     num: int | None,
@@ -89,7 +87,6 @@ def choose(
     Args:
       facts: of each split.
       background: index of the background class, None if there is none.
-      shared: what splits share.
       label_errors: labels that may be wrong, the most suspicious first.
       num: examples in each split's gallery; `NUM` by default, fewer if there are many splits.
       seed: of all that is random.
@@ -112,7 +109,7 @@ def choose(
         _rare(facts, background, seed),
         sorted(objects, key=lambda o: (-o.share, o.place, o.number, o.label))[:_OBJECTS],
         sorted(objects, key=lambda o: (o.pixels, o.place, o.number, o.label))[:_OBJECTS],
-        [*_same(numbers, shared), *_pairs(numbers, label_errors)][:_PAIRS],
+        list(_pairs(numbers, label_errors))[:_PAIRS],
         list(_problems(facts))[:_PROBLEMS],
         [
             ((error.split, numbers[error.split][error.ids[-1]]), error)
@@ -157,21 +154,12 @@ def _extremes(facts: Mapping[str, SplitFacts]) -> Iterator[Object]:
             yield Object(place, int(number[i]), int(label[i]), int(pixels[i]), float(share[i]))
 
 
-def _same(
-    numbers: Mapping[str, Mapping[str, int]], shared: Sequence[Shared]
-) -> Iterator[tuple[Place, Place]]:
-    for both in shared:
-        first, second = both.first.name, both.second.name
-        for ours, theirs in both.images[:_PAIRS]:
-            yield (first, numbers[first][ours]), (second, numbers[second][theirs])
-
-
 def _pairs(
     numbers: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
 ) -> Iterator[tuple[Place, Place]]:
-    """Yields two images of each group that look alike in two splits."""
-    for error in label_errors:
-        if error.kind == ALIKE_IN_TWO_SPLITS:
+    """Yields two images of each group that are the same, or else look alike, in two splits."""
+    for kind in (SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS):
+        for error in (error for error in label_errors if error.kind == kind):
             first, *others = (
                 (split, numbers[split][image_id])
                 for image_id in error.ids

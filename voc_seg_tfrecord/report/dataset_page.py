@@ -88,7 +88,7 @@ def render(
     shared = leaks.compare(sides, sides)
     evidence = [example for f in facts.values() for example in f.evidence]
     label_errors = rules.find(evidence, names, background)
-    chosen = choose(facts, background, shared, label_errors, num=num, seed=seed)
+    chosen = choose(facts, background, label_errors, num=num, seed=seed)
     look = Look(names, colors, background)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
     boxes = [(place, error.box) for place, error in chosen.suspects if error.box]
