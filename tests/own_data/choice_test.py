@@ -274,7 +274,6 @@ def test_lists_name_images_in_folders_by_the_ends_of_their_paths(tmp_path, line)
         exports.put(root, f"{folder}.txt", text)
     plan = plan_of(root)
     assert_right(plan, [("train", "ab"), ("validation", "de")])
-    assert "--splits train=train/,validation=val/ takes the folders" in " ".join(plan.notes)
 
 
 def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):
@@ -340,7 +339,6 @@ def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_
         ("via.json", '{"_via_img_metadata": {}}', "VIA's JSON"),
         ("ann/{}.jpg.json", '{"objects": [{"classTitle": "car"}]}', "from Supervisely to COCO"),
         ("export.json", '[{"annotations": [{"original_width": 9}]}]', "Label Studio's JSON"),
-        ("{}-asset.json", '{"asset": {}, \n"regions": []}', "VoTT's JSON"),
         ("annotations/all.json", '{"images": [], "annotations": []}', "no 'categories'"),
         ("annotations.xml", '<annotations><image id="0" name="a.jpg">', "not readable as XML"),
         ("labels/{}.txt", "0 0.1 0.2 0.3 0.4 0.5 0.66\n", "0 files that name their classes"),
@@ -399,17 +397,14 @@ def test_two_sets_that_are_no_splits_are_asked_about_and_may_be_one(tmp_path):
         assert_right(plan, [("train", ids)])
 
 
-def test_an_image_beside_the_folders_of_splits_is_told(tmp_path):
+def test_an_image_beside_the_folders_of_splits_is_in_the_account(tmp_path):
     root = write(
         tmp_path, TWO, ("train/{}.jpg", "train/{}_mask.png"), ("val/{}.jpg", "val/{}_mask.png")
     )
     exports.put_image(root, "drawing.jpg")
     plan = plan_of(root)
     assert_right(plan, TWO)
-    assert "Images in no folder of a split are left out: 1, such as drawing.jpg" in " ".join(
-        plan.notes
-    )
-    assert "The lists make" not in " ".join(plan.notes)
+    assert plan.account == {("", "image without a mask"): ["drawing.jpg"]}
 
 
 def test_folders_whose_names_say_nothing_are_read_if_files_are_masks(tmp_path):

@@ -62,7 +62,6 @@ def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
         exports.put_image(tmp_path, name)
     tree = find(tmp_path)
     assert (tree.root.name, [*tree.images], [*tree.masks]) == ("data", [*"abc"], [*"abc"])
-    assert "Masks beside images, {id}_L.png, are in" in " ".join(tree.notes)
 
 
 def test_complete_pairs_and_a_tree_below_are_asked_about(tmp_path):

@@ -497,3 +497,44 @@ def test_a_pipe_or_a_device_is_the_same_as_no_file(tmp_path, make):
     assert not pixels.are_same(path, other)
     assert not pixels.are_same(path, path)
     assert pixels.are_same(other, other)
+
+
+@pytest.mark.parametrize(
+    ("image", "mask", "painted"),
+    [
+        ("{}_image.PNG", "GT/{}_segmentation.PNG", "GT/{}_segmentation.jpg"),
+        ("set/raw/{}_sat.jpg", "set/masks/{}_seg.png", "set/masks/{}_seg.jpeg"),
+        ("IMG_{}.jpg", "labels/{}_L.bmp", "control/{}_L.jpg"),
+        ("img_{}.tif", "truth/{}_segmentation.png", "truth/{}_segmentation.jpg"),
+    ],
+)
+@pytest.mark.parametrize("ids", [["10", "11", "12", "13"], ["C1_l", "C1_r", "C2_l", "C2_r"]])
+def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos(
+    tmp_path, image, mask, painted, ids
+):
+    pairs = put(tmp_path, image, mask, ids, painted=painted)
+    assert read(tmp_path)[0] == {"train": pairs}
+    second = pathlib.PurePath(image).stem + "_expert2"
+    for name in ids:  # another annotator, whose masks fit the photos by their names
+        path = f"{pathlib.PurePath(mask).parent}/{second.format(name)}.png"
+        save(tmp_path, path, made_folders.draw(RNG, (40, 48))[1])
+    with pytest.raises(LayoutError, match="2 ways") as caught:
+        read(tmp_path)
+    for options in re.findall("with masks: (--.*)", str(caught.value)):
+        words = shlex.split(options)
+        said = dict(zip([w.removeprefix("--") for w in words[::2]], words[1::2], strict=True))
+        assert {*read(tmp_path, **said)[0]["train"]} == {*pairs}
+
+
+@pytest.mark.parametrize(
+    "names", [("{}.jpg", "{}_mask.png"), ("img_{}.jpg", "{}.png"), ("{}.jpg", "masks/{}.png")]
+)
+@pytest.mark.parametrize("to", ["test_sample", "docs/samples", "val_examples/more"])
+def test_copies_of_pairs_count_once(tmp_path, names, to):
+    pairs = put(tmp_path, *names, ["101", "102", "103", "104", "105"])
+    for image, mask in list(pairs.items())[:2]:
+        for path in (image, mask):
+            exports.put(tmp_path, f"{to}/{path.relative_to(tmp_path)}", path.read_bytes())
+    found, plan = read(tmp_path)
+    assert found == {"train": pairs}
+    assert sum(map(len, plan.account.values())) == 4

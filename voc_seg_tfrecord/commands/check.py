@@ -21,7 +21,8 @@ from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
-from voc_seg_tfrecord.own_data import check, class_table
+from voc_seg_tfrecord.own_data import check
+from voc_seg_tfrecord.own_data.plan import write_table
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
@@ -104,7 +105,7 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
             remedy="choose another name, or delete the file",
         )
     tree, config, fault = open_tree(root, **tree_arguments.fields(args))
-    text, unknown = class_table.write(tree, config, named=fault is None)
+    text, unknown = write_table(tree, config, named=fault is None)
     staging.write_file(out, text, "--write_classes")
     rows = counted(text.count("\n") - 1, "row")
     fill = f", {unknown} of them without a class: fill in the column class" if unknown else ""

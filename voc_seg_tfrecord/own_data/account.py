@@ -172,12 +172,6 @@ _FORMATS = (
         "export it as COCO, which holds polygons; masks of brushes have to be exported as PNG",
     ),
     (
-        ".json",
-        r'"asset"\s*:.*"regions"\s*:',
-        "VoTT's JSON",
-        "import it into Roboflow, and export it from there as COCO segmentation",
-    ),
-    (
         ".txt",
         r"(?m)\A\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$",
         "YOLO's text files of boxes",

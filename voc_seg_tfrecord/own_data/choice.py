@@ -15,19 +15,16 @@ The rules, in this order:
 6. A set whose images and masks are copies of another's loses.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 import dataclasses
 import functools
-import itertools
 import posixpath
 
-from etils import epath
-
-from voc_seg_tfrecord.own_data import pixels
 from voc_seg_tfrecord.own_data.file_sets import Affix, FileSet
-from voc_seg_tfrecord.own_data.folder_names import common_folder, role, words
-from voc_seg_tfrecord.own_data.readings import Reading, largest, of_voc
-from voc_seg_tfrecord.trees.layout import ID
+from voc_seg_tfrecord.own_data.folder_names import common_folder, is_split, role, words
+from voc_seg_tfrecord.own_data.pixels import Looks
+from voc_seg_tfrecord.own_data.readings import Reading, companions, few, largest, of_voc
+from voc_seg_tfrecord.trees.listing import Listing
 
 
 @dataclasses.dataclass
@@ -39,30 +36,36 @@ class Choice:
       rivals: readings between which the user has to choose.
       beside: readings of labelled images that are in no chosen one, and are no copies either.
       strays: readings that belong to no set, such as an example in a README.
-      notes: what a user should know about the choice.
+      copies: folders of images and masks that are copies of chosen ones.
     """
 
     chosen: list[Reading] = dataclasses.field(default_factory=list)
     rivals: list[Reading] = dataclasses.field(default_factory=list)
     beside: list[Reading] = dataclasses.field(default_factory=list)
     strays: list[Reading] = dataclasses.field(default_factory=list)
-    notes: list[str] = dataclasses.field(default_factory=list)
+    copies: list[str] = dataclasses.field(default_factory=list)
 
 
 _AS_IMAGES = {"images": 2, "": 1, "masks": 0, "drawn": -1}
+_MANY = 400  # readings, of which each is compared with files near it alone
 _AS_MASKS = {"masks": 2, "": 1, "images": 0, "drawn": -1}
 
 
-class Chooser:
+class Chooser(Looks):
     """Chooses among readings.
 
     Args:
-      root: the folder that was listed.
+      listing: all that lies in the folder.
       readings: all readings of it.
+      said: the fields of the layout that the user gave.
     """
 
-    def __init__(self, root: epath.Path, readings: Iterable[Reading]):
-        self.root = root
+    def __init__(
+        self, listing: Listing, readings: Iterable[Reading], said: Collection[str] = frozenset()
+    ):
+        super().__init__(listing.root)
+        self._listing = listing
+        self._said = said
         self.readings = list(readings)
         folders = [s.folder for r in self.readings for s in (r.images, r.masks)]
         self.common = common_folder(folders)
@@ -70,12 +73,12 @@ class Chooser:
     def choose(self) -> Choice:
         """Returns what the rules choose."""
         left = self._by_names(self.readings)
-        left = self._of_same_split(left)
+        left = self._without_masks_of_masks(self._of_same_split(left))
         choice = Choice()
         left = self._each(left, lambda r: r.masks, lambda of: self._images_of(of, choice))
         left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
         left = self._without_copies(self._without_drawn(left, choice), choice)
-        choice.chosen = self._without_strays(left, choice)
+        choice.chosen = self._compared(self._without_strays(left, choice), choice)
         choice.beside = self._beside(choice)
         return choice
 
@@ -89,10 +92,6 @@ class Chooser:
         for reading in readings:
             groups.setdefault(id(of(reading)), []).append(reading)
         return [reading for group in groups.values() for reading in choose(group)]
-
-    def path(self, files: FileSet, stem: str) -> epath.Path:
-        """Returns the path of a file of a set."""
-        return self.root / files.path(stem)
 
     # What names say.
 
@@ -111,7 +110,7 @@ class Chooser:
             count before theirs.
         """
         of_files = role("".join(files.affix)) or role(" ".join(affix))
-        below = files.folder[len(self.common) :].strip("/")
+        below = posixpath.relpath(files.folder or ".", self.common or ".")
         of_folders = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
         if "drawn" in (of_files, *of_folders):
             return "drawn"
@@ -177,6 +176,11 @@ class Chooser:
             )
         ]
 
+    def _without_masks_of_masks(self, readings: list[Reading]) -> list[Reading]:
+        """Leaves out readings whose images are called masks and are those of other images."""
+        masks = [r.masks for r in readings if self.as_images(r) > 0]
+        return [r for r in readings if self.as_images(r) > 0 or not _has_any(masks, r.images)]
+
     def _is_better(
         self, reading: Reading, other: Reading, score: dict[int, tuple[int, int]]
     ) -> bool:
@@ -190,18 +194,6 @@ class Chooser:
                 return lengths[0] > lengths[1]
         drawn = [self._masks_drawn(r) for r in (reading, other)]
         return drawn[0] and not drawn[1]
-
-    def _masks_drawn(self, reading: Reading) -> bool:
-        """Says whether all of a few masks look as masks do."""
-        return self._drawn(reading.masks, tuple(pixels.few([*reading.pairs.values()])))
-
-    def _images_drawn(self, reading: Reading) -> bool:
-        """Says whether all of a few images look as masks do."""
-        return self._drawn(reading.images, tuple(pixels.few([*reading.pairs])))
-
-    @functools.cache  # noqa: B019
-    def _drawn(self, files: FileSet, stems: Sequence[str]) -> bool:
-        return all(pixels.looks_drawn(self.path(files, stem)) for stem in stems)
 
     def _without_drawn(self, readings: list[Reading], choice: Choice) -> list[Reading]:
         """Leaves out masks that are called predictions or the like, also of images without others.
@@ -239,50 +231,6 @@ class Chooser:
         choice.rivals += left if len(left) > 1 or perhaps_masks else []
         return left
 
-    def _sizes_agree(self, reading: Reading) -> bool:
-        """Says whether a few images and masks have the same sizes."""
-        sample = pixels.few([*reading.pairs])
-        agree = [
-            pixels.sizes_agree(
-                self.path(reading.images, s), self.path(reading.masks, reading.pairs[s])
-            )
-            for s in sample
-        ]
-        return 2 * sum(agree) >= len(agree)
-
-    def _unpainted(self, readings: list[Reading]) -> list[Reading]:
-        """Leaves out images in which the labels are painted, beside the same ones without."""
-        painted = set()
-        for reading, other in itertools.combinations(readings, 2):
-            of_mask = {mask: stem for stem, mask in reading.pairs.items()}
-            shared = [s for s, mask in other.pairs.items() if mask in of_mask]
-            files = [
-                (
-                    self.path(reading.images, of_mask[other.pairs[s]]),
-                    self.path(other.images, s),
-                    self.path(reading.masks, other.pairs[s]),
-                )
-                for s in pixels.few(shared)
-            ]
-            if (which := pixels.painted_one(files)) is not None:
-                painted.add(id((reading, other)[which]))
-        return [r for r in readings if id(r) not in painted] or readings
-
-    def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
-        """Returns one of readings whose images are all the same, else all of them."""
-        first, *others = sorted(
-            readings, key=lambda r: (r.distance, r.images.folder, sorted(r.images.names))
-        )
-        of_mask = {mask: stem for stem, mask in first.pairs.items()}
-        are_same = all(
-            self._same(
-                (first.images, other.images),
-                ((of_mask[m], s) for s, m in other.pairs.items() if m in of_mask),
-            )
-            for other in others
-        )
-        return [first] if are_same else readings
-
     # The masks of the same images.
 
     def _masks_of(self, readings: list[Reading], choice: Choice) -> list[Reading]:
@@ -290,6 +238,7 @@ class Chooser:
         left = _best(left, self.as_masks, at_least=1)
         if len(left) < 2:
             return left
+        left = [r for r in left if self._masks_drawn(r)] or left
         left = of_voc([r for r in left if self._sizes_agree(r)] or left)
         left = self._without_copied_masks(left) if len(left) > 1 else left
         choice.rivals += left if len(left) > 1 else []
@@ -330,63 +279,98 @@ class Chooser:
                 left.append(reading)
                 continue
             copied.add(id(reading.masks))
-            if not all(
-                self._same((reading.masks, of.masks), [(reading.pairs[s], of.pairs[s])])
-                for s, of in originals.items()
-            ):
+            choice.copies += _folders_of_copies(reading)
+            if not self._are_copies(reading, originals):
                 of_copies = dict.fromkeys([*originals.values(), reading])
                 choice.rivals += [r for r in of_copies if r not in choice.rivals]
                 copied.discard(id(reading.masks))
         choice.rivals = [r for r in choice.rivals if id(r.masks) not in copied]
         return [r for r in readings if r in left and id(r.masks) not in copied]
 
-    def _originals(self, reading: Reading, others: Sequence[Reading]) -> dict[str, Reading]:
-        """Returns the reading that has each labelled image of another; none if one is in none."""
-        originals = {}
-        others = [o for o in others if o.images.folder != reading.images.folder]
-        for stem in reading.pairs:
-            same = (
-                o
-                for o in others
-                if stem in o.pairs and self._same((reading.images, o.images), [(stem, stem)])
-            )
-            if (of := next(same, None)) is None:
-                return {}
-            originals[stem] = of
-        return originals
+    @staticmethod
+    def _without_strays(readings: list[Reading], choice: Choice) -> list[Reading]:
+        """Leaves out the few masks beside images of a folder above a complete set.
 
-    def _same(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
-        """Says whether all of these files of two sets have the same bytes."""
-        return all(
-            pixels.are_same(self.path(sets[0], one), self.path(sets[1], other))
-            for one, other in stems
-        )
-
-    def _without_strays(self, readings: list[Reading], choice: Choice) -> list[Reading]:
-        """Leaves out the few masks beside images of a folder above a complete set, with a note.
-
-        A README may show an image and its mask.
+        A README may show an image and its mask; the account names them.
         """
-        left = []
         for reading in readings:
-            folder, others = reading.images.folder, [r for r in readings if r is not reading]
-            few = folder == reading.masks.folder and 2 * len(reading.pairs) < len(
-                reading.images.names
-            )
-            start = f"{folder}/" if folder else ""
+            start = posixpath.join(reading.images.folder, "")
+            few = reading.is_flat and 2 * len(reading.pairs) < len(reading.images.names)
             if few and any(
                 r.images.folder.startswith(start) and len(r.pairs) > len(reading.pairs)
-                for r in others
+                for r in readings
+                if r is not reading
             ):
                 choice.strays.append(reading)
-                choice.notes.append(
-                    f"Masks beside images, {reading.mask_name or ID}, are in "
-                    f"{self.root / folder} too. They are not read, because most images there have "
-                    "none, and another set lies below."
-                )
-            else:
-                left.append(reading)
-        return left
+        return [r for r in readings if r not in choice.strays]
+
+    def _compared(self, readings: list[Reading], choice: Choice) -> list[Reading]:
+        """Compares what would be chosen with other files that have the same ids in their names.
+
+        Painted images give way to the photos. Other masks of the same images are a question, also
+        those that would be chosen for images with a worse name.
+        """
+        if {"images", "masks"} <= {*self._said}:
+            return readings
+        asked = bool(choice.rivals)
+        choice.rivals = [self._photos_of(reading) for reading in choice.rivals]
+        readings = [self._photos_of(r) for r in sorted(readings, key=self._as_photos, reverse=True)]
+        for reading in () if asked else readings:
+            named = self._as_photos(reading)
+            others = (r for r in readings if r is not reading and self._as_photos(r) >= named)
+            used = [r.masks for r in others]
+            for _, other in self._companions(reading):
+                if not _has_any(used, other.masks) and self._is_rival(other, reading):
+                    choice.rivals += [r for r in (reading, other) if r not in choice.rivals]
+        masks = [r.masks for r in choice.rivals]
+        return [r for r in readings if r in choice.rivals or not _has_any(masks, r.masks)]
+
+    def _as_photos(self, reading: Reading) -> tuple[int, bool]:
+        """Returns how well names allow images, those among masks after others."""
+        return self.as_images(reading), role(posixpath.basename(reading.images.folder)) != "masks"
+
+    def _photos_of(self, reading: Reading) -> Reading:
+        """Returns a reading with the photos in place of images in which labels are painted."""
+        named = self._as_photos(reading)
+        said = {"images", "image_name"} & {*self._said}
+        for other, _ in () if said else self._companions(reading):
+            better = self._as_photos(other)
+            if better < named or self._is_known(other) or self._images_drawn(other):
+                continue
+            of_mask = {mask: stem for stem, mask in reading.pairs.items()}
+            both = ((s, of_mask[other.pairs[s]]) for s in few([*other.pairs]))
+            if self._unpainted([reading, other]) == [other] or (
+                better > named and self._alike((other.images, reading.images), both)
+            ):
+                return other
+        return reading
+
+    def _is_rival(self, other: Reading, reading: Reading) -> bool:
+        """Says whether other masks of the same images may be meant."""
+        masks = ((mask, reading.pairs[stem]) for stem, mask in other.pairs.items())
+        return (
+            "mask_name" not in self._said
+            and ("masks" not in self._said or other.masks.folder == reading.masks.folder)
+            and self.as_masks(other) > 0
+            and not self._is_known(other)
+            and self._sizes_agree(other)
+            and self._masks_drawn(other)
+            and not self._same((other.masks, reading.masks), masks)
+        )
+
+    def _companions(self, reading: Reading) -> Iterable[tuple[Reading, Reading]]:
+        near = {f.folder: None for f in (reading.images, reading.masks)}
+        folders = near if len(self.readings) > _MANY else self._listing.folders
+        return companions(self._listing, reading, folders)
+
+    def _is_known(self, reading: Reading) -> bool:
+        """Says whether the first pair of a reading is in one by which the rules have chosen."""
+        image, mask = next(iter(reading.pairs.items()))
+        same = (r for r in self.readings if r.pairs.get(image) == mask)
+        return any(
+            _has_any([r.images], reading.images) and _has_any([r.masks], reading.masks)
+            for r in same
+        )
 
     def _beside(self, choice: Choice) -> list[Reading]:
         """Returns readings whose images and masks are used by nothing that was chosen."""
@@ -419,7 +403,10 @@ class Chooser:
         return left
 
     def _has_used_masks(self, reading: Reading, choice: Choice) -> bool:
-        """Says whether the masks of a reading are copies of chosen ones."""
+        """Says whether the masks, or pairs, of a reading are copies of chosen ones."""
+        if self._are_copies(reading, self._originals(reading, choice.chosen)):
+            choice.copies += _folders_of_copies(reading)
+            return True
         masks = set(reading.pairs.values())
         return any(
             masks <= other.masks.names.keys()
@@ -429,17 +416,27 @@ class Chooser:
 
     def _is_shown(self, reading: Reading, choice: Choice) -> bool:
         """Says whether chosen images show what those of a reading do, such as smaller copies."""
-        for other in choice.chosen:
-            if reading.pairs.keys() <= other.images.names.keys() and all(
-                pixels.show_same(self.path(reading.images, s), self.path(other.images, s))
-                for s in pixels.few([*reading.pairs])
-            ):
-                return True
-        return False
+        return any(
+            reading.pairs.keys() <= other.images.names.keys()
+            and self._alike((reading.images, other.images), ((s, s) for s in few([*reading.pairs])))
+            for other in choice.chosen
+        )
 
 
 def _place(files: FileSet) -> tuple[str, tuple[str, str]]:
     return files.folder, files.affix
+
+
+def _folders_of_copies(reading: Reading) -> list[str]:
+    """Returns the folders of copies. One called val, and nothing else, is a split nevertheless."""
+    folders = [reading.images.folder, reading.masks.folder]
+    return [] if any(map(is_split, folders[0].split("/"))) else folders
+
+
+def _has_any(sets: Iterable[FileSet], files: FileSet) -> bool:
+    """Says whether any of several sets has the first of some files."""
+    stem, name = next(iter(files.names.items()))
+    return any(of.folder == files.folder and of.names.get(stem) == name for of in sets)
 
 
 def _best(

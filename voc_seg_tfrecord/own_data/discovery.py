@@ -21,7 +21,7 @@ from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, s
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
-from voc_seg_tfrecord.own_data.readings import Reading, all_readings, with_glued
+from voc_seg_tfrecord.own_data.readings import Reading, all_readings
 from voc_seg_tfrecord.trees.layout import (
     LISTS,
     MASK_SUFFIXES,
@@ -77,10 +77,9 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
     if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
         return _with_lists(_as_said(listing, said, images, masks), said)
     readings = _readings(listing, said, images, masks)
-    chooser = Chooser(folder, readings)
+    chooser = Chooser(listing, readings, said)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
-        root, layout = "", _said_parts(chooser, images, masks)
-        notes: Sequence[str] = ()
+        root, layout, notes = "", _said_parts(chooser, images, masks), list[str]()
     else:
         choice = chooser.choose()
         if images and masks:  # then the rest only stands in the account
@@ -94,8 +93,9 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
             raise several_sets(listing, choice)
         _check_no_panoptic(listing, choice.chosen)
         root, layout = arranged
-        layout = dataclasses.replace(layout, without=without(readings, choice))
-        notes = () if images and masks else (*choice.notes, *_name_notes(chooser, choice.chosen))
+        copies = tuple(relative(folder, root) for folder in choice.copies)
+        layout = dataclasses.replace(layout, without=without(readings, choice), copies=copies)
+        notes = [] if images and masks else _name_notes(chooser, choice.chosen)
     tree = VocTree(folder / root if root else folder, layout, listing, notes)
     return _with_lists(tree, said)
 
@@ -237,12 +237,9 @@ def _readings(
         sets[option] = [s for s in sets[option] if s.names]
         if tops[option]:
             sets[option] = [s for s in sets[option] if _top(s.folder, tops[option]) is not None]
-    every = list(all_readings(*sets.values()))
-    if not {"image_name", "mask_name"} & said.keys():
-        every = with_glued(listing, every, sets)
     readings = [
         r
-        for r in every
+        for r in all_readings(*sets.values())
         if not (r.images.pattern and r.image_affix != ("", ""))
         and not (r.masks.pattern and r.mask_affix != ("", ""))
     ]
@@ -323,7 +320,7 @@ def _without_pairs(
       LayoutError: if there are no such folders; the error says what lies there instead.
     """
     image_sets, mask_sets = file_sets(listing, listing.folders)
-    chooser = Chooser(listing.root, readings)
+    chooser = Chooser(listing, readings)
     folders = []
     for option, given, sets in (("images", images, image_sets), ("masks", masks, mask_sets)):
         if given:

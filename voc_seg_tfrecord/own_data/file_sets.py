@@ -24,7 +24,6 @@ _LAST = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
 _FIRST = re.compile(r"([^\W\d_]+[ _.\-]+)(.+)")
 _FIRST_WORD = re.compile(r"[^\W\d_]+[\W_]*")
 _LAST_WORD = re.compile(r"[\W_]*[^\W\d_]+\W*$")
-_GLUED = re.compile(r"([^\W\d_]+)(\d.*)")
 
 Affix = tuple[str, str]
 """What stands before and behind the id."""
@@ -113,21 +112,13 @@ def core_of(stem: str, affix: Affix) -> str:
     return ""
 
 
-def file_sets(
-    listing: Listing, folders: Iterable[str], *, glued: bool = False
-) -> tuple[list[FileSet], list[FileSet]]:
-    """Returns the sets of files in folders that may be images, and those that may be masks.
-
-    Args:
-      listing: what lies where.
-      folders: folders of the listing.
-      glued: whether words tell kinds of files apart that stand right before numbers: `im1`, `lb1`.
-    """
+def file_sets(listing: Listing, folders: Iterable[str]) -> tuple[list[FileSet], list[FileSet]]:
+    """Returns the sets of files in folders that may be images, and those that may be masks."""
     images, masks, twins = [], [], _Twins(listing)
     for folder in folders:
         endings = {n: e for n in listing.folders[folder] if (e := _ending(n)) in PICTURES}
         streams = _streams(folder, [*endings], twins)
-        for affix, names in (_glued(streams) if glued else streams).items():
+        for affix, names in streams.items():
             photos = {_stem(n): n for n in names if endings[n] not in MASK_SUFFIXES}
             others = {_stem(n): n for n in names if endings[n] in MASK_SUFFIXES}
             both = photos.keys() & others.keys()
@@ -142,6 +133,7 @@ def file_sets(
             if both and pictures:
                 images += [FileSet(folder, of, affix) for of in (photos, others)]
             elif pictures or photos:
+                images += [FileSet(folder, photos, affix)] if pictures and photos else []
                 images.append(FileSet(folder, pictures | photos, affix))
     return images, masks
 
@@ -251,6 +243,8 @@ def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, li
     # `_manual1` is one kind of files, and `_view1` beside `_view2` are no kinds.
     last = {s: m for s, m in last.items() if numbered[m[1].rstrip("0123456789")] == 1}
     first = {s: (m[2], m[1]) for s in stems if (m := _FIRST.fullmatch(s))}
+    if {"l", "r"} <= {word for _, affix in last.values() for word in words(affix)}:  # sides
+        last = {s: m for s, m in last.items() if words(m[1]) not in (["l"], ["r"])}
     after, before = (_kinds(parted, stems) for parted in (last, first))
     if any(ROLES.intersection(words(affix)) for affix in (*after, *before)):
         # Where words say what files hold, other words that several names have are those of ids.
@@ -274,26 +268,6 @@ def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, li
             before_after = twins.affix(folder, stem, before_after, stems)
         streams.setdefault(before_after, []).append(name)
     return streams
-
-
-def _glued(whole: Mapping[Affix, Sequence[str]]) -> dict[Affix, list[str]]:
-    """Sorts files by the word before their number, if another word has all these numbers."""
-    streams: dict[Affix, list[str]] = {}
-    for affix, names in whole.items():
-        matches = {n: _GLUED.fullmatch(core_of(_stem(n), affix)) for n in names}
-        numbers: dict[str, set[str]] = {}
-        for match in matches.values():
-            if match:
-                numbers.setdefault(match[1], set()).add(match[2])
-        kinds = {
-            word
-            for (word, of_word), (_, others) in itertools.permutations(numbers.items(), 2)
-            if min(len(of_word), len(others)) > 1 and (of_word <= others or others <= of_word)
-        }
-        for name, match in matches.items():
-            word = match[1] if match and match[1] in kinds else ""
-            streams.setdefault((affix[0] + word, affix[1]), []).append(name)
-    return streams if len(streams) > len(whole) else {}
 
 
 def _kinds(parted: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:

@@ -1,6 +1,6 @@
 """What the names of folders say: images, masks, drawings of masks, and the splits they make."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import itertools
 import re
 
@@ -39,9 +39,8 @@ DRAWN = _set(
     visualisations blend blended thumb thumbs thumbnail thumbnails preview previews backup
     backups bak old tmp temp trash deprecated archive archived color colors colour colours
     colored coloured colormap instance instances object objects panoptic boundary boundaries
-    contour contours edge edges debug heatmap heatmaps painted drawn drawing drawings depth
-    disparity
-    trimap trimaps
+    check checks qa contour contours edge edges debug heatmap heatmaps painted drawn
+    drawing drawings depth disparity trimap trimaps
     """
 )
 # A set of these names is no second part of the set, and whether it counts nobody can tell.
@@ -128,22 +127,6 @@ def find(tree: VocTree) -> list[str]:
     return sorted(folders) if any(map(is_split, labelled or folders)) else []
 
 
-def note_beside_lists(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> list[str]:
-    """Returns a note if lists make other splits than the folders that are called as splits."""
-    folders = find(tree)
-    of_folder = by_folder(folders, tree.root / tree.layout.images)
-    same = all(
-        i.startswith(f"{of_folder.get(split)}/") for split, ids in splits.items() for i in ids
-    )
-    if not folders or (same and sum(map(len, splits.values())) == len(tree.images)):
-        return []
-    choice = ",".join(f"{split}={name}/" for split, name in of_folder.items())
-    return [
-        f"The lists make the splits, and the folders {', '.join(folders)} hold other images. "
-        f"{command(splits=choice)} takes the folders."
-    ]
-
-
 def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
     """Returns the folder of each split.
 
@@ -164,14 +147,6 @@ def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
             f"which splits you want, such as {command(splits=choice)}",
         )
     return {split: f"{name}/" for split, name in by_split.items()}
-
-
-def unread_notes(tree: VocTree) -> list[str]:
-    """Returns a note about images that lie beside the folders of splits."""
-    outside = [name for image_id, name in tree.images.items() if "/" not in image_id]
-    if not outside:
-        return []
-    return [f"Images in no folder of a split are left out: {len(outside)}, such as {min(outside)}."]
 
 
 def check_all_train(tree: VocTree) -> None:

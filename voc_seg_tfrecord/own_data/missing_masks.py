@@ -3,14 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import itertools
-import json
+import posixpath
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.file_sets import FileSet
-from voc_seg_tfrecord.own_data.readings import Reading, pair
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -214,53 +212,20 @@ def pattern_note(tree: VocTree, layout: Mapping[str, str]) -> str:
 
 
 def _check_names_match(tree: VocTree) -> None:
-    """Checks that masks belong to images by their names, and that no other pattern fits more."""
-    if not tree.images or not tree.masks:
+    """Checks that some masks belong to images by their names."""
+    if not tree.images or not tree.masks or fits(tree):
         return
-    fit = fits(tree)
-    if fit == min(len(tree.images), len(tree.masks)):
-        return
-    alone = _unmatched(tree.images, tree.masks), _unmatched(tree.masks, tree.images)
-    images, masks = (FileSet("", {_last(i): n for i, n in names.items()}) for names in alone)
-    reading = pair(images, masks)
-    if fit and (reading is None or len(reading.pairs) <= fit):
-        return
-    layout = tree.layout
-    image, mask = (min(names.values()) for names in alone)
-    found = "no mask fits an image by its name" if not fit else f"only {fit} masks fit an image"
+    first = [
+        posixpath.normpath(posixpath.join(folder, min(names.values())))
+        for folder, names in ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
+    ]
     raise LayoutError(
         tree.root,
-        found=f"{found}, of {len(tree.images)} images and {len(tree.masks)} masks. The first of "
-        f"the others are {_where(layout.images, image)} and {_where(layout.masks, mask)}",
+        found=f"no mask fits an image by its name, of {len(tree.images)} images and "
+        f"{len(tree.masks)} masks. The first are {' and '.join(first)}",
         expected="one name for an image and its mask, but for the ending",
-        remedy=_remedy(tree, reading),
+        remedy=f"rename the masks, or say how they are named with --mask_name, such as "
+        f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and images with '
+        "--image_name",
         kind="names of masks",
     )
-
-
-def _remedy(tree: VocTree, reading: Reading | None) -> str:
-    if reading is None or tree.layout.parts or tree.layout.image_name or tree.layout.mask_name:
-        return (
-            f"rename the masks, or say how they are named with --mask_name, such as 'gt_{ID}.png' "
-            '(in a config: "layout": {"mask_name": ...}), and images with --image_name'
-        )
-    names = {"image_name": reading.image_name, "mask_name": reading.mask_name}
-    fields = {name: pattern for name, pattern in names.items() if pattern}
-    return (
-        f"say how they are named: {command(**fields)} "
-        f'(in a config: "layout": {json.dumps(fields)}) '
-        f"gives {len(reading.pairs)} images a mask"
-    )
-
-
-def _unmatched(names: Mapping[str, str], others: Collection[str]) -> dict[str, str]:
-    """Returns the names of the files of the ids that are not among others, by id."""
-    return {image_id: name for image_id, name in names.items() if image_id not in others}
-
-
-def _where(folder: str, name: str) -> str:
-    return name if folder == "." else f"{folder}/{name}"
-
-
-def _last(image_id: str) -> str:
-    return image_id.rpartition("/")[2]

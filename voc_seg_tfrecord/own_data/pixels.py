@@ -4,7 +4,9 @@ It is asked seldom: sizes of images and masks, whether files are the same, and w
 painted into an image.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+import functools
+import itertools
 import math
 
 from etils import epath
@@ -14,19 +16,13 @@ from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-
-SAMPLE = 6
-"""Files of a set that are looked at."""
+from voc_seg_tfrecord.own_data.file_sets import FileSet
+from voc_seg_tfrecord.own_data.readings import Reading, few
 
 _COLORS = 64  # distinct colours of a mask; photos have more
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
 _MOST_SAMPLES = 1 << 24  # of an image that is compared in full
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
-
-
-def few(items: Sequence[str]) -> list[str]:
-    """Returns a few of a sequence, spread over it."""
-    return list(items[:: max(1, len(items) // SAMPLE)][:SAMPLE])
 
 
 def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
@@ -121,7 +117,11 @@ def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) ->
     unlike = [(a, b) for a, b in pixels if np.median(np.abs(a - b).mean(-1)) >= _NOISE]
     if not unlike or (len(unlike) == len(pixels) and not _are_mixed(pixels)):
         return None
-    spread = [sum(float(both[n].std(0).sum()) for both in unlike) for n in (0, 1)]
+    painted = [np.abs(a - b).mean(-1) >= _NOISE for a, b in unlike]  # of contours not all pixels
+    spread = [
+        sum(float(both[n][where].std(0).sum()) for both, where in zip(unlike, painted, strict=True))
+        for n in (0, 1)
+    ]
     sure = 0.9 if len(triples) > 3 else 0.75
     return None if min(spread) > sure * max(spread) else int(spread[1] < spread[0])
 
@@ -139,3 +139,104 @@ def _are_mixed(pixels: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
     share = (squares[1] / squares[0]) ** 0.5
     colors = [both[1].mean(0) - share * both[0].mean(0) for both in pixels]
     return float(np.ptp(colors, 0).max()) > _NOISE
+
+
+class Looks:
+    """Compares the files of readings, a few of each.
+
+    Args:
+      root: the folder that was listed.
+    """
+
+    def __init__(self, root: epath.Path):
+        self.root = root
+
+    def path(self, files: FileSet, stem: str) -> epath.Path:
+        """Returns the path of a file of a set."""
+        return self.root / files.path(stem)
+
+    def _masks_drawn(self, reading: Reading) -> bool:
+        """Says whether all of a few masks look as masks do."""
+        return self._drawn(reading.masks, tuple(few([*reading.pairs.values()])))
+
+    def _images_drawn(self, reading: Reading) -> bool:
+        """Says whether all of a few images look as masks do."""
+        return self._drawn(reading.images, tuple(few([*reading.pairs])))
+
+    @functools.cache  # noqa: B019
+    def _drawn(self, files: FileSet, stems: Sequence[str]) -> bool:
+        return all(looks_drawn(self.path(files, stem)) for stem in stems)
+
+    def _sizes_agree(self, reading: Reading) -> bool:
+        """Says whether a few images and masks have the same sizes."""
+        sample = few([*reading.pairs])
+        agree = [
+            sizes_agree(self.path(reading.images, s), self.path(reading.masks, reading.pairs[s]))
+            for s in sample
+        ]
+        return 2 * sum(agree) >= len(agree)
+
+    def _unpainted(self, readings: list[Reading]) -> list[Reading]:
+        """Leaves out images in which the labels are painted, beside the same ones without."""
+        painted = set()
+        for reading, other in itertools.combinations(readings, 2):
+            of_mask = {mask: stem for stem, mask in reading.pairs.items()}
+            shared = [s for s, mask in other.pairs.items() if mask in of_mask]
+            files = [
+                (
+                    self.path(reading.images, of_mask[other.pairs[s]]),
+                    self.path(other.images, s),
+                    self.path(reading.masks, other.pairs[s]),
+                )
+                for s in few(shared)
+            ]
+            if (which := painted_one(files)) is not None:
+                painted.add(id((reading, other)[which]))
+        return [r for r in readings if id(r) not in painted] or readings
+
+    def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
+        """Returns one of readings whose images are all the same, else all of them."""
+        first, *others = sorted(
+            readings, key=lambda r: (r.distance, r.images.folder, sorted(r.images.names))
+        )
+        of_mask = {mask: stem for stem, mask in first.pairs.items()}
+        are_same = all(
+            self._same(
+                (first.images, other.images),
+                ((of_mask[m], s) for s, m in other.pairs.items() if m in of_mask),
+            )
+            for other in others
+        )
+        return [first] if are_same else readings
+
+    def _same(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
+        """Says whether all of these files of two sets have the same bytes."""
+        return all(
+            are_same(self.path(sets[0], one), self.path(sets[1], other)) for one, other in stems
+        )
+
+    def _originals(self, reading: Reading, others: Sequence[Reading]) -> dict[str, Reading]:
+        """Returns the reading that has each labelled image of another; none if one is in none."""
+        originals = {}
+        others = [o for o in others if o.images.folder != reading.images.folder]
+        for stem in reading.pairs:
+            same = (
+                o
+                for o in others
+                if stem in o.pairs and self._same((reading.images, o.images), [(stem, stem)])
+            )
+            if (of := next(same, None)) is None:
+                return {}
+            originals[stem] = of
+        return originals
+
+    def _are_copies(self, reading: Reading, originals: Mapping[str, Reading]) -> bool:
+        """Says whether the masks of copied images are copies too."""
+        return bool(originals) and all(
+            self._same((reading.masks, of.masks), [(reading.pairs[s], of.pairs[s])])
+            for s, of in originals.items()
+        )
+
+    def _alike(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
+        """Says whether all of these images of two sets look alike."""
+        return all(show_same(self.path(sets[0], a), self.path(sets[1], b)) for a, b in stems)

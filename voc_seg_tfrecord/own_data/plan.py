@@ -3,23 +3,32 @@
 Where a build would stop, `check` reads on by a plan in which less is decided.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+import csv
 import dataclasses
+import io
 import itertools
 import posixpath
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    LayoutError,
+    MaskError,
+    VocSegError,
+)
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.meaning import Decision
+from voc_seg_tfrecord.masks.readings import Reading
+from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.masks.survey import Pixel, Survey
 from voc_seg_tfrecord.own_data import classes, discovery, folder_names
 from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
@@ -122,7 +131,6 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         class_file.numbered if class_file and not (by_color and class_file.colored) else "",
         *(decision.notes if decision else ()),
         *(tree.drawing_notes() if isinstance(tree, PolygonTree) else [pattern_note(tree, layout)]),
-        _deep_image_note(tree, itertools.chain(*splits.values())),
         *_loop_notes(tree),
         _background_note(config),
         official_note(tree),
@@ -156,26 +164,6 @@ def _background_note(config: VocSegConfig) -> str:
         f"Class {index} is background, and class 0 is {names[0]}. With {command(classes=pair)} "
         "background becomes class 0, and the masks follow."
     )
-
-
-def _deep_image_note(tree: VocTree, ids: Iterable[str]) -> str:
-    """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
-    names = (tree.images[i] for i in ids if i in tree.images)
-    deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))
-    for name in itertools.islice(deep, _LOOKED_AT):
-        path = tree.root / tree.layout.images / name
-        try:
-            lost = images.lost_bits(File.read(path, ImageError))
-        except VocSegError:  # the build says so
-            continue
-        if lost:
-            return (
-                f"{name} has {lost}. If the low byte matters, scale the images to 8 bits yourself."
-            )
-    return ""
-
-
-_LOOKED_AT = 8
 
 
 def _loop_notes(tree: VocTree) -> list[str]:
@@ -254,3 +242,104 @@ def plan_to_read(tree: VocTree, config: VocSegConfig) -> Fallback:
                 splits = False
             else:
                 return Fallback(None, tuple(problems.values()), splits, meaning)
+
+
+def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[str, int]:
+    """Writes a row for each value and colour that the masks of a tree use.
+
+    Args:
+      tree: the tree.
+      config: says the names and the splits.
+      named: whether these are names; otherwise a class file may be numbered in two ways, or there
+        is none.
+
+    Returns:
+      The table as CSV, and how many of its rows lack a class.
+
+    Raises:
+      LayoutError: if no mask can be read, or the masks use too much for a table.
+    """
+    if isinstance(tree, PolygonTree):
+        return tree.class_table(_ids(tree, config)), 0
+    survey = tree.survey(_ids(tree, config), all_colors=True)
+    if not survey.pixels or max(len(survey.values), len(survey.colors)) > HIGHEST:
+        raise LayoutError(
+            tree.root,
+            found=f"{len(survey.values)} values and {len(survey.colors)} colours in "
+            f"{survey.examined} masks",
+            expected=f"at most {HIGHEST} of each; more are of masks that were smoothed",
+            remedy="export the masks again, without smoothing",
+        )
+    taken: Reading | None = None
+    ways: list[Reading] = []
+    files = find_class_file(tree, config, named=named)[0] if config.class_names else []
+    if named or files:
+        taken, ways = meaning.weigh(survey, classes.namings(config, files))
+    return _text(survey, taken, ways)
+
+
+def _ids(tree: VocTree, config: VocSegConfig) -> list[str]:
+    """Returns the ids whose masks a build would read, or all if that is not decided."""
+    with_masks = [image_id for image_id in tree.images if image_id in tree.masks]
+    try:
+        splits = make_plan(tree, config, rule=ANY_VALUE).splits
+    except VocSegError:
+        return with_masks or [*tree.masks]
+    of_splits = {*itertools.chain(*splits.values())}
+    return [image_id for image_id in with_masks if image_id in of_splits]
+
+
+def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
+    """Returns the table; where the user is asked, each reading has a column for people."""
+    rows: dict[Key, dict[str, object]] = {}
+    by_color = _by_color(survey, taken)
+    ways = [taken] if taken else list({meaning.how(reading): reading for reading in ways}.values())
+    for pixel in sorted(survey.pixels, key=lambda p: _order(_key(p, by_color))):
+        seen, key = survey.pixels[pixel], _key(pixel, by_color)
+        names = {meaning.how(reading): reading.name_of(pixel) or UNKNOWN for reading in ways}
+        row = rows.setdefault(key, {"pixels": 0, "masks": 0})
+        name = names.popitem()[1] if taken else _agreed(survey, pixel, names)
+        row |= {
+            "value" if isinstance(key, int) else "color": key,
+            "class": name if row.get("class", name) == name else UNKNOWN,
+            "pixels": int(str(row["pixels"])) + seen.pixels,
+            "masks": max(int(str(row["masks"])), seen.masks),
+            **names,
+        }
+        if pixel.kind == "palette" and pixel.color and isinstance(key, int):
+            row["palette"] = color_key(pixel.color)
+    columns = dict.fromkeys(itertools.chain(*rows.values()))
+    head = [*_HEAD, *(column for column in columns if column not in _HEAD)]
+    out = io.StringIO()
+    lines = csv.DictWriter(out, head, restval="", lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(rows.values())
+    return out.getvalue(), sum(row["class"] == UNKNOWN for row in rows.values())
+
+
+_HEAD = ("value", "color", "class", "pixels", "masks")
+
+
+def _agreed(survey: Survey, pixel: Pixel, names: dict[str, str]) -> str:
+    """Returns the class of a pixel that all of several readings give it, else `?`."""
+    asked = pixel.value == VOID and survey.binary.masks > survey.void.masks
+    alone = len(names) == 1 and pixel.kind == "palette"  # and its palette contradicts it
+    return names.popitem()[1] if len({*names.values()}) == 1 and not (asked or alone) else UNKNOWN
+
+
+def _by_color(survey: Survey, taken: Reading | None) -> bool:
+    """Says whether rows of masks with values and colours have colours as their keys."""
+    if taken is not None:
+        return taken.by == "color"
+    pairs = {(p.value, p.color) for p in survey.pixels if p.kind == "palette"}
+    return len({value for value, _ in pairs}) < len(pairs)
+
+
+def _order(key: Key) -> tuple[bool, Key]:
+    return isinstance(key, str), key
+
+
+def _key(pixel: Pixel, by_color: bool) -> Key:
+    if pixel.color is not None and (pixel.value is None or (by_color and pixel.kind != "grey")):
+        return color_key(pixel.color)
+    return pixel.value if pixel.value is not None else UNKNOWN

@@ -4,19 +4,22 @@ Nothing is chosen here, and no file is opened; `choice` does both. The names of 
 here either: whatever pairs by its name is a reading.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import collections
+from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, core_of, file_sets
+from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, core_of
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word, words
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 
 _WHOLE = 0.6  # of a folder's files are in a reading that has the folder
+SAMPLE = 6
+"""Files of a set that are looked at."""
 _FEW = 80  # sets of files of which each two are compared, whatever their folders
 
 
@@ -93,35 +96,13 @@ class Reading:
         return self.masks.pattern or _pattern(self.mask_affix, ending)
 
 
+def few(items: Sequence[str]) -> list[str]:
+    """Returns a few of a sequence, spread over it."""
+    return list(items[:: max(1, len(items) // SAMPLE)][:SAMPLE])
+
+
 def _pattern(affix: Affix, ending: str) -> str:
     return "" if affix == ("", "") and not ending else f"{affix[0]}{ID}{affix[1]}{ending}"
-
-
-def with_glued(
-    listing: Listing, readings: list[Reading], sets: Mapping[str, Sequence[FileSet]]
-) -> list[Reading]:
-    """Adds readings of folders in which words right before numbers tell images and masks apart.
-
-    They are looked for where no other reading has all files of a folder: `im1` and `lb1` beside a
-    folder of other masks called `lb1`.
-    """
-    files: dict[str, set[str]] = {}
-    for of_role in sets.values():
-        for of_set in of_role:
-            files.setdefault(of_set.folder, set()).update(of_set.names.values())
-    whole = {
-        of_set.folder
-        for r in readings
-        for of_set, paired in ((r.images, r.pairs), (r.masks, set(r.pairs.values())))
-        if len(paired) > _WHOLE * len(files[of_set.folder])
-    }
-    folders = {s.folder for of_role in sets.values() for s in of_role}
-    if not file_sets(listing, sorted(folders - whole), glued=True)[0]:
-        return readings
-    images, masks = file_sets(listing, sorted(folders), glued=True)
-    split = {s.folder for s in images}
-    left = {role: [s for s in of if s.folder not in split] for role, of in sets.items()}
-    return list(all_readings(left["images"] + images, left["masks"] + masks))
 
 
 def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Reading]:
@@ -186,6 +167,77 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
     cores = ((core_of(stem, affix), stem) for stem in images.names)
     pairs = {stem: of_core[core] for core, stem in cores if core in of_core}
     return Reading(images, masks, affix, other, pairs, len(plain))
+
+
+def companions(
+    listing: Listing, reading: Reading, folders: Collection[str]
+) -> Iterator[tuple[Reading, Reading]]:
+    """Finds files whose names have the ids of a reading, whatever stands around them.
+
+    Args:
+      listing: what lies where.
+      reading: the images and masks.
+      folders: those that are looked at.
+
+    Yields:
+      Of each kind of such files two readings: with the files in place of the images, and in place
+      of the masks.
+    """
+    stems = _ids_of(reading)
+    sample = few([*stems])
+    around = functools.partial(_around, glued=len(sample) > 2)
+    kinds: collections.Counter[tuple[str, Affix, str]] = collections.Counter()
+    for folder, name in ((at, name) for at in folders for name in listing.folders[at]):
+        stem, ending = posixpath.splitext(name)
+        if ending.lower() in PICTURES:
+            affixes = (around(stem, image_id) for image_id in sample if image_id in stem)
+            kinds.update((folder, affix, ending) for affix in affixes if affix)
+    for folder, affix, ending in [kind for kind, n in kinds.items() if n > _WHOLE * len(sample)]:
+        there = set(listing.folders[folder])
+        files = {i: s for i in stems if (s := affix[0] + i + affix[1]) + ending in there}
+        first = next(iter(files))
+        of_image = around(stems[first], first)
+        of_mask = around(reading.pairs[stems[first]], first)
+        if of_image and of_mask:
+            names = {stem: stem + ending for stem in files.values()}
+            as_images, as_masks = _reduced(affix, of_mask), _reduced(of_image, affix)
+            images, masks = (
+                FileSet(folder, names, own, ending.lower()) for own in (as_images[0], as_masks[1])
+            )
+            pairs = {stem: reading.pairs[stems[i]] for i, stem in files.items()}
+            masks_of = {stems[i]: stem for i, stem in files.items()}
+            yield (
+                Reading(images, reading.masks, *as_images, pairs, 0),
+                Reading(reading.images, masks, *as_masks, masks_of, 0),
+            )
+
+
+def _ids_of(reading: Reading) -> dict[str, str]:
+    """Returns the images of a reading by what their names do not share, in whole words."""
+    stems = {core_of(stem, reading.image_affix): stem for stem in reading.pairs}
+    if len(stems) < 2:
+        return stems
+    tokens = [TOKEN.findall(core) for core in stems]
+    before = posixpath.commonprefix([t[:-1] for t in tokens])
+    after = posixpath.commonprefix([t[: len(before) : -1] for t in tokens])
+    affix = "".join(before), "".join(after[::-1])
+    return {core_of(core, affix): stem for core, stem in stems.items()}
+
+
+def _around(stem: str, image_id: str, *, glued: bool) -> Affix | None:
+    """Returns what a name has before and behind an id; None if the id is a part of a number.
+
+    Unless words may be glued to the id, which several ids have to show, it is no part of a word.
+    """
+    kinds = (str.isdigit,) if glued else (str.isdigit, str.isalpha)
+    at = stem.find(image_id)
+    while at >= 0:
+        before, after = stem[:at], stem[at + len(image_id) :]
+        edges = (before[-1:], image_id[0]), (image_id[-1], after[:1])
+        if not any(kind(a) and kind(b) for kind in kinds for a, b in edges):
+            return before, after
+        at = stem.find(image_id, at + 1)
+    return None
 
 
 def _reduced(affix: Affix, other: Affix) -> tuple[Affix, Affix]:

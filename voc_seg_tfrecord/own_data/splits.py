@@ -2,17 +2,17 @@
 
 import collections
 from collections.abc import Mapping, Sequence
+import contextlib
 import functools
 import itertools
 
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.facts import official_splits
-from voc_seg_tfrecord.formats import class_files, png
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
@@ -61,8 +61,6 @@ def split_ids(
     else:
         splits = {name: _read_split(tree, name, source, notes) for name, source in lists.items()}
         sources = {name: _file(source) for name, source in lists.items()}
-        if config.splits is None and not all(source.endswith("/") for source in lists.values()):
-            notes += folder_names.note_beside_lists(tree, splits)
     _check_not_empty(splits, sources, tree)
     if not config.overlap:
         _check_disjoint(splits, sources, tree)
@@ -87,10 +85,7 @@ def _default_splits(tree: VocTree) -> tuple[Mapping[str, str | float], list[str]
     for split, name in lists.items():
         check_split_name(split, tree.list_path(name), ListError)
     if not lists and folders:
-        return folder_names.sources(tree, folders), [
-            *_no_lists(others),
-            *folder_names.unread_notes(tree),
-        ]
+        return folder_names.sources(tree, folders), _no_lists(others)
     if not lists:
         if empty:
             tree.read_ids(empty[0])  # raises
@@ -340,41 +335,23 @@ def _classes(
         return ()
 
 
-_LINE = 200  # bytes; lines of two paths are half as long
-
-
-def _official_config(tree: VocTree) -> str:
-    """Returns the official config whose lists a tree has, empty if it is no release of VOC.
-
-    The ids of a list have to be all of the official ones and no others, and the first mask must
-    have VOC's own palette.
-    """
-    if tree.layout.masks != MASKS or not tree.masks:
-        return ""
-    counts: collections.Counter[str] = collections.Counter()
-    longest = max(max(row.counts) for row in official_splits.splits().values())
-    for name in tree.list_names():
-        if tree.list_path(name).stat().length > longest * _LINE:
-            continue
-        try:
-            ids = tree.read_ids(name)
-        except VocSegError:  # then it is no official list; the build tells what is wrong
-            continue
-        rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
-        sha256 = id_list_sha256(ids) if rows else ""
-        for split in rows:
-            if split.ids_sha256 == sha256 and split.config != "2012_test":
-                counts[split.config] += 1
-    # The most lists win; of two with as many, the first in the table.
-    config = max(counts, key=counts.__getitem__, default="")
-    return config if config and _has_voc_palette(tree) else ""
-
-
 def official_note(tree: VocTree) -> str:
-    """Returns which `tfds build` builds a tree that is a release, empty if it is none."""
-    config = _official_config(tree)
-    if not config:
+    """Returns which `tfds build` builds a tree whose lists are a release's, empty if none are.
+
+    The ids of a list have to be all of the official ones and no others.
+    """
+    counts: collections.Counter[str] = collections.Counter()
+    for name in tree.list_names() if tree.layout.masks == MASKS else ():
+        with contextlib.suppress(VocSegError):  # the build says what is wrong with a list
+            ids = tree.read_ids(name)
+            rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
+            sha256 = id_list_sha256(ids) if rows else ""
+            counts.update(row.config for row in rows if row.ids_sha256 == sha256)
+    del counts["2012_test"]
+    if not counts:
         return ""
+    # The most lists win; of two with as many, the first in the table.
+    config = max(counts, key=counts.__getitem__)
     return (
         f"The lists are those of {official_splits.title(config)}, which has a config of its own: "
         + command(
@@ -384,11 +361,3 @@ def official_note(tree: VocTree) -> str:
             manual_dir=tree.root,
         )
     )
-
-
-def _has_voc_palette(tree: VocTree) -> bool:
-    path = tree.root / tree.layout.masks / next(iter(tree.masks.values()))
-    try:
-        return png.has_voc_palette(File.read(path, MaskError).data)
-    except VocSegError:
-        return False

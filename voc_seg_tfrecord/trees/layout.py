@@ -63,6 +63,11 @@ class Naming:
             suffix, dot, ending = rest[0], "", ""
         return cls(prefix, suffix, dot + ending.lower(), "/" in pattern)
 
+    @property
+    def narrow(self) -> tuple[int, int]:
+        """How much a name has to have: of two patterns that fit, the one that has more is meant."""
+        return len(self.prefix + self.suffix), len(self.ending)
+
     def id_of(self, name: str) -> str | None:
         """Returns the id of a file by its name below its folder, None if it does not fit."""
         stem, _, ending = name.rpartition(".")
@@ -148,6 +153,7 @@ class Layout:
       instances: the folder of instance masks.
       annotations: the folder of XML files.
       without: patterns of names that are neither images nor masks, such as `{id}_overlay`.
+      copies: folders of copies of other files, which are not read.
       parts: the parts of a set that has several.
     """
 
@@ -159,6 +165,7 @@ class Layout:
     instances: str = "SegmentationObject"
     annotations: str = "Annotations"
     without: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
 
     def folders(self) -> list[Part]:

@@ -432,15 +432,15 @@ class VocTree:
         return files
 
     def _files_but(self, without: Sequence[str], which: str) -> Iterator[tuple[str | None, str]]:
-        others = [Naming.parse(pattern) for pattern in without]
+        others, copies = [Naming.parse(pattern) for pattern in without], self.layout.copies
         for part in self.layout.folders():
             folder = getattr(part, which)
-            naming = part.image_naming if which == "images" else part.mask_naming
+            naming, other = (part.image_naming, part.mask_naming)[:: -1 if which == "masks" else 1]
             neither = [n for n in others if n != naming]
-            if which == "images" and part.images == part.masks:
-                neither.append(part.mask_naming)
+            neither += [other] * (part.images == part.masks and other.narrow > naming.narrow)
             for name in self.below(folder, deep=self.layout.is_deep(folder)):
-                if any(other.id_of(name) for other in neither):
+                place = posixpath.normpath(posixpath.join(folder, name, "..")) if copies else ""
+                if place in copies or any(n.id_of(name) for n in neither):
                     continue
                 image_id = naming.id_of(name)
                 if part.name:
