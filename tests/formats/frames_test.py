@@ -1,4 +1,5 @@
 import struct
+import tracemalloc
 
 from etils import epath
 import pytest
@@ -53,3 +54,15 @@ def test_broken_frames_are_named_with_the_number_of_the_record(records, spoil, w
     records.write_bytes(spoil(records.read_bytes()))
     with pytest.raises(RecordError, match=words):
         list(files.read_records(records, "a file"))
+
+
+def test_a_record_that_was_read_is_not_kept(tmp_path):
+    """It may be large, and others are made of it while the next one is not yet asked for."""
+    path = epath.Path(tmp_path / "x.tfrecord")
+    path.write_bytes(frames.frame(bytes(10_000_000)))
+    tracemalloc.start()
+    records = frames.read(path)
+    assert len(next(records)[1]) == 10_000_000
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000

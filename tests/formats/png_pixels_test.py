@@ -1,4 +1,5 @@
 import struct
+import tracemalloc
 import zlib
 
 from hypothesis import given, settings
@@ -164,3 +165,20 @@ def test_noise_is_left_to_pillow_and_a_mask_of_runs_is_not(monkeypatch):
     noise = np.random.default_rng(0).integers(0, 256, (64, 64), np.uint8)
     assert png_pixels.count_values(noise)[0] == noise.size
     check(np.repeat(noise.ravel()[:64], 64).reshape(64, 64))
+
+
+def test_a_large_png_is_checked_piece_by_piece():
+    """All rows were in memory, and the bytes of the chunks three times."""
+    file = File(around(zlib.compress(bytes(500 * 40_001)), 40_000, 500), "m.png")
+    header = png.read_header(file)
+    tracemalloc.start()
+    png_pixels.check(file, header, png.read_chunks(file, header))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000  # of 20 million
+
+
+def test_bytes_behind_the_end_of_a_stream_are_refused_wherever_they_are():
+    for behind in (1, 10, 1 << 17, 1 << 20):
+        with pytest.raises(MaskError, match="bytes behind their end"):
+            inflate(around(zlib.compress(ROWS) + bytes(behind)))

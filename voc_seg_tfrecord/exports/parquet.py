@@ -99,6 +99,7 @@ def write(split: Split, palette: bytes | None = None) -> list[str]:
 def _write_file(
     records: Iterator[tuple[str, Record]], path: epath.Path, described: Sequence[Column]
 ) -> int:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = columns.schema(described)
@@ -111,6 +112,7 @@ def _write_file(
             writer.write_table(table)
             turned += count
             del table  # while the next one is made
+    pa.default_memory_pool().release_unused()  # or Arrow keeps what the largest group took
     return turned
 
 
@@ -127,6 +129,7 @@ def _row_groups(
             yield group.table(), group.turned
             group = _Group(schema)
         group.add(row, length, turned=row[IMAGE][columns.BYTES] is not record[IMAGE][0])
+        del row, record  # while a table is written
     if group.rows:
         yield group.table(), group.turned
 

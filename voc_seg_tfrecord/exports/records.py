@@ -50,20 +50,26 @@ class Split:
         """
         checks = value_checks(self.builder.info.features)
         total, desc = count(self.builder, self.name), f"Exporting {self.name}..."
-        read = map(functools.partial(_values, checks), read_shards(self.builder, self.name))
         with tqdm(total=total, desc=desc, unit=" examples", leave=False) as bar:
-            for problem, values in read:
-                where = f"{self.builder.info.full_name}, split {self.name}, record {bar.n}"
-                if problem:
-                    raise RecordError(
-                        where,
-                        found=problem,
-                        expected="a record with the features that features.json describes",
-                        remedy="run `voc-seg-tfrecord verify` to find all faults, or build the "
-                        "dataset again",
-                    )
-                yield where, values
-                bar.update()
+            # A loop would keep the last record, which may be large.
+            read = functools.partial(self._read, checks, bar)
+            yield from map(read, read_shards(self.builder, self.name))
+
+    def _read(
+        self, checks: Mapping[str, Check], bar: "tqdm[Any]", serialized: bytes
+    ) -> tuple[str, Record]:
+        where = f"{self.builder.info.full_name}, split {self.name}, record {bar.n}"
+        record = parse(serialized)
+        if problem := next(value_problems(checks, record), ""):
+            raise RecordError(
+                where,
+                found=problem,
+                expected="a record with the features that features.json describes",
+                remedy="run `voc-seg-tfrecord verify` to find all faults, or build the dataset "
+                "again",
+            )
+        bar.update()
+        return where, {name: list(record.values(name)) for name in checks}
 
     def examples(self) -> Iterator[dict[str, Any]]:
         """Yields the features that have one value, images and masks still encoded.
@@ -74,13 +80,6 @@ class Split:
         needed = [name for name in _SINGLE if name in self.builder.info.features]
         for _, record in self.records():
             yield {name: record[name][0] for name in needed}
-
-
-def _values(checks: Mapping[str, Check], serialized: bytes) -> tuple[str, Record]:
-    """Returns what is wrong with a record, and its values, of which there is one copy then."""
-    record = parse(serialized)
-    problem = next(value_problems(checks, record), "")
-    return problem, {} if problem else {name: list(record.values(name)) for name in checks}
 
 
 def rotated(split: Split, images: int) -> list[str]:

@@ -194,6 +194,7 @@ def read_values(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Values
     grey = png.grey_index_png(file, header, chunks)
     if are_samples(rows, header) and png.is_bare(grey, chunks):
         return Values(grey, np.frombuffer(rows, np.uint8).reshape(header.height, -1), True)
+    del rows  # which may be many
     return Values(grey, pillow.decode(File(grey, file.where), MaskError).values(), False)
 
 

@@ -38,9 +38,9 @@ def decoded(record: Record) -> Example:
     Raises:
       RecordError: if its image or its mask cannot be decoded.
     """
+    image = record.image()  # first, as decoding it takes more memory than its pixels do
     mask = record.pixels(MASK) if MASK in record.features else None
-    label = next(iter(record.ints(LABEL)), None)
-    return Example(record.id, record.image(), mask, label)
+    return Example(record.id, image, mask, next(iter(record.ints(LABEL)), None))
 
 
 def read_at(
