@@ -14,6 +14,7 @@ from voc_seg_tfrecord import VOC_CLASSES, VocSegError
 from voc_seg_tfrecord.base import names
 from voc_seg_tfrecord.build_from import tfrecords
 from voc_seg_tfrecord.build_from.tfrecords import import_records
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 
 TEN = [str(n) for n in range(10)]
@@ -227,8 +228,17 @@ def test_a_palette_with_vocs_colours_at_other_indices_is_refused(tmp_path):
     mask.putpalette(names.voc_palette()[[0, 12, 15]].ravel().tolist())
     path = with_mask(mask, tmp_path / "a.tfrecord")
     words = "(?s)a.tfrecord, record 0: .*index 1 has the colour 64,0,128, which is VOC's 12"
-    with pytest.raises(VocSegError, match=words):
+    with pytest.raises(VocSegError, match=words) as caught:
         bring(path, tmp_path)
+    assert "--classes '0=background,1=CLASS'" in str(caught.value)
+    rows = "0=background,1=dog,2=person"
+    said = ["--name", "said", "--classes", rows, "--data_dir", str(tmp_path / "said")]
+    assert cli.main(["import", str(path), *said]) == 0
+    (folder,) = (tmp_path / "said").glob("*/said/1.0.0")
+    (example,) = examples(open_built(str(folder)), "train").values()
+    assert example["segmentation_mask"][0, :, 0].tolist() == [0, 1, 2, 2]
+    for some in ("0=background,1=dog", "#400080=dog,*=background"):
+        assert cli.main(["import", str(path), *said[:3], some, *said[4:], "--overwrite"]) in (1, 2)
     mask.putpalette(names.voc_palette().ravel().tolist())
     builder = bring(with_mask(mask, tmp_path / "b.tfrecord"), tmp_path)
     (example,) = examples(builder, "train").values()

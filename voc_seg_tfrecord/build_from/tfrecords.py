@@ -18,6 +18,7 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out,
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Source, Task
 from voc_seg_tfrecord.imports.scan import Scan, make_items, scan_records
+from voc_seg_tfrecord.masks.rows import table_error
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -27,6 +28,7 @@ def import_records(
     *,
     name: str,
     class_names: Sequence[str] = (),
+    classes: Sequence[Sequence[Any]] | Mapping[Any, str] = (),
     splits: Mapping[str, float] | None = None,
     keys: Mapping[str, str] | None = None,
     shape: Sequence[int] = (),
@@ -44,6 +46,7 @@ def import_records(
       class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's. A
         name such as `void` or `ignore` is no class, and its pixels are void (255).
         None for records with neither mask nor label.
+      classes: what a value, or a class by its name, is, as in `VocSegConfig`.
       splits: ratios by which all records are assigned to splits. By default the names of the
         files give the split (`train`, `val`, `test`), or all records are in `train`.
       keys: which feature holds what, as in `RecordLayout`; detected for known layouts.
@@ -69,14 +72,16 @@ def import_records(
         task: Task = "images"
         if scan.layout.mask or scan.layout.label:
             task = "segmentation" if scan.layout.mask else "classification"
-        if task != "images" and not names:
+        if task != "images" and not (names or classes):
             raise ConfigError(
                 "--class_names",
                 found="no class names, though the records hold masks or labels",
                 expected="the names of all classes, in the order of their indices",
                 remedy="give them with --class_names (class_names)",
             )
-        config = VocSegConfig(name=name, class_names=names, task=task, exif="ignore")
+        config = VocSegConfig(
+            name=name, class_names=names, classes=classes, task=task, exif="ignore"
+        )
         rule = _rule(config, scan, repair, note)
         if scan.problems:
             total = len(scan.records) + len(scan.problems)
@@ -91,7 +96,14 @@ def import_records(
 def _rule(
     config: VocSegConfig, scan: Scan, repair: bool, note: Callable[[str], object]
 ) -> MaskRule:
-    _check_palettes(scan)
+    table = config.table
+    if table.colors or table.star_of_keys:
+        raise table_error(
+            "colours, or * for values", "rows with values or names: records hold values"
+        )
+    _check_palettes(scan, table.values)
+    if table.values:
+        return config.index_rule()
     if scan.values == {0, VOID} and config.task == "segmentation":
         two = len(config.class_names) == len(config.named_classes) == 2
         note(
@@ -112,8 +124,10 @@ def _rule(
     return config.index_rule({value: i for value, i in repaired.items() if i in plain.values})
 
 
-def _check_palettes(scan: Scan) -> None:
+def _check_palettes(scan: Scan, said: Collection[int]) -> None:
     """Checks that no palette has VOC's colours at other indices, which programs do to save bytes.
+
+    Values whose class the user has said may have any colour.
 
     Raises:
       MaskError: if all colours in use are VOC's, and one is not at its index. The values may not
@@ -123,7 +137,7 @@ def _check_palettes(scan: Scan) -> None:
     moved = [
         (index, color)
         for (index, color), number in numbers.items()
-        if number != index and color != (index,) * 3
+        if number != index and color != (index,) * 3 and index not in said
     ]
     if moved and None not in numbers.values():
         index, color = moved[0]
@@ -133,8 +147,9 @@ def _check_palettes(scan: Scan) -> None:
             f"has the colour {','.join(map(str, color))}, which is VOC's {VOC_NUMBERS[color]}. So "
             "it is not clear whether values or colours are the classes",
             expected="masks whose values are the classes",
-            remedy="write the records again with class indices in grey PNGs, or build from the "
-            "mask files with voc-seg-tfrecord build, which can read colours",
+            remedy="if the values are the classes, say what each is, such as --classes "
+            f"'0=background,{index}=CLASS'; if the colours are, build from the mask files with "
+            "voc-seg-tfrecord build, which can read colours",
         )
 
 

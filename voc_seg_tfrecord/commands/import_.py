@@ -19,6 +19,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
 from voc_seg_tfrecord.imports.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.imports.scan import make_items, scan_records
+from voc_seg_tfrecord.masks.rows import parse_pairs
 
 SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"
@@ -32,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--class_names",
         help="class names in the order of their indices, separated by commas; or voc for "
         "VOC's 21; none for images that have neither mask nor label",
+    )
+    parser.add_argument(
+        "--classes",
+        metavar="PAIRS",
+        help="what a value, or a class by its name, is: '0=background,1=crack', 'car=vehicle'",
     )
     parser.add_argument(
         "--splits",
@@ -80,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
             args.files,
             name=args.name,
             class_names=[name.strip() for name in (args.class_names or "").split(",") if name],
+            classes=parse_pairs(args.classes) if args.classes else (),
             splits=ratios,
             keys=keys,
             shape=size,
