@@ -411,7 +411,6 @@ def test_folders_whose_names_say_nothing_are_read_if_files_are_masks(tmp_path):
     root = write(tmp_path, ONE, ("stills/{}.jpg", "approved/{}.png"))
     plan = plan_of(root)
     assert_right(plan, ONE)
-    assert "the names of the folders do not say so" in " ".join(plan.notes)
     assert_right(plan_of(root, images="stills", masks="approved"), ONE)
 
 
@@ -490,7 +489,6 @@ def test_images_in_a_folder_of_any_name_are_found_by_the_names_of_all_masks(tmp_
     exports.put_image(root, "screen.jpg")
     plan = plan_of(root)
     assert_right(plan, ONE)
-    assert "Images are read from xrays" in " ".join(plan.notes)
     (root / "scans").mkdir()
     for image_id, other in zip("abc", "def", strict=True):
         exports.picture(other).save(root / f"scans/{image_id}.png")

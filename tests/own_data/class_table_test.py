@@ -165,3 +165,16 @@ def test_the_config_with_rows_builds_the_same_elsewhere(tmp_path):
         [2, "void"],
     ]
     assert "class_names" not in first.info.metadata["config"]
+
+
+def test_what_no_table_helps_against_is_said_before_one_is_written(tmp_path, capsys):
+    exports.put_image(tmp_path, "JPEGImages/a.jpg")
+    exports.put_mask(tmp_path, "SegmentationClass/a.png", np.arange(35).reshape(5, 7))
+    words = ["check", str(tmp_path), "--write_classes", str(tmp_path / "classes.csv")]
+    assert cli.main(words) == 1
+    assert "a.png: another size than that of" in capsys.readouterr().err
+    clear = np.dstack([np.full((*TRUTH.shape, 3), 9, np.uint8), TRUTH])
+    exports.Image.fromarray(clear).save(tmp_path / "SegmentationClass" / "a.png")
+    assert cli.main(words) == 1
+    assert "pixels that are not opaque" in capsys.readouterr().err
+    assert not (tmp_path / "classes.csv").exists()

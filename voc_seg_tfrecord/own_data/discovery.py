@@ -20,7 +20,7 @@ from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
-from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
+from voc_seg_tfrecord.own_data.folder_names import common_folder
 from voc_seg_tfrecord.own_data.readings import Reading, all_readings
 from voc_seg_tfrecord.trees.layout import (
     LISTS,
@@ -79,7 +79,7 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
     readings = _readings(listing, said, images, masks)
     chooser = Chooser(listing, readings, said)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
-        root, layout, notes = "", _said_parts(chooser, images, masks), list[str]()
+        root, layout = "", _said_parts(chooser, images, masks)
     else:
         choice = chooser.choose()
         if images and masks:  # then the rest only stands in the account
@@ -95,9 +95,7 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
         root, layout = arranged
         copies = tuple(relative(folder, root) for folder in choice.copies)
         layout = dataclasses.replace(layout, without=without(readings, choice), copies=copies)
-        notes = [] if images and masks else _name_notes(chooser, choice.chosen)
-    tree = VocTree(folder / root if root else folder, layout, listing, notes)
-    return _with_lists(tree, said)
+    return _with_lists(VocTree(folder / root if root else folder, layout, listing), said)
 
 
 def _check_no_panoptic(listing: Listing, readings: Sequence[Reading]) -> None:
@@ -129,19 +127,6 @@ def _check_no_panoptic(listing: Listing, readings: Sequence[Reading]) -> None:
                 categories_json_file=path,
             ),
         )
-
-
-def _name_notes(chooser: Chooser, readings: Sequence[Reading]) -> list[str]:
-    """Returns a note about folders that were taken although their names say nothing."""
-    return [
-        f"Images are read from {r.images.folder} and masks from {r.masks.folder or '.'}, "
-        "because their files have the same names; the names of the folders do not say so."
-        for r in readings
-        if r.images.folder not in ("", r.masks.folder)
-        and not split_word(r.images.folder)[1]
-        and min(chooser.as_images(r), chooser.as_masks(r)) < 2
-        and chooser.as_masks(r) >= 0
-    ][:1]
 
 
 # What the user said.

@@ -28,7 +28,7 @@ from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.readings import Reading
 from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.masks.survey import Pixel, Survey
+from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
 from voc_seg_tfrecord.own_data import classes, discovery, folder_names
 from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
@@ -38,6 +38,8 @@ from voc_seg_tfrecord.own_data.missing_masks import (
     suggest_mask_folders,
     without_masks,
 )
+from voc_seg_tfrecord.own_data.pixels import sizes_agree
+from voc_seg_tfrecord.own_data.readings import few
 from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, official_note, split_ids
 from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -257,12 +259,25 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
       The table as CSV, and how many of its rows lack a class.
 
     Raises:
-      LayoutError: if no mask can be read, or the masks use too much for a table.
+      LayoutError: if a mask has another size than its image, or the masks use too much for a table.
+      MaskError: if no mask can be read, about the first.
     """
+    ids = _ids(tree, config)
     if isinstance(tree, PolygonTree):
-        return tree.class_table(_ids(tree, config)), 0
-    survey = tree.survey(_ids(tree, config), all_colors=True)
-    if not survey.pixels or max(len(survey.values), len(survey.colors)) > HIGHEST:
+        return tree.class_table(ids), 0
+    for pair in (tree.pair(i) for i in few(ids) if i in tree.images and i in tree.masks):
+        image, mask = epath.Path(pair.image), epath.Path(str(pair.mask))
+        if not sizes_agree(image, mask):
+            raise LayoutError(
+                mask,
+                found=f"another size than that of {image}",
+                expected="masks of the size of their images, without which no class helps",
+                remedy="export the masks again, or name the folder of their images with --images",
+            )
+    survey = tree.survey(ids, all_colors=True)
+    if not survey.pixels:
+        look(tree.mask_file(ids[0]))  # raises
+    if max(len(survey.values), len(survey.colors)) > HIGHEST:
         raise LayoutError(
             tree.root,
             found=f"{len(survey.values)} values and {len(survey.colors)} colours in "
