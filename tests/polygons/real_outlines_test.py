@@ -1,10 +1,10 @@
 """Outlines of real masks in the files of each tool, built, and compared with the tool's pixels."""
 
-import json
 import shutil
 
 import numpy as np
 from PIL import Image, ImageDraw
+from polygons import write_coco, write_cvat, write_labelme, write_yolo
 import pytest
 from support.building import examples
 
@@ -13,8 +13,6 @@ from voc_seg_tfrecord.build_from.tree import builder_from_tree
 
 coco_masks = pytest.importorskip("pycocotools.mask")
 contourpy = pytest.importorskip("contourpy")
-
-NAMES = (*VOC_CLASSES[1:], "__ignore__")
 
 
 def outlines(mask):
@@ -26,55 +24,6 @@ def outlines(mask):
             name = "__ignore__" if value == 255 else VOC_CLASSES[value]
             found.append((name, (line[:-1] - 0.63).round(2).tolist()))
     return [(name, line) for name, line in found if len(line) > 2]
-
-
-def write_labelme(root, images):
-    for name, (height, width), shapes in images:
-        listed = [{"label": label, "points": line} for label, line in shapes]
-        data = {"imagePath": f"{name}.jpg", "imageHeight": height, "imageWidth": width}
-        (root / f"{name}.json").write_text(json.dumps({**data, "shapes": listed}))
-
-
-def write_coco(root, images):
-    data = {
-        "images": [
-            {"id": n, "file_name": f"{name}.jpg", "height": height, "width": width}
-            for n, (name, (height, width), _) in enumerate(images)
-        ],
-        "annotations": [
-            {
-                "image_id": n,
-                "category_id": NAMES.index(label),
-                "segmentation": [np.ravel(line).tolist()],
-            }
-            for n, (_, _, shapes) in enumerate(images)
-            for label, line in shapes
-        ],
-        "categories": [{"id": n, "name": name} for n, name in enumerate(NAMES)],
-    }
-    (root / "coco.json").write_text(json.dumps(data))
-
-
-def write_yolo(root, images):
-    (root / "data.yaml").write_text(json.dumps({"names": NAMES}))
-    for name, (height, width), shapes in images:
-        lines = [
-            " ".join([str(NAMES.index(label)), *(f"{x / width!r} {y / height!r}" for x, y in line)])
-            for label, line in shapes
-        ]
-        (root / f"{name}.txt").write_text("\n".join(lines))
-
-
-def write_cvat(root, images):
-    lines = ["<annotations><meta><labels>"]
-    lines += [f"<label><name>{name}</name></label>" for name in NAMES] + ["</labels></meta>"]
-    for name, (height, width), shapes in images:
-        lines.append(f'<image name="{name}.jpg" width="{width}" height="{height}">')
-        for label, line in shapes:
-            text = ";".join(f"{x},{y}" for x, y in line)
-            lines.append(f'<polygon label="{label}" points="{text}" z_order="0"/>')
-        lines.append("</image>")
-    (root / "annotations.xml").write_text("\n".join([*lines, "</annotations>"]))
 
 
 def by_pillow(line, size):

@@ -9,6 +9,8 @@ References:
 
 import collections
 import math
+import re
+from typing import Any
 import xml.etree.ElementTree as ET
 
 from voc_seg_tfrecord.base.errors import MaskError
@@ -24,6 +26,8 @@ from voc_seg_tfrecord.polygons.shapes import (
 )
 
 _NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
+_PAIRS = re.compile("[^,;]+,[^,;]+(;[^,;]+,[^,;]+)*")
+_LONG = re.compile(r"\.\d\d\d|[eE]")  # numbers of more than two digits
 
 
 def read(file: File) -> Sheet:
@@ -107,6 +111,7 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
         if min(box) < 0 or len(runs) < len(words) or not 0 < sum(runs) == box[2] * box[3]:
             raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
         return Shape(label, "rows", place, data=[*box, *runs], group=group, level=level)
+    points: list[Any]
     if kind == "box":
         x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
         corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]]
@@ -119,14 +124,17 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
         points = _rotated(edge, x, y, element, where)
     elif kind == "polygon":
         with as_written(where, "points as x,y;x,y;x,y"):
-            pairs = element.attrib["points"].split(";")
-            points = [[*map(float, pair.split(","))] for pair in pairs]
+            text = element.attrib["points"]
+            if not _PAIRS.fullmatch(text):
+                raise ValueError(text[:80])
+            points = [*map(float, text.replace(";", ",").split(","))]
     else:
         remedy = "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'"
         known = "polygons, boxes, ellipses, masks"
         raise wrong(where, f"a shape of the kind {kind[:40]!r}", known, remedy)
-    # CVAT keeps two digits before it draws.
-    part = [round(number, 2) for number in checked_points(points, where, 3)]
+    part = checked_points(points, where, 3)
+    if kind != "polygon" or _LONG.search(text):  # CVAT keeps two digits before it draws
+        part = [round(number, 2) for number in part]
     return Shape(label, "parts", place, data=[part], group=group, level=level)
 
 

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 import contextlib
 import dataclasses
 import io
+import itertools
 import json
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -141,8 +142,8 @@ def checked_points(values: object, where: str, least: int) -> list[float]:
       MaskError: if there are fewer than `least` points, or one is not a pair of numbers.
     """
     flat: list[Any] = values if isinstance(values, list) else ["?"]
-    if all(isinstance(pair, list) and len(pair) == 2 for pair in flat):
-        flat = [number for pair in flat for number in pair]
+    if flat and isinstance(flat[0], list) and all(map(_is_pair, flat)):
+        flat = [*itertools.chain.from_iterable(flat)]
     if not _are_coordinates(flat):
         bad = next(value for value in flat if not _are_coordinates([value]))
         expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
@@ -150,6 +151,10 @@ def checked_points(values: object, where: str, least: int) -> list[float]:
     if len(flat) % 2 or len(flat) < 2 * least:
         raise wrong(where, f"{len(flat)} coordinates", f"x and y of at least {least} points")
     return [*map(float, flat)]
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2
 
 
 def _are_coordinates(values: list[Any]) -> bool:
@@ -168,9 +173,28 @@ def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
 
 _LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes for each
 _LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
+_BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
+_GOES_ON = bytes(range(80, 112))  # characters of a run's text but its last
+_BY_COLUMNS = ("parts", "columns")  # kinds of shapes whose columns lie one after another
 
-Patch = tuple[np.ndarray, int, int]
-"""The pixels of a shape: bool `[h, w]`, and the row and column of the first of them."""
+
+class Patch(NamedTuple):
+    """The pixels of a shape: uint8 `[h, w]` of 0 and 1, where they lie, and how many they are."""
+
+    pixels: np.ndarray
+    top: int
+    left: int
+    area: int
+
+    @property
+    def place(self) -> tuple[slice, slice]:
+        """The rows and columns of the image that it covers."""
+        height, width = self.pixels.shape
+        return slice(self.top, self.top + height), slice(self.left, self.left + width)
+
+
+def _patch(pixels: np.ndarray, top: int, left: int) -> Patch:
+    return Patch(pixels.view(np.uint8), top, left, int(np.count_nonzero(pixels)))
 
 
 class Drawn(NamedTuple):
@@ -213,33 +237,30 @@ def draw(
         raise annotation.error
     drawn = [(s, _rasterize(s, annotation.where, size)) for s in annotation.shapes]
     if annotation.order == "smaller":
-        drawn.sort(key=lambda pair: -np.count_nonzero(pair[1][0]))
+        drawn.sort(key=lambda pair: -pair[1].area)
     elif annotation.order == "level":
         drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
     numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
-    mask, object_mask = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
-    covered, contested = np.zeros(size, bool), np.zeros(size, bool)
+    # Arrays of the order of the patches, because NumPy is slow where they differ.
+    order: Literal["C", "F"] = "F" if any(s.kind in _BY_COLUMNS for s, _ in drawn) else "C"
+    mask, object_mask, contested = (np.zeros(size, np.uint8, order) for _ in range(3))
     for place, (shape, patch) in enumerate(drawn):
-        pixels, area = patch[0], _area(patch)
-        value = values[shape.label]
-        contested[area] |= pixels & covered[area] & (mask[area] != value)
-        covered[area] |= pixels
-        np.copyto(mask[area], value, where=pixels)
+        value = np.uint8(values[shape.label] or _BACKGROUND)
+        area = patch.place
+        below = mask[area] * patch.pixels
+        contested[area] |= (below != 0) & (below != value)
+        mask[area] += (value - below) * patch.pixels
         if objects:
-            np.copyto(object_mask[area], numbers[place], where=pixels)
+            np.copyto(object_mask[area], numbers[place], where=patch.pixels.view(bool))
+    mask[mask == _BACKGROUND] = 0
     counts = {
         "outside": sum(_outside(shape, size) for shape in annotation.shapes),
         "contested": int(np.count_nonzero(contested)),
-        "empty": sum(not patch[0].any() for _, patch in drawn),
+        "empty": sum(not patch.area for _, patch in drawn),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
         "discs": sum(shape.kind == "point" for shape in annotation.shapes),
     }
     return Drawn(mask, object_mask if objects else None, counts)
-
-
-def _area(patch: Patch) -> tuple[slice, slice]:
-    pixels, top, left = patch
-    return np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]]
 
 
 def _merged(
@@ -252,12 +273,12 @@ def _merged(
     merged = []
     # Those of no group lie below.
     for pairs in sorted(groups.values(), key=lambda pairs: int(pairs[0][0].group or 0)):
-        largest, patch = max(pairs, key=lambda pair: np.count_nonzero(pair[1][0]))
+        largest, patch = max(pairs, key=lambda pair: pair[1].area)
         if len(pairs) > 1:
-            pixels = np.zeros(size, bool)
+            pixels = np.zeros(size, np.uint8, "F")
             for _, part in pairs:
-                pixels[_area(part)] |= part[0]
-            patch = pixels, 0, 0
+                pixels[part.place] |= part.pixels
+            patch = _patch(pixels, 0, 0)
         merged.append((largest, patch))
     return merged
 
@@ -282,7 +303,7 @@ def _outside(shape: Shape, size: tuple[int, int]) -> int:
     outside = 0
     for points in shape.data if shape.kind == "parts" else [shape.points]:
         x, y = points[::2], points[1::2]
-        if points and (min(*x, *y) < 0 or max(x) > width or max(y) > height):
+        if points and (min(points) < 0 or max(x) > width or max(y) > height):
             pairs = zip(x, y, strict=True)
             outside += sum(not (0 <= x <= width and 0 <= y <= height) for x, y in pairs)
     return outside
@@ -300,11 +321,11 @@ def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
 
 def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     height, width = size
-    points, where = list(shape.points), f"{where}, {shape.place}"
+    points, where = [*shape.points], f"{where}, {shape.place}"
     if shape.kind == "parts":
         return _by_pycocotools(shape.data, where, size)
     if shape.kind == "columns":
-        return _runs(shape.data, width, height).T, 0, 0
+        return _patch(_runs(shape.data, width, height).T, 0, 0)
     if shape.kind == "rows":
         left, top, columns, rows = shape.data[:4]
         return _clipped(_runs(shape.data[4:], rows, columns), top, left, size)
@@ -312,7 +333,8 @@ def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
         return _stored_mask(shape, where, size)
     if shape.kind == "fractions":
         # Decimals of a whole number of pixels may come out a hair below it.
-        points = [n * (height if i % 2 else width) + 1e-6 for i, n in enumerate(points)]
+        points[::2] = [n * width + 1e-6 for n in points[::2]]
+        points[1::2] = [n * height + 1e-6 for n in points[1::2]]
     if shape.kind in ("polygon", "fractions"):
         return _polygon(points, size)
     image = Image.new("L", (width, height))
@@ -327,7 +349,7 @@ def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     else:
         r = math.sqrt((x - end[0]) ** 2 + (y - end[1]) ** 2) if end else _POINT_RADIUS
         pen.ellipse((x - r, y - r, x + r, y + r), fill=1, outline=1)
-    return np.asarray(image, bool), 0, 0
+    return _patch(np.asarray(image), 0, 0)
 
 
 def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
@@ -340,8 +362,8 @@ def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
     moved = [number - top for number in y]
     ImageDraw.Draw(image).polygon([*zip(x, moved, strict=True)], fill=1, outline=1)
     left = min(max(min(x), 0), image.width)
-    pixels = np.frombuffer(image.tobytes(), bool).reshape(image.height, image.width)
-    return pixels[:, left:], top, left
+    pixels = np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width)
+    return Patch(pixels[:, left:], top, left, int(np.count_nonzero(pixels)))
 
 
 def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
@@ -350,7 +372,7 @@ def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
         with Image.open(io.BytesIO(base64.b64decode(shape.data)), formats=["PNG"]) as image:
             if image.width * image.height > 4 * size[0] * size[1]:
                 raise ValueError("it is larger than the image")
-            pixels = np.asarray(image).astype(bool)
+            pixels = np.asarray(image) != 0
     except (ValueError, OSError, SyntaxError, TypeError) as error:
         raise wrong(where, f"an unreadable mask: {str(error)[:100]}", "a PNG in base64") from None
     corners = np.array(shape.points)
@@ -365,7 +387,7 @@ def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
 def _clipped(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> Patch:
     rows = slice(max(-top, 0), max(size[0] - top, 0))
     columns = slice(max(-left, 0), max(size[1] - left, 0))
-    return pixels[rows, columns], max(top, 0), max(left, 0)
+    return _patch(pixels[rows, columns], max(top, 0), max(left, 0))
 
 
 def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
@@ -373,10 +395,10 @@ def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
 
 
 def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, int]) -> Patch:
-    for part in parts:
-        length = np.abs(np.diff(np.reshape([*part, *part[:2]], (-1, 2)), axis=0)).sum()
-        if length > _LONGEST:
-            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
+    x, y = ([*itertools.chain.from_iterable(part[n::2] for part in parts)] for n in (0, 1))
+    top, bottom, right = min(y), max(y), max(x)
+    if len(x) * (bottom - top + right - min(x)) > _LONGEST:
+        _check_length(parts, where)
     try:
         from pycocotools import mask as coco_masks
     except ImportError:
@@ -387,11 +409,25 @@ def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, i
             remedy="pip install pycocotools",
         ) from None
     # Columns and rows behind the last point take time, and change nothing.
-    right, bottom = (max(max(part[n::2]) for part in parts) for n in (0, 1))
     height, width = (
         max(min(side, int(end) + 2), 1) for side, end in zip(size, (bottom, right), strict=True)
     )
-    left, top = (max(int(min(min(part[n::2]) for part in parts)) - 1, 0) for n in (0, 1))
     runs = coco_masks.frPyObjects(parts, height, width)
-    pixels = coco_masks.decode(runs[0] if len(parts) == 1 else coco_masks.merge(runs))
-    return pixels[top:, left:].astype(bool), top, left
+    counts = (runs[0] if len(parts) == 1 else coco_masks.merge(runs))["counts"]
+    # Nor do the columns before the first pixel change anything. The first run ends there.
+    first = counts[: 1 + len(counts) - len(counts.lstrip(_GOES_ON))]
+    left, before = divmod(sum((c - 48 & 31) << 5 * n for n, c in enumerate(first)), height)
+    if left == width:
+        return _patch(np.zeros((0, 0), np.uint8), 0, 0)
+    digits = [before & 31, before >> 5 & 31, before >> 10 & 31, before >> 15 & 31]
+    counts = bytes(digit + 80 for digit in digits) + b"0" + counts[len(first) :]
+    pixels = coco_masks.decode({"size": [height, width - left], "counts": counts})
+    top = min(max(int(top) - 1, 0), height)
+    return Patch(pixels[top:], top, left, int(np.count_nonzero(pixels)))
+
+
+def _check_length(parts: Sequence[list[float]], where: str) -> None:
+    for part in parts:
+        length = np.abs(np.diff(np.reshape([*part, *part[:2]], (-1, 2)), axis=0)).sum()
+        if length > _LONGEST:
+            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")

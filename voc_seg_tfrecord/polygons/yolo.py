@@ -46,8 +46,9 @@ def _shape(words: list[str], place: str, where: str, class_names: tuple[str, ...
         remedy = "export polygons; a mask cannot be made of boxes"
         raise wrong(where, "a box", "polygons, which have at least three points", remedy)
     points = checked_points(points, where, 3)
-    if far := [value for value in points if not -1 <= value <= 2]:
-        raise wrong(where, f"the coordinate {far[0]:g}", "fractions of the image's sides, 0 to 1")
+    if min(points) < -1 or max(points) > 2:
+        far = next(value for value in points if not -1 <= value <= 2)
+        raise wrong(where, f"the coordinate {far:g}", "fractions of the image's sides, 0 to 1")
     label = class_names[int(number)]
     return Shape(label, "fractions", f"{place} ({label[:40]})", points)
 

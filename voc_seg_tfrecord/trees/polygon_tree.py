@@ -2,10 +2,11 @@
 
 import base64
 import collections
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 import csv
 import dataclasses
 import functools
+import hashlib
 import io
 import posixpath
 import struct
@@ -33,7 +34,7 @@ from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, check_pixels
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.survey import Survey
+from voc_seg_tfrecord.masks.survey import Look, Survey
 from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.shapes import Annotation, Drawn, draw, wrong
 from voc_seg_tfrecord.trees.listing import Names
@@ -180,10 +181,16 @@ def _png(mask: np.ndarray) -> bytes:
     """
     height, width = mask.shape
     deflate = zlib.compressobj(strategy=zlib.Z_RLE)
-    data = deflate.compress(np.pad(mask, ((0, 0), (1, 0))).tobytes()) + deflate.flush()
+    rows = np.zeros((height, width + 1), np.uint8)  # each begins with a filter, 0 for none
+    rows[:, 1:] = mask
+    data = deflate.compress(rows.tobytes()) + deflate.flush()
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
     return PNG_SIGNATURE + b"".join(png.make_chunk(kind, content).raw for kind, content in chunks)
+
+
+_Looked = tuple[str, Look | None, Mapping[str, int]]
+"""A mask as a PNG in base64, what is in it, and counts for notes; neither without a mask."""
 
 
 class PolygonTree(VocTree):
@@ -202,7 +209,7 @@ class PolygonTree(VocTree):
         self.polygons = polygons
         self.exif = "auto"
         self._drawn: dict[str, str] = {}
-        self._counts: dict[str, collections.Counter[str]] = {}
+        self._notable: dict[str, Mapping[str, int]] = {}
 
     @property
     def origin(self) -> str:
@@ -261,40 +268,45 @@ class PolygonTree(VocTree):
     def survey(self, ids: Collection[str], **options: Any) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours
-        there = [i for i in ids if i not in self._counts and i in self.masks and i in self.images]
-        for image_id, (drawn, counts) in ordered_map(self._look, there):
-            self._drawn[image_id], self._counts[image_id] = drawn, counts
+        new = [i for i in ids if i not in self._notable and i in self.masks and i in self.images]
+        looks: Iterable[tuple[str, _Looked]] = ((i, self._look(i)) for i in new)
+        if not all(self.polygons.shapes[i].size for i in new):
+            looks = ordered_map(self._look, new, ahead=1)  # for files: drawing keeps Python's lock
+        for image_id, (drawn, look, notable) in looks:
+            self._notable[image_id] = notable
+            if look:
+                self._drawn[image_id], self._looks[image_id] = drawn, look
         return Survey()
 
     def class_table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
         self.survey(ids)
-        drawn = [base64.b64decode(self._drawn[i]) for i in ids if self._drawn.get(i)]
-        masks = [stored.read_samples(File(png, "mask")).values for png in drawn]
-        pixels = np.array([np.bincount(mask.ravel(), minlength=VOID + 1) for mask in masks])
-        pixels = pixels.reshape(-1, VOID + 1)
+        pixels, masks = collections.Counter[int](), collections.Counter[int]()
+        for look in (self._looks[i] for i in ids if i in self._looks):
+            pixels.update(look.values)
+            masks.update([*look.values])
         out = io.StringIO()
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(["name", "class", "pixels", "masks"])
         for name, value in self.polygons.values.items():
             if value != VOID:
-                of = pixels[:, value]
-                lines.writerow([name, name, of.sum(), np.count_nonzero(of)])
+                lines.writerow([name, name, pixels[value], masks[value]])
         return out.getvalue()
 
-    def _look(self, image_id: str) -> tuple[str, "collections.Counter[str]"]:
+    def _look(self, image_id: str) -> _Looked:
         pair = cast(PolygonPair, self.pair(image_id))
         annotation = self.polygons.shapes[image_id]
         background = not annotation.shapes and not annotation.error
-        counts = collections.Counter({"background": background, **annotation.left_out})
+        notable = {"background": int(background), **annotation.left_out}
         try:
             drawn = pair.draw(annotation)
         except ConfigError:  # about what is not installed
             raise
         except VocSegError:  # whoever reads the pair says what is wrong
-            return "", counts
-        counts.update(drawn.counts)
-        return base64.b64encode(_png(drawn.mask)).decode(), counts
+            return "", None, notable
+        mask, values = _png(drawn.mask), stored.counts_by_value(drawn.mask)
+        look = Look("grey", values, sha256=hashlib.sha256(mask).hexdigest())
+        return base64.b64encode(mask).decode(), look, {**notable, **drawn.counts}
 
     def list_names(self) -> list[str]:
         """Returns the names of the lists, or else of the splits that files of shapes are called."""
@@ -354,7 +366,9 @@ class PolygonTree(VocTree):
 
     def drawing_notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
-        total = sum(self._counts.values(), collections.Counter[str]())
+        total = collections.Counter[str]()
+        for notable in self._notable.values():
+            total.update(notable)
         texts = {
             "outside": ("point", "outside of the image, where shapes are cut off"),
             "contested": ("pixel", f"in shapes of several classes. {_ABOVE[self.polygons.tool]}"),
