@@ -334,7 +334,7 @@ def test_all_files_of_labelme_beside_those_of_another_tool_are_chosen_with_one_o
 
 def write_masks(root, *, wrong=0):
     (root / "masks").mkdir()
-    for path in root.glob("*.json"):
+    for path in root.glob("street_*.json"):
         mask = drawn({"car": 9, "road": 3, "tree": 20}, *shapes_of(path))
         mask[0, :wrong] = 3
         Image.fromarray(mask).save(root / "masks" / f"{path.stem}.png")
@@ -624,3 +624,25 @@ def test_a_damaged_file_of_labelme_stops_the_build_and_an_empty_one_is_counted(s
     path.write_text(path.read_text()[:-9])
     with pytest.raises(SplitError, match=r"street_1\.json"):
         builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ('{"_via_img_metadata": {}}', "VIA"),
+        ('{"objects": [{"classTitle": "car"}]}', "Supervisely"),
+        ('[{"annotations": [{"original_width": 9}]}]', "Label Studio"),
+        ('{"asset": {}, \n"regions": []}', "VoTT"),
+    ],
+)
+def test_json_of_another_tool_is_named_beside_masks_and_beside_polygons(street, text, tool):
+    root = street("labelme")
+    (root / "export.json").write_text(text)
+    assert f"export.json is not read: {tool}'s JSON." in notes(root)
+    write_masks(root)
+    assert f"export.json is not read: {tool}'s JSON." in notes(root, mask_name="{id}.json")
+    for path in root.glob("street_*.json"):
+        path.unlink()
+    assert f"export.json is not read: {tool}'s JSON." in notes(
+        root, class_names=[f"c{n}" for n in range(21)]
+    )

@@ -269,7 +269,8 @@ def yolo_rule(data, size, values):
     for line in data.decode("utf-8-sig", "replace").splitlines():
         if words := [float(word) for word in line.split()]:
             # The rule cuts to whole pixels.
-            y, x = (np.floor(np.array(words[2 - n :: 2]) * size[n] + 1e-6) for n in (0, 1))
+            y, x = (np.array(words[2 - n :: 2]) * size[n] for n in (0, 1))
+            y, x = (np.trunc(side + np.copysign(1e-6, side)) for side in (y, x))
             corners = np.stack([x, y], 1).tolist()
             shapes.append((values[LABELS[int(words[0])]], sides(corners, size, 0)))
     least = [inside.sum() for _, (inside, _) in shapes]

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 from PIL import Image, ImageDraw
 import pytest
@@ -101,3 +103,37 @@ def test_yaml_that_does_not_name_the_classes_is_an_error(text, found):
     with pytest.raises(MaskError) as caught:
         yolo.read_names(File(text.encode(), "data.yaml"))
     assert found in str(caught.value)
+
+
+def rows_between_crossings(points, size):
+    """Draws a polygon by the page's rule, without Pillow: uint8 `[H, W]`."""
+    mask = np.zeros(size, np.uint8)
+    edges = [*zip(points, [*points[1:], points[0]], strict=True)]
+    for y in range(size[0]):
+        for ends in ((0, -1), (1, 0)):  # rows from the first of an edge on, or up to its last
+            crossings = sorted(
+                x1 + (y - y1) * (x2 - x1) / (y2 - y1)
+                for (x1, y1), (x2, y2) in edges
+                if y1 != y2 and min(y1, y2) + ends[0] <= y <= max(y1, y2) + ends[1]
+            )
+            for left, right in zip(crossings[::2], crossings[1::2], strict=True):
+                start, end = math.floor(left + 0.5), math.ceil(right - 0.5)
+                mask[y, max(start, 0) : max(end + 1, 0)] = 1
+        for (x1, y1), (x2, y2) in edges:
+            if y1 == y2 == y:
+                mask[y, max(min(x1, x2), 0) : max(max(x1, x2) + 1, 0)] = 1
+    return mask
+
+
+@pytest.mark.parametrize("corners", [3, 4, 6, 10, 40])
+def test_rows_are_filled_between_the_crossings_of_the_outline(corners):
+    noise = np.random.default_rng(corners)
+    for _ in range(30):
+        x, y, radius = noise.uniform(0, 130), noise.uniform(0, 90), noise.uniform(3, 50)
+        turns = np.arange(corners) / corners * 2 * np.pi
+        radii = radius * noise.uniform(0.6, 1.2, corners)
+        points = np.stack([x + radii * np.cos(turns), y + radii * np.sin(turns)], 1).astype(int)
+        fractions = " ".join(f"{x / 128!r} {y / 96!r}" for x, y in points.tolist())
+        drawn = draw(read(f"0 {fractions}\n"), VALUES, (96, 128)).mask
+        expected = rows_between_crossings(points.tolist(), (96, 128))
+        np.testing.assert_array_equal(drawn, expected)

@@ -151,34 +151,7 @@ one of these layouts:
     NAME.jpg and NAME.png, or NAME_mask.png, in one folder
     images and the polygons of labelme, COCO, YOLO or CVAT"""
 
-# What the text of an annotation holds, and what is to be done with it.
-_FORMATS = (
-    (
-        ".json",
-        r'"_via_|"shape_attributes"\s*:',
-        "VIA's JSON",
-        "open it in VIA 2 and export it as COCO, which is read with the images",
-    ),
-    (
-        ".json",
-        r'"classTitle"\s*:',
-        "Supervisely's JSON",
-        "export the project from Supervisely to COCO or to Pascal VOC, which are both read",
-    ),
-    (
-        ".json",
-        r'"original_width"\s*:',
-        "Label Studio's JSON",
-        "export it as COCO, which holds polygons; masks of brushes have to be exported as PNG",
-    ),
-    (
-        ".txt",
-        r"(?m)\A\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$",
-        "YOLO's text files of boxes",
-        "annotate masks or polygons; masks cannot be made of boxes",
-    ),
-)
-
+_YOLO_BOX = re.compile(r"(?m)\A\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$")
 
 NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
@@ -223,9 +196,10 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
             "save masks without loss as PNG, of class indices; a JPEG changes the values of "
             "pixels. Export again, or name the folder of masks with --masks"
         )
-    elif annotations := _annotations(root, names):
-        found, remedy = annotations
+    elif boxes := _yolo_boxes(root, names):
+        found = f"YOLO's text files of boxes and no masks: {len(boxes)} files, such as {boxes[0]}"
         expected = "a mask PNG for each image"
+        remedy = "annotate masks or polygons; masks cannot be made of boxes"
     elif any(posixpath.basename(folder) == "Annotations" for folder in listing.folders):
         found = "boxes only: there is a folder Annotations, but there are no masks"
         expected = f"masks in one of {', '.join(MASK_FOLDERS)}"
@@ -246,13 +220,11 @@ def _jpegs_called_masks(listing: Listing) -> str:
     return ""
 
 
-def _annotations(root: epath.Path, names: Sequence[str]) -> tuple[str, str] | None:
-    """Returns which annotations a folder holds in place of masks, and what to do with them."""
-    for ending, pattern, what, remedy in _FORMATS:
-        files = sorted(name for name in names if name.lower().endswith(ending))
-        for name in files[:_NAMES]:
-            with open_file(root / name) as file:
-                text = file.read(_READ).decode("utf-8", "replace")
-            if re.search(pattern, text, re.DOTALL):
-                return f"{what} and no masks: {len(files)} files, such as {name}", remedy
-    return None
+def _yolo_boxes(root: epath.Path, names: Sequence[str]) -> list[str]:
+    """Returns the text files of a folder if one of the first holds boxes as YOLO writes them."""
+    files = sorted(name for name in names if name.lower().endswith(".txt"))
+    for name in files[:_NAMES]:
+        with open_file(root / name) as file:
+            if _YOLO_BOX.search(file.read(_READ).decode("utf-8", "replace")):
+                return files
+    return []

@@ -31,7 +31,18 @@ _TOOLS = {
     "COCO": (".json", b'"annotations"', rb'"images"\s*:\s*\[', coco.read),
     "CVAT": (".xml", b"<annotations", rb"<(image|track)\b", cvat.read),
 }
+# By the name of another tool: what its JSON files have, and which export is read.
+_OTHER_TOOLS = {
+    "VIA": (r'"_via_|"shape_attributes"\s*:', "open it in VIA 2, and export it as COCO"),
+    "Supervisely": (r'"classTitle"\s*:', "export from Supervisely to COCO or to Pascal VOC"),
+    "Label Studio": (r'"original_width"\s*:', "export as COCO, and masks of brushes as PNG"),
+    "VoTT": (
+        r'"asset"\s*:.*"regions"\s*:',
+        "import it into Roboflow, and export COCO segmentation there",
+    ),
+}
 _YOLO_LINE = re.compile(rb"^\s*\d+(\.0*)?([ \t]+[-+]?[01]?(\.\d*)?(e[-+]?\d+)?){6,}\s*$", re.M)
+_READ = 200_000  # bytes of a file that are searched for other tools
 _UNUSABLE = "unusable polygons"  # the kind of errors that do no harm where there are masks
 
 Sheets = dict[str, Sheet]
@@ -146,6 +157,11 @@ def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
                 continue
             if re.search(pattern, file.data):
                 return tool, reader(file)
+        for tool, (text, remedy) in _OTHER_TOOLS.items():
+            if re.search(text.encode(), file.data[:_READ], re.DOTALL):
+                raise wrong(
+                    name, f"{tool}'s JSON", "polygons of labelme, COCO, YOLO or CVAT", remedy
+                )
     except MaskError as error:
         return tool, error
     return "", None
@@ -159,10 +175,7 @@ def _yolo_files(
     There are none if no line of any text is a polygon.
     """
     texts = {f for f in files if f.lower().endswith(".txt")}
-    names = {posixpath.basename(text)[:-4] for text in texts}
-    if not any(posixpath.basename(image).rpartition(".")[0] in names for image in images):
-        return {}  # none of an image
-    pairs = {image: yolo.text_of(image, texts) for image in images}
+    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
     read = functools.partial(_has_polygon, os.fspath(listing.root))
     if not any(there for _, there in ordered_map(read, filter(None, pairs.values()), ahead=1)):
         return {}
@@ -311,16 +324,17 @@ def _classes(
                 names = [line.strip() for line in text.splitlines() if line.strip()]
                 if used <= {*names}:
                     return [*dict.fromkeys(names)], path, []
-        return sorted(used), source, [_UNNUMBERED]
+        return (
+            sorted(used),
+            source,
+            ["labelme does not number classes, so they are sorted by name."],
+        )
     names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
     groups = {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used
     if not groups:
         return names, source, []
     note = f"{', '.join(sorted(groups))} only groups other classes, so it is none."
     return [name for name in names if name not in groups], source, [note]
-
-
-_UNNUMBERED = "labelme does not number classes, so they are sorted by name."
 
 
 class _Images:

@@ -23,8 +23,6 @@ from voc_seg_tfrecord.polygons.shapes import (
     wrong,
 )
 
-LISTS = ("images", "annotations", "categories")
-
 
 def other_kind(data: Mapping[str, Any]) -> str:
     """Says what a file of COCO's holds in place of masks of objects; empty if it holds them."""
@@ -43,7 +41,7 @@ def read(file: File) -> Sheet:
       MaskError: if it is not COCO's, or holds no masks of objects. What is wrong with a shape is
         the `error` of its image.
     """
-    data = load_json(file, *LISTS)
+    data = load_json(file, "images", "annotations", "categories")
     with as_written(file.where, "JSON as COCO writes it"):
         if kind := other_kind(data):
             raise wrong(file.where, kind, "polygons or masks of objects", "export those")

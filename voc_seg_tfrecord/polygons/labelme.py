@@ -19,8 +19,6 @@ from voc_seg_tfrecord.polygons.shapes import (
     wrong,
 )
 
-LIST = "shapes"
-
 # By the tool's name of a shape: the name here, and how many points it has; 0 for any number.
 _KINDS = {
     "polygon": ("polygon", 3, 0),
@@ -36,11 +34,11 @@ _KINDS = {
 
 def read(file: File) -> Sheet:
     """Reads the file of one image; an error if it has a shape that labelme would not draw."""
-    data = load_json(file, LIST)
+    data = load_json(file, "shapes")
     size = None
     if data.get("imageHeight") is not None and data.get("imageWidth") is not None:
         size = checked_size(data["imageHeight"], data["imageWidth"], file.where)
-    shapes = [_shape(s, f"shape {n}", file.where) for n, s in enumerate(data[LIST], 1)]
+    shapes = [_shape(s, f"shape {n}", file.where) for n, s in enumerate(data["shapes"], 1)]
     image = str(data.get("imagePath") or "").replace("\\", "/")
     embedded = bool(data.get("imageData"))
     return Sheet((), [Annotation(file.where, image, size, shapes, embedded=embedded)])
@@ -49,7 +47,7 @@ def read(file: File) -> Sheet:
 def read_image(file: File) -> File:
     """Returns the image that a file holds."""
     with as_written(file.where, "an image in base64 as `imageData`"):
-        return File(base64.b64decode(load_json(file, LIST)["imageData"]), file.where)
+        return File(base64.b64decode(load_json(file, "shapes")["imageData"]), file.where)
 
 
 def _shape(shape: Any, place: str, where: str) -> Shape:

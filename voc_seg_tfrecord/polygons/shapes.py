@@ -142,7 +142,7 @@ def checked_points(values: object, where: str, least: int) -> list[float]:
       MaskError: if there are fewer than `least` points, or one is not a pair of numbers.
     """
     flat: list[Any] = values if isinstance(values, list) else ["?"]
-    if flat and isinstance(flat[0], list) and all(map(_is_pair, flat)):
+    if {*map(type, flat)} == {list} and {*map(len, flat)} == {2}:
         flat = [*itertools.chain.from_iterable(flat)]
     if not _are_coordinates(flat):
         bad = next(value for value in flat if not _are_coordinates([value]))
@@ -151,10 +151,6 @@ def checked_points(values: object, where: str, least: int) -> list[float]:
     if len(flat) % 2 or len(flat) < 2 * least:
         raise wrong(where, f"{len(flat)} coordinates", f"x and y of at least {least} points")
     return [*map(float, flat)]
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2
 
 
 def _are_coordinates(values: list[Any]) -> bool:
@@ -175,26 +171,21 @@ _LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes 
 _LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
 _BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
 _GOES_ON = bytes(range(80, 112))  # characters of a run's text but its last
-_BY_COLUMNS = ("parts", "columns")  # kinds of shapes whose columns lie one after another
 
 
 class Patch(NamedTuple):
-    """The pixels of a shape: uint8 `[h, w]` of 0 and 1, where they lie, and how many they are."""
+    """The pixels of a shape: uint8 `[h, w]` of 0 and 1, rows and columns, and how many are 1."""
 
     pixels: np.ndarray
-    top: int
-    left: int
+    place: tuple[slice, slice]
     area: int
 
-    @property
-    def place(self) -> tuple[slice, slice]:
-        """The rows and columns of the image that it covers."""
-        height, width = self.pixels.shape
-        return slice(self.top, self.top + height), slice(self.left, self.left + width)
 
-
-def _patch(pixels: np.ndarray, top: int, left: int) -> Patch:
-    return Patch(pixels.view(np.uint8), top, left, int(np.count_nonzero(pixels)))
+def _patch(pixels: np.ndarray, top: int, left: int, *, hide: tuple[int, int] = (0, 0)) -> Patch:
+    """Returns pixels from a row and column on, without rows and columns that hold none of them."""
+    area, pixels = int(np.count_nonzero(pixels)), pixels[hide[0] :, hide[1] :].view(np.uint8)
+    top, left = top + hide[0], left + hide[1]
+    return Patch(pixels, np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]], area)
 
 
 class Drawn(NamedTuple):
@@ -242,7 +233,7 @@ def draw(
         drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
     numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
     # Arrays of the order of the patches, because NumPy is slow where they differ.
-    order: Literal["C", "F"] = "F" if any(s.kind in _BY_COLUMNS for s, _ in drawn) else "C"
+    order: Literal["C", "F"] = "F" if any(s.kind in ("parts", "columns") for s, _ in drawn) else "C"
     mask, object_mask, contested = (np.zeros(size, np.uint8, order) for _ in range(3))
     for place, (shape, patch) in enumerate(drawn):
         value = np.uint8(values[shape.label] or _BACKGROUND)
@@ -300,13 +291,11 @@ def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> 
 
 def _outside(shape: Shape, size: tuple[int, int]) -> int:
     height, width = (1, 1) if shape.kind == "fractions" else size
-    outside = 0
-    for points in shape.data if shape.kind == "parts" else [shape.points]:
-        x, y = points[::2], points[1::2]
-        if points and (min(points) < 0 or max(x) > width or max(y) > height):
-            pairs = zip(x, y, strict=True)
-            outside += sum(not (0 <= x <= width and 0 <= y <= height) for x, y in pairs)
-    return outside
+    points = [*itertools.chain(*shape.data)] if shape.kind == "parts" else shape.points
+    x, y = points[::2], points[1::2]
+    if not points or (min(points) >= 0 and max(x) <= width and max(y) <= height):
+        return 0
+    return sum(not (0 <= x <= width and 0 <= y <= height) for x, y in zip(x, y, strict=True))
 
 
 def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
@@ -332,9 +321,9 @@ def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     if shape.kind == "mask":
         return _stored_mask(shape, where, size)
     if shape.kind == "fractions":
-        # Decimals of a whole number of pixels may come out a hair below it.
-        points[::2] = [n * width + 1e-6 for n in points[::2]]
-        points[1::2] = [n * height + 1e-6 for n in points[1::2]]
+        # Decimals of a whole number of pixels may come out a hair nearer to 0.
+        points[::2] = [n * width + (1e-6 if n > 0 else -1e-6) for n in points[::2]]
+        points[1::2] = [n * height + (1e-6 if n > 0 else -1e-6) for n in points[1::2]]
     if shape.kind in ("polygon", "fractions"):
         return _polygon(points, size)
     image = Image.new("L", (width, height))
@@ -363,7 +352,7 @@ def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
     ImageDraw.Draw(image).polygon([*zip(x, moved, strict=True)], fill=1, outline=1)
     left = min(max(min(x), 0), image.width)
     pixels = np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width)
-    return Patch(pixels[:, left:], top, left, int(np.count_nonzero(pixels)))
+    return _patch(pixels, top, 0, hide=(0, left))
 
 
 def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
@@ -395,10 +384,12 @@ def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
 
 
 def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, int]) -> Patch:
-    x, y = ([*itertools.chain.from_iterable(part[n::2] for part in parts)] for n in (0, 1))
+    x, y = ([*itertools.chain(*(part[n::2] for part in parts))] for n in (0, 1))
     top, bottom, right = min(y), max(y), max(x)
     if len(x) * (bottom - top + right - min(x)) > _LONGEST:
-        _check_length(parts, where)
+        length = sum(np.abs(np.diff(part[n::2])).sum() for part in parts for n in (0, 1))
+        if length > _LONGEST:
+            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
     try:
         from pycocotools import mask as coco_masks
     except ImportError:
@@ -422,12 +413,4 @@ def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, i
     digits = [before & 31, before >> 5 & 31, before >> 10 & 31, before >> 15 & 31]
     counts = bytes(digit + 80 for digit in digits) + b"0" + counts[len(first) :]
     pixels = coco_masks.decode({"size": [height, width - left], "counts": counts})
-    top = min(max(int(top) - 1, 0), height)
-    return Patch(pixels[top:], top, left, int(np.count_nonzero(pixels)))
-
-
-def _check_length(parts: Sequence[list[float]], where: str) -> None:
-    for part in parts:
-        length = np.abs(np.diff(np.reshape([*part, *part[:2]], (-1, 2)), axis=0)).sum()
-        if length > _LONGEST:
-            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
+    return _patch(pixels, 0, left, hide=(min(max(int(top) - 1, 0), height), 0))

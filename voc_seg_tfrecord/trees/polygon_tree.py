@@ -2,7 +2,7 @@
 
 import base64
 import collections
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 import csv
 import dataclasses
 import functools
@@ -189,10 +189,6 @@ def _png(mask: np.ndarray) -> bytes:
     return PNG_SIGNATURE + b"".join(png.make_chunk(kind, content).raw for kind, content in chunks)
 
 
-_Looked = tuple[str, Look | None, Mapping[str, int]]
-"""A mask as a PNG in base64, what is in it, and counts for notes; neither without a mask."""
-
-
 class PolygonTree(VocTree):
     """A tree with polygons in place of masks.
 
@@ -269,13 +265,10 @@ class PolygonTree(VocTree):
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours
         new = [i for i in ids if i not in self._notable and i in self.masks and i in self.images]
-        looks: Iterable[tuple[str, _Looked]] = ((i, self._look(i)) for i in new)
-        if not all(self.polygons.shapes[i].size for i in new):
-            looks = ordered_map(self._look, new, ahead=1)  # for files: drawing keeps Python's lock
-        for image_id, (drawn, look, notable) in looks:
-            self._notable[image_id] = notable
-            if look:
-                self._drawn[image_id], self._looks[image_id] = drawn, look
+        # Threads are for files, because those that draw wait for Python's lock.
+        sized = all(self.polygons.shapes[i].size for i in new)
+        mapped = map if sized else functools.partial(ordered_map, ahead=1)
+        collections.deque(mapped(self._look, new), 0)
         return Survey()
 
     def class_table(self, ids: Collection[str]) -> str:
@@ -293,20 +286,21 @@ class PolygonTree(VocTree):
                 lines.writerow([name, name, pixels[value], masks[value]])
         return out.getvalue()
 
-    def _look(self, image_id: str) -> _Looked:
+    def _look(self, image_id: str) -> None:
         pair = cast(PolygonPair, self.pair(image_id))
         annotation = self.polygons.shapes[image_id]
         background = not annotation.shapes and not annotation.error
-        notable = {"background": int(background), **annotation.left_out}
+        self._notable[image_id] = {"background": int(background), **annotation.left_out}
         try:
             drawn = pair.draw(annotation)
         except ConfigError:  # about what is not installed
             raise
         except VocSegError:  # whoever reads the pair says what is wrong
-            return "", None, notable
+            return
         mask, values = _png(drawn.mask), stored.counts_by_value(drawn.mask)
-        look = Look("grey", values, sha256=hashlib.sha256(mask).hexdigest())
-        return base64.b64encode(mask).decode(), look, {**notable, **drawn.counts}
+        self._looks[image_id] = Look("grey", values, sha256=hashlib.sha256(mask).hexdigest())
+        self._drawn[image_id] = base64.b64encode(mask).decode()
+        self._notable[image_id] = {**self._notable[image_id], **drawn.counts}
 
     def list_names(self) -> list[str]:
         """Returns the names of the lists, or else of the splits that files of shapes are called."""
@@ -366,12 +360,12 @@ class PolygonTree(VocTree):
 
     def drawing_notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
-        total = collections.Counter[str]()
+        total, order = collections.Counter[str](), next(iter(self.polygons.shapes.values())).order
         for notable in self._notable.values():
             total.update(notable)
         texts = {
             "outside": ("point", "outside of the image, where shapes are cut off"),
-            "contested": ("pixel", f"in shapes of several classes. {_ABOVE[self.polygons.tool]}"),
+            "contested": ("pixel", f"in shapes of several classes. {_ABOVE[order]}"),
             "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
             "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
             "empty": ("shape", "without a pixel in the image"),
@@ -385,11 +379,8 @@ class PolygonTree(VocTree):
         return notes
 
 
-_LATER = "The later one in the file lies above"
-_SMALLER = "The smaller one lies above"
 _ABOVE = {
-    "labelme": _LATER,
-    "COCO": _SMALLER,
-    "YOLO": _SMALLER,
-    "CVAT": "That of the higher z-order lies above",
+    "later": "The later one in the file lies above",
+    "smaller": "The smaller one lies above",
+    "level": "That of the higher z-order lies above",
 }
