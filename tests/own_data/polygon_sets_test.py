@@ -646,3 +646,32 @@ def test_json_of_another_tool_is_named_beside_masks_and_beside_polygons(street, 
     assert f"export.json is not read: {tool}'s JSON." in notes(
         root, class_names=[f"c{n}" for n in range(21)]
     )
+
+
+@pytest.mark.parametrize(
+    ("image", "text"),
+    [
+        ("A.jpg", "a.txt"),
+        ("a.jpg", "a.TXT"),
+        ("u\u0308.jpg", "\u00fc.txt"),  # as macOS and as others write it
+    ],
+)
+def test_names_of_yolo_that_differ_in_case_or_unicode_form_alone_are_the_same(
+    tmp_path, image, text
+):
+    photos(tmp_path, f"images/{image}", "images/other.jpg", "images/none.jpg")
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "data.yaml").write_text("names: [road]\n")
+    for name in (text, "other.txt"):
+        (tmp_path / "labels" / name).write_text("0 0.1 0.1 0.5 0.1 0.5 0.5\n")
+    sizes = sizes_of_shapes(tmp_path)
+    assert sizes[image] == sizes["other.jpg"] > sizes["none.jpg"] == 0
+
+
+def test_the_same_shapes_of_an_image_in_two_files_are_no_contradiction(tmp_path):
+    photos(tmp_path, "a.jpg", "b.jpg")
+    coco_file(tmp_path / "job_1.json", "a.jpg", "b.jpg")
+    data = json.loads((tmp_path / "job_1.json").read_text())
+    change(tmp_path / "job_1.json", annotations=[{**a, "id": 7} for a in data["annotations"]])
+    coco_file(tmp_path / "job_2.json", "a.jpg")
+    assert sizes_of_shapes(tmp_path) == {"a.jpg": 100, "b.jpg": 110}

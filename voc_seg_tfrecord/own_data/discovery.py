@@ -23,6 +23,7 @@ from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_patt
 from voc_seg_tfrecord.own_data.folder_names import common_folder
 from voc_seg_tfrecord.own_data.readings import Reading, all_readings
 from voc_seg_tfrecord.trees.layout import (
+    ID,
     LISTS,
     MASK_SUFFIXES,
     SPLIT,
@@ -31,6 +32,7 @@ from voc_seg_tfrecord.trees.layout import (
     Part,
 )
 from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _READ = 1 << 20  # bytes of a JSON file that are looked at
@@ -66,9 +68,34 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
             raise problems[0] from None
         return _with_lists(polygons, said)
     if polygons:
-        return polygon_sets.choose(tree, polygons)
+        return _masks_or_polygons(tree, polygons)
     tree.notes = [*tree.notes, *polygon_sets.notes_on(problems)]
     return tree
+
+
+def _masks_or_polygons(tree: VocTree, polygons: PolygonTree) -> VocTree:
+    """Returns the masks of a folder that has polygons too, if both have the same pixels.
+
+    Raises:
+      LayoutError: if they have not, with the options that choose each.
+    """
+    tool, files = polygons.polygons.tool, [*dict.fromkeys(polygons.polygons.files.values())]
+    if not (different := polygons.different(tree)):
+        tree.notes = [*tree.notes, f"The masks are read. {tool}'s polygons have the same pixels."]
+        return tree
+    first = next(iter(tree.masks.values()))
+    masks = posixpath.join(tree.place, tree.layout.masks)
+    together = bool(polygon_sets.below(files, masks))
+    pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
+    leave = wording.command(**({"mask_name": pattern} if together else {"masks": masks}))
+    raise LayoutError(
+        tree.given,
+        found=f"{len(tree.masks)} masks in {masks}, such as {first}, and {tool}'s polygons of "
+        f"{len(polygons.masks)} images, such as {files[0]}. They differ, as in {different}",
+        expected="masks or polygons, or the same pixels in both",
+        remedy=f"choose the masks with {leave}, or the polygons with "
+        f"{polygon_sets.choice_of(tool, files)}",
+    )
 
 
 def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) -> VocTree:

@@ -18,11 +18,10 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
-from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
+from voc_seg_tfrecord.polygons.shapes import Annotation, Shape, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.polygon_tree import Polygons, PolygonTree, number_classes
-from voc_seg_tfrecord.trees.tree import VocTree
 
 # By tool: the ending of its files, a word and a pattern that all of them have, and their reader.
 # A folder may have thousands of other files, and most are passed over by the word.
@@ -66,8 +65,8 @@ def find(
       MaskError: if it does not show which image a file means.
     """
     every = [*listing.below()]
-    files = _below(every, options.get("masks", ""))
-    images = _below(every, options.get("images", ""))
+    files = below(every, options.get("masks", ""))
+    images = below(every, options.get("images", ""))
     images = [name for name in images if name.lower().endswith(IMAGE_SUFFIXES)]
     by_tool, problems, others = _read_sheets(listing, files)
     try:
@@ -88,7 +87,7 @@ def find(
             raise
         return None, [error, *problems]
     shown = "; ".join(f"{tool}'s {min(sheets)}" for tool, sheets in by_tool.items())
-    ways = [f"{tool}'s with {_choice_of(tool, [*sheets])}" for tool, sheets in by_tool.items()]
+    ways = [f"{tool}'s with {choice_of(tool, [*sheets])}" for tool, sheets in by_tool.items()]
     raise LayoutError(
         listing.root,
         found=f"polygons of several tools: {shown}",
@@ -100,7 +99,7 @@ def find(
 _ENDINGS = {"labelme": ".json", "YOLO": ".txt"}  # of tools that have a file per image
 
 
-def _choice_of(tool: str, files: Sequence[str]) -> str:
+def choice_of(tool: str, files: Sequence[str]) -> str:
     """Returns the option that chooses the polygons of a tool."""
     if tool in _ENDINGS:
         return command(mask_name=f"{ID}{_ENDINGS[tool]}")
@@ -118,7 +117,7 @@ def notes_on(problems: Sequence[VocSegError]) -> list[str]:
     ]
 
 
-def _below(paths: Iterable[str], top: str) -> list[str]:
+def below(paths: Iterable[str], top: str) -> list[str]:
     """Returns the paths at or below one; all if it is empty."""
     top = posixpath.normpath(top)
     if top == ".":
@@ -176,15 +175,18 @@ def _yolo_files(
     """
     texts = {f for f in files if f.lower().endswith(".txt")}
     pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
-    read = functools.partial(_has_polygon, os.fspath(listing.root))
-    if not any(there for _, there in ordered_map(read, filter(None, pairs.values()), ahead=1)):
+    # Names that differ in case or in their Unicode form alone mean the same.
+    alike = {_composed(text).casefold(): text for text in texts.difference(pairs.values())}
+    for image in [image for image in pairs if alike and not pairs[image]]:
+        pairs[image] = alike.get(yolo.text_of(_composed(image).casefold(), alike.keys()) or "")
+    found = filter(None, pairs.values())
+    lines = ordered_map(
+        lambda t: _YOLO_LINE.search(File.read(listing.root / t, MaskError).data), found, ahead=1
+    )
+    if not any(line for _, line in lines):
         return {}
     folders = {posixpath.dirname(image) for image, text in pairs.items() if text}
     return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
-
-
-def _has_polygon(root: str, name: str) -> bool:
-    return bool(_YOLO_LINE.search(File.read(posixpath.join(root, name), MaskError).data))
 
 
 def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> Sheets:
@@ -242,7 +244,7 @@ def _tree(
                 continue
             images_of_split[split_word(file)[0]].append(path)
             first_file, first = shapes.get(path, (file, annotation))
-            if first.shapes != annotation.shapes:
+            if _drawn(first) != _drawn(annotation):
                 found = f"other shapes of {path} than {first_file}"
                 remedy = f"name the file that is right: {command(masks=file)}"
                 error = wrong(file, found, "one file for each image", remedy)
@@ -284,6 +286,10 @@ def _tree(
     layout = Layout(common, ".", mask_name=f"{ID}{ending}")
     notes = [*dict.fromkeys([*notes, *finder.notes()])]
     return PolygonTree(listing.root, layout, listing, notes, polygons=polygons)
+
+
+def _drawn(annotation: Annotation) -> list[Shape]:
+    return [shape._replace(place="") for shape in annotation.shapes]
 
 
 def _splits(
@@ -443,27 +449,3 @@ def _same_parts(path: str, wanted: Sequence[str]) -> int:
 
 
 _composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names
-
-
-def choose(tree: VocTree, polygons: PolygonTree) -> VocTree:
-    """Returns the masks of a folder that has polygons too, if both have the same pixels.
-
-    Raises:
-      LayoutError: if they have not, with the options that choose each.
-    """
-    tool, files = polygons.polygons.tool, [*dict.fromkeys(polygons.polygons.files.values())]
-    if not (different := polygons.different(tree)):
-        tree.notes = [*tree.notes, f"The masks are read. {tool}'s polygons have the same pixels."]
-        return tree
-    first = next(iter(tree.masks.values()))
-    masks = posixpath.join(tree.place, tree.layout.masks)
-    together = bool(_below(files, masks))
-    pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
-    leave = command(mask_name=pattern) if together else command(masks=masks)
-    raise LayoutError(
-        tree.given,
-        found=f"{len(tree.masks)} masks in {masks}, such as {first}, and {tool}'s polygons of "
-        f"{len(polygons.masks)} images, such as {files[0]}. They differ, as in {different}",
-        expected="masks or polygons, or the same pixels in both",
-        remedy=f"choose the masks with {leave}, or the polygons with {_choice_of(tool, files)}",
-    )
