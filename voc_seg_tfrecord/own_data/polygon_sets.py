@@ -35,13 +35,8 @@ _OTHER_TOOLS = {
     "VIA": (r'"_via_|"shape_attributes"\s*:', "open it in VIA 2, and export it as COCO"),
     "Supervisely": (r'"classTitle"\s*:', "export from Supervisely to COCO or to Pascal VOC"),
     "Label Studio": (r'"original_width"\s*:', "export as COCO, and masks of brushes as PNG"),
-    "VoTT": (
-        r'"asset"\s*:.*"regions"\s*:',
-        "import it into Roboflow, and export COCO segmentation there",
-    ),
 }
 _YOLO_LINE = re.compile(rb"^\s*\d+(\.0*)?([ \t]+[-+]?[01]?(\.\d*)?(e[-+]?\d+)?){6,}\s*$", re.M)
-_READ = 200_000  # bytes of a file that are searched for other tools
 _UNUSABLE = "unusable polygons"  # the kind of errors that do no harm where there are masks
 
 Sheets = dict[str, Sheet]
@@ -157,7 +152,7 @@ def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
             if re.search(pattern, file.data):
                 return tool, reader(file)
         for tool, (text, remedy) in _OTHER_TOOLS.items():
-            if re.search(text.encode(), file.data[:_READ], re.DOTALL):
+            if re.search(text.encode(), file.data):
                 raise wrong(
                     name, f"{tool}'s JSON", "polygons of labelme, COCO, YOLO or CVAT", remedy
                 )

@@ -25,7 +25,7 @@ from voc_seg_tfrecord.base.errors import (
     MaskError,
     VocSegError,
 )
-from voc_seg_tfrecord.base.names import VOID, background_index, unprintable
+from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.examples.make import RawExample
@@ -72,15 +72,8 @@ def number_classes(
     """Returns background and the classes after it, and the value of each label in masks.
 
     Raises:
-      LayoutError: if there are too many, or a name is not printable.
+      LayoutError: if there are too many.
     """
-    if strange := [name for name in names if unprintable(name)]:
-        raise LayoutError(
-            root,
-            found=f"the class name {strange[0]!r}",
-            expected="names without control characters",
-            remedy="rename the class in the tool, and export again",
-        )
     void = [name for name in names if is_void_name(name)]
     classes = [name for name in names if name not in void]
     place = background_index(classes)
