@@ -9,12 +9,10 @@ import itertools
 import posixpath
 import re
 
-from etils import epath
-
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.storage import open_file
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError
 from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import role
 from voc_seg_tfrecord.trees.layout import (
@@ -140,7 +138,6 @@ def _counted(number: int, kind: str) -> str:
 
 
 _NAMES = 8  # files and folders that a message lists
-_READ = 200_000  # bytes of an annotation that are looked at
 
 _KNOWN_LAYOUTS = f"""\
 one of these layouts:
@@ -151,7 +148,7 @@ one of these layouts:
     NAME.jpg and NAME.png, or NAME_mask.png, in one folder
     images and the polygons of labelme, COCO, YOLO or CVAT"""
 
-_YOLO_BOX = re.compile(r"(?m)\A\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$")
+_YOLO_BOX = re.compile(rb"(?m)\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$")
 
 NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
@@ -173,6 +170,7 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
         "--masks"
     )
     names = list(listing.below())
+    texts = sorted(name for name in names if name.lower().endswith(".txt"))
     brush = sorted(n for n in names if re.search(r"task-\d+-annotation-\d+.*\.png$", n))
     masks = sorted(
         posixpath.join(folder, name)
@@ -196,8 +194,8 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
             "save masks without loss as PNG, of class indices; a JPEG changes the values of "
             "pixels. Export again, or name the folder of masks with --masks"
         )
-    elif boxes := _yolo_boxes(root, names):
-        found = f"YOLO's text files of boxes and no masks: {len(boxes)} files, such as {boxes[0]}"
+    elif any(_YOLO_BOX.match(File.read(root / name, MaskError).data) for name in texts[:_NAMES]):
+        found = f"YOLO's text files of boxes and no masks: {len(texts)} files, such as {texts[0]}"
         expected = "a mask PNG for each image"
         remedy = "annotate masks or polygons; masks cannot be made of boxes"
     elif any(posixpath.basename(folder) == "Annotations" for folder in listing.folders):
@@ -218,13 +216,3 @@ def _jpegs_called_masks(listing: Listing) -> str:
             count = f", the first of {len(names)} files" if len(names) > 1 else ""
             return f"{names[0]} lies under {folder}{count}"
     return ""
-
-
-def _yolo_boxes(root: epath.Path, names: Sequence[str]) -> list[str]:
-    """Returns the text files of a folder if one of the first holds boxes as YOLO writes them."""
-    files = sorted(name for name in names if name.lower().endswith(".txt"))
-    for name in files[:_NAMES]:
-        with open_file(root / name) as file:
-            if _YOLO_BOX.search(file.read(_READ).decode("utf-8", "replace")):
-                return files
-    return []

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
-from voc_seg_tfrecord.polygons.shapes import Annotation, Shape, Sheet, wrong
+from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.polygon_tree import Polygons, PolygonTree, number_classes
@@ -39,9 +39,6 @@ _OTHER_TOOLS = {
 _YOLO_LINE = re.compile(rb"^\s*\d+(\.0*)?([ \t]+[-+]?[01]?(\.\d*)?(e[-+]?\d+)?){6,}\s*$", re.M)
 _UNUSABLE = "unusable polygons"  # the kind of errors that do no harm where there are masks
 
-Sheets = dict[str, Sheet]
-"""What the files of one tool hold, by their paths."""
-
 
 def find(
     listing: Listing, options: Mapping[str, str]
@@ -61,8 +58,8 @@ def find(
     """
     every = [*listing.below()]
     files = below(every, options.get("masks", ""))
-    images = below(every, options.get("images", ""))
-    images = [name for name in images if name.lower().endswith(IMAGE_SUFFIXES)]
+    there = below(every, options.get("images", ""))
+    images = [name for name in there if name.lower().endswith(IMAGE_SUFFIXES)]
     by_tool, problems, others = _read_sheets(listing, files)
     try:
         if yolo_files := _yolo_files(listing, files, images):
@@ -122,9 +119,9 @@ def below(paths: Iterable[str], top: str) -> list[str]:
 
 def _read_sheets(
     listing: Listing, files: Sequence[str]
-) -> tuple[dict[str, Sheets], list[VocSegError], list[str]]:
+) -> tuple[dict[str, dict[str, Sheet]], list[VocSegError], list[str]]:
     """Returns what files of JSON and XML hold, errors about some, and those of no tool."""
-    by_tool: dict[str, Sheets] = collections.defaultdict(dict)
+    by_tool: dict[str, dict[str, Sheet]] = collections.defaultdict(dict)
     problems, others = list[VocSegError](), list[str]()
     read = functools.partial(_read_sheet, os.fspath(listing.root))
     names = [name for name in files if name.lower().endswith((".json", ".xml"))]
@@ -184,7 +181,7 @@ def _yolo_files(
     return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
 
 
-def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> Sheets:
+def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
     by_names: dict[tuple[str, ...], str] = {}
     refused = list[VocSegError]()
     for path in sorted(listing.below(), key=lambda path: (path.count("/"), path)):
@@ -206,7 +203,7 @@ def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> Sheets:
             kind=_UNUSABLE,
         )
     (names,) = by_names
-    sheets: Sheets = {}
+    sheets: dict[str, Sheet] = {}
     for image, text_file in files.items():
         path = text_file or image
         try:
@@ -221,7 +218,11 @@ def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> Sheets:
 
 
 def _tree(
-    listing: Listing, tool: str, sheets: Sheets, images: Sequence[str], notes: Sequence[str]
+    listing: Listing,
+    tool: str,
+    sheets: dict[str, Sheet],
+    images: Sequence[str],
+    notes: Sequence[str],
 ) -> PolygonTree:
     finder = _Images(tool, images)
     shapes: dict[str, tuple[str, Annotation]] = {}
@@ -238,8 +239,9 @@ def _tree(
                 lost.append(annotation.image or file)
                 continue
             images_of_split[split_word(file)[0]].append(path)
+            # The same shapes may stand at other places of two files.
             first_file, first = shapes.get(path, (file, annotation))
-            if _drawn(first) != _drawn(annotation):
+            if [s[:2] + s[3:] for s in first.shapes] != [s[:2] + s[3:] for s in annotation.shapes]:
                 found = f"other shapes of {path} than {first_file}"
                 remedy = f"name the file that is right: {command(masks=file)}"
                 error = wrong(file, found, "one file for each image", remedy)
@@ -283,10 +285,6 @@ def _tree(
     return PolygonTree(listing.root, layout, listing, notes, polygons=polygons)
 
 
-def _drawn(annotation: Annotation) -> list[Shape]:
-    return [shape._replace(place="") for shape in annotation.shapes]
-
-
 def _splits(
     images: Mapping[str, Sequence[str]], ids: Mapping[str, str]
 ) -> tuple[dict[str, list[str]], list[str]]:
@@ -314,7 +312,7 @@ def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
 
 
 def _classes(
-    listing: Listing, tool: str, sheets: Sheets, used: Set[str]
+    listing: Listing, tool: str, sheets: dict[str, Sheet], used: Set[str]
 ) -> tuple[list[str], str, list[str]]:
     """Returns the names of all classes in the tool's order, their source, and notes."""
     source = f"{tool}'s files"

@@ -26,7 +26,6 @@ from voc_seg_tfrecord.polygons.shapes import (
 )
 
 _NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
-_PAIRS = re.compile("[^,;]+,[^,;]+(;[^,;]+,[^,;]+)*")
 _LONG = re.compile(r"\.\d\d\d|[eE]")  # numbers of more than two digits
 
 
@@ -125,7 +124,7 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
     elif kind == "polygon":
         with as_written(where, "points as x,y;x,y;x,y"):
             text = element.attrib["points"]
-            if not _PAIRS.fullmatch(text):
+            if {pair.count(",") for pair in text.split(";")} != {1}:
                 raise ValueError(text[:80])
             points = [*map(float, text.replace(";", ",").split(","))]
     else:

@@ -181,11 +181,9 @@ class Patch(NamedTuple):
     area: int
 
 
-def _patch(pixels: np.ndarray, top: int, left: int, *, hide: tuple[int, int] = (0, 0)) -> Patch:
-    """Returns pixels from a row and column on, without rows and columns that hold none of them."""
-    area, pixels = int(np.count_nonzero(pixels)), pixels[hide[0] :, hide[1] :].view(np.uint8)
-    top, left = top + hide[0], left + hide[1]
-    return Patch(pixels, np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]], area)
+def _patch(pixels: np.ndarray, top: int, left: int) -> Patch:
+    place = np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]]
+    return Patch(pixels.view(np.uint8), place, int(np.count_nonzero(pixels.view(bool))))
 
 
 class Drawn(NamedTuple):
@@ -352,7 +350,7 @@ def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
     ImageDraw.Draw(image).polygon([*zip(x, moved, strict=True)], fill=1, outline=1)
     left = min(max(min(x), 0), image.width)
     pixels = np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width)
-    return _patch(pixels, top, 0, hide=(0, left))
+    return _patch(pixels[:, left:], top, left)
 
 
 def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
@@ -407,10 +405,11 @@ def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, i
     counts = (runs[0] if len(parts) == 1 else coco_masks.merge(runs))["counts"]
     # Nor do the columns before the first pixel change anything. The first run ends there.
     first = counts[: 1 + len(counts) - len(counts.lstrip(_GOES_ON))]
-    left, before = divmod(sum((c - 48 & 31) << 5 * n for n, c in enumerate(first)), height)
-    if left == width:
-        return _patch(np.zeros((0, 0), np.uint8), 0, 0)
+    run = sum((c - 48 & 31) << 5 * n for n, c in enumerate(first))
+    left = min(run // height, width - 1)
+    before = run - left * height
     digits = [before & 31, before >> 5 & 31, before >> 10 & 31, before >> 15 & 31]
     counts = bytes(digit + 80 for digit in digits) + b"0" + counts[len(first) :]
     pixels = coco_masks.decode({"size": [height, width - left], "counts": counts})
-    return _patch(pixels, 0, left, hide=(min(max(int(top) - 1, 0), height), 0))
+    top = min(max(int(top) - 1, 0), height)
+    return _patch(pixels[top:], top, left)

@@ -353,9 +353,8 @@ class PolygonTree(VocTree):
 
     def drawing_notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
-        total, order = collections.Counter[str](), next(iter(self.polygons.shapes.values())).order
-        for notable in self._notable.values():
-            total.update(notable)
+        total = sum(map(collections.Counter, self._notable.values()), collections.Counter[str]())
+        order = next(iter(self.polygons.shapes.values())).order
         texts = {
             "outside": ("point", "outside of the image, where shapes are cut off"),
             "contested": ("pixel", f"in shapes of several classes. {_ABOVE[order]}"),
