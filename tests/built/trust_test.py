@@ -228,6 +228,11 @@ def no_names(folder):
     storage.write_sums(epath.Path(folder))
 
 
+def odd_names_of_z(folder):
+    in_features(lambda data: data.update(z=PLAIN["z"]))(folder)
+    (folder / "z.labels.txt").write_bytes(b"a\x1b[31m\nb\nc\n")
+
+
 IMAGE = {"pythonClassName": f"{CORE}.image_feature.Image"}
 
 
@@ -259,6 +264,10 @@ OTHER_KINDS = {
     "metadata.json: archives of texts": in_metadata("archives", ["a.tar"]),
     "metadata.json: another void": in_metadata("ignore_label", 0),
     "dataset_info.json: a split with a path": in_split("name", "../train"),
+    "dataset_info.json: two splits with one name": in_split("name", "train"),
+    "dataset_info.json: a version of many digits": in_file(
+        "dataset_info.json", {"version": f"{'9' * 5000}.0.0"}
+    ),
     "dataset_info.json: a folder in the name of files": in_split("filepathTemplate", "../{SPLIT}"),
     "dataset_info.json: a wide template": in_split("filepathTemplate", "{SPLIT:>999999999}"),
     "dataset_info.json: shards below 0": in_split("shardLengths", ["-1"]),
@@ -270,6 +279,13 @@ OTHER_KINDS = {
     "labels.labels.txt: no name": names_of(b"\n" * 21),
     "labels.labels.txt: a control character": names_of(b"a\x1b[31m\n"),
     "labels.labels.txt: no such file": no_names,
+    "labels.labels.txt: more names than classes": in_features(
+        lambda data: data["labels"]["sequence"]["feature"]["classLabel"].update(numClasses="20")
+    ),
+    "labels.labels.txt: names of no classes": in_features(
+        lambda data: data["labels"]["sequence"]["feature"].update(classLabel={})
+    ),
+    "z.labels.txt: a control character in the names of a plain feature": odd_names_of_z,
     "features.json: ten million classes": in_features(
         lambda data: data["labels"]["sequence"]["feature"]["classLabel"].update(
             numClasses="10000000"

@@ -134,9 +134,10 @@ def check_description(folder: epath.Path) -> None:
     with _as_errors(folder / FEATURES) as path:
         fields = _check_features(_read(path))
     for name, field in fields.items():
-        if name in _OURS and field.classes:
-            with _as_errors(folder / f"{name.replace('/', '-')}.labels.txt") as path:
-                _check_names(read_small(path).decode())
+        names = folder / f"{name.replace('/', '-')}.labels.txt"
+        if field.feature in (_F.ClassLabel, _F.LabeledImage) and (name in _OURS or names.exists()):
+            with _as_errors(names) as path:
+                _check_names(read_small(path).decode(), field.classes)
     if (folder / METADATA).exists():
         with _as_errors(folder / METADATA) as path:
             _check_metadata(_read(path))
@@ -223,10 +224,10 @@ def _check_features(data: Any) -> dict[str, Field]:
     return fields
 
 
-def _check_names(text: str) -> None:
+def _check_names(text: str, classes: int) -> None:
     names = list(filter(None, map(str.strip, text.split("\n"))))  # as TFDS reads them
-    if not 1 <= len(names) <= VOID:
-        raise _Foreign(f"{len(names)} names of classes, not 1 to {VOID}")
+    if not 1 <= len(names) == classes <= VOID:
+        raise _Foreign(f"{len(names)} names of {classes} classes, of which there may be {VOID}")
     for name in names:
         if unprintable(name):
             raise _Foreign(f"the name {name!r:.80} of a class")
@@ -311,7 +312,7 @@ def _check_info(data: Any) -> None:
         raise _Foreign("features, which belong into features.json")
     for what, text, pattern in (
         ("name", info.name, r"[A-Za-z][A-Za-z0-9_]*"),
-        ("version", info.version, r"\d+\.\d+\.\d+"),
+        ("version", info.version, r"\d{1,9}\.\d{1,9}\.\d{1,9}"),
         ("config's name", info.config_name, r"[\w+.-]*"),
         ("module", info.module_name, r"[\w.]*"),
     ):
@@ -322,6 +323,8 @@ def _check_info(data: Any) -> None:
             raise _Foreign(f"the file format {file_format!r:.80}, not one of {', '.join(FORMATS)}")
     if sum(len(split.shard_lengths) for split in info.splits) > _MOST_SHARDS:
         raise _Foreign(f"more than {_MOST_SHARDS} shards")
+    if len({split.name for split in info.splits}) < len(info.splits):
+        raise _Foreign("two splits with one name")
     for split in info.splits:
         _check_split(split)
 

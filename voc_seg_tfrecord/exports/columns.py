@@ -159,7 +159,8 @@ def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Colu
         values = {}
         for key, (length, convert) in parts.items():
             flat = [convert(v) for v in record[f"{name}/{key}"]]
-            values[key] = _rows(flat, length) if length else flat
+            rows = (flat[start : start + length] for start in range(0, len(flat), length or 1))
+            values[key] = list(rows) if length else flat
         if len({len(part) for part in values.values()}) != 1:
             raise RecordError(
                 f"{where}, {name}",
@@ -170,10 +171,6 @@ def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Colu
         return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
 
     return Column(name, pa.list_(pa.struct(kinds)), [descriptions], value)
-
-
-def _rows(flat: list[Any], length: int) -> list[list[Any]]:
-    return [flat[start : start + length] for start in range(0, len(flat), length)]
 
 
 def _list(description: Any, length: int = -1) -> dict[str, Any]:
