@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 from etils import epath
@@ -109,6 +110,53 @@ def test_a_second_part_of_a_set_is_a_split(tmp_path, train, other, split, ids):
     pairs = put(tmp_path, *train, "123456"), put(tmp_path, *other, ids)
     name = "validation" if split == "v" else split
     assert read(tmp_path)[0] == {"train": pairs[0], name: pairs[1]}
+
+
+@pytest.mark.parametrize(
+    ("image", "mask", "painted"),
+    [
+        ("{}/image.png", "{}/mask.png", "{}/overlay.png"),
+        ("{}_json/img.png", "{}_json/label.png", "{}_json/label_viz.png"),
+        ("set/{}/rgb.JPG", "set/{}/GroundTruth.png", "set/{}/thermal.jpg"),
+    ],
+)
+def test_folders_of_one_image_each_are_a_set(tmp_path, image, mask, painted):
+    pairs = put(tmp_path, image, mask, "abcd", painted)
+    found, plan = read(tmp_path)
+    assert found == {"train": pairs}
+    assert sum(map(len, plan.account.values())) == 4
+    put(tmp_path, "small/images/{}.png", "small/masks/{}.png", "abcd")
+    with pytest.raises(LayoutError, match="ways to read"):
+        read(tmp_path)
+
+
+def test_folders_of_one_image_each_make_the_splits_in_whose_folders_they_lie(tmp_path):
+    train, val = (
+        put(tmp_path, f"{split}/{{}}/photo.jpg", f"{split}/{{}}/seg.png", ids)
+        for split, ids in (("train", "abc"), ("val", "ab"))
+    )
+    assert read(tmp_path)[0] == {"train": train, "validation": val}
+
+
+def test_two_masks_in_the_folder_of_each_image_are_asked_about(tmp_path):
+    put(tmp_path, "{}/image.png", "{}/mask.png", "abc")
+    put(tmp_path / "other", "{}/image.png", "{}/mask_new.png", "abc")
+    for image_id in "abc":
+        (tmp_path / f"other/{image_id}/mask_new.png").rename(tmp_path / image_id / "mask_new.png")
+    shutil.rmtree(tmp_path / "other")
+    with pytest.raises(LayoutError, match=r"(?s)2 ways.*{id}/mask.png.*{id}/mask_new.png"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("said", [{}, {"image_name": "{id}/img", "mask_name": "{id}/label.png"}])
+def test_labels_that_labelme_numbered_for_each_image_anew_are_refused(tmp_path, said):
+    pairs = put(tmp_path, "{}_json/img.png", "{}_json/label.png", "ab")
+    for image in pairs:
+        (image.parent / "label_names.txt").write_text("_background_\ncrop\nweed\n")
+    assert read(tmp_path, **said)[0] == {"train": pairs}
+    (image.parent / "label_names.txt").write_text("_background_\nweed\ncrop\n")
+    with pytest.raises(LayoutError, match=r"b_json/label_names.txt: other names than in .*a_json"):
+        read(tmp_path, **said)
 
 
 def test_masks_of_two_annotators_are_asked_about(tmp_path):

@@ -171,7 +171,10 @@ def without(readings: Sequence[Reading], choice: Choice) -> tuple[str, ...]:
         s.affix
         for r in readings
         for s in (r.images, r.masks)
-        if s.folder in folders and (s.folder, s.affix) not in chosen and role("".join(s.affix))
+        if s.folder in folders
+        and (s.folder, s.affix) not in chosen
+        and role("".join(s.affix))
+        and not s.pattern
     }
     return tuple(sorted(f"{a}{{id}}{b}" for a, b in others if (a, b) != ("", "")))
 

@@ -35,6 +35,7 @@ from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
+_LABEL_NAMES = "label_names.txt"  # of labelme_json_to_dataset
 _READ = 1 << 20  # bytes of a JSON file that are looked at
 _LISTS = (LISTS, "", "splits", "lists", "ImageSets")  # folders of lists, in order
 
@@ -67,6 +68,7 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
         if polygons is None:
             raise problems[0] from None
         return _with_lists(polygons, said)
+    _check_one_numbering(tree)
     if polygons:
         return _masks_or_polygons(tree, polygons)
     tree.notes = [*tree.notes, *polygon_sets.notes_on(problems)]
@@ -153,6 +155,32 @@ def _check_no_panoptic(listing: Listing, readings: Sequence[Reading]) -> None:
                 semantic_seg_folder=listing.root / folder / "masks",
                 categories_json_file=path,
             ),
+        )
+
+
+def _check_one_numbering(tree: VocTree) -> None:
+    """Checks that masks in folders of their own, with names of labels beside them, mean the same.
+
+    Raises:
+      LayoutError: if labelme numbered the labels of each image anew.
+    """
+    if "/" not in tree.layout.mask_name:
+        return
+    top = posixpath.join(tree.place, tree.layout.masks)
+    folders = {posixpath.normpath(posixpath.join(top, n, "..")) for n in tree.masks.values()}
+    texts: dict[bytes, str] = {}
+    for folder in sorted(folders):
+        if tree.listing and _LABEL_NAMES in tree.listing.folders.get(folder, ()):
+            path = tree.given / folder / _LABEL_NAMES
+            texts.setdefault(tree.read_text(path).data, str(path))
+    if len(texts) > 1:
+        first, second, *_ = texts.values()
+        raise LayoutError(
+            second,
+            found=f"other names than in {first}: labelme_json_to_dataset numbers the labels of "
+            "each image anew",
+            expected="masks in which a value is the same class everywhere",
+            remedy="give the folder of labelme's JSON files in place of this one: they are read",
         )
 
 

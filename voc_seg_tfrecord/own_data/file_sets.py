@@ -5,15 +5,15 @@ kinds of files apart, such as masks and overlays in one folder.
 """
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 import dataclasses
 import functools
 import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.folder_names import ROLES, role, words
-from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, PICTURES, Naming
+from voc_seg_tfrecord.own_data.folder_names import ROLES, is_split, role, words
+from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES, Naming
 from voc_seg_tfrecord.trees.listing import Listing
 
 _SAMPLE = 300  # names of a folder by which it is told what they begin and end with
@@ -112,10 +112,14 @@ def core_of(stem: str, affix: Affix) -> str:
     return ""
 
 
-def file_sets(listing: Listing, folders: Iterable[str]) -> tuple[list[FileSet], list[FileSet]]:
+def file_sets(listing: Listing, folders: Collection[str]) -> tuple[list[FileSet], list[FileSet]]:
     """Returns the sets of files in folders that may be images, and those that may be masks."""
-    images, masks, twins = [], [], _Twins(listing)
+    of_images = _folders_of_images(listing, folders)
+    images, masks = _sets_of_folders(listing, of_images)
+    twins, apart = _Twins(listing), {folder for inner in of_images.values() for folder in inner}
     for folder in folders:
+        if folder in apart:
+            continue
         endings = {n: e for n in listing.folders[folder] if (e := _ending(n)) in PICTURES}
         streams = _streams(folder, [*endings], twins)
         for affix, names in streams.items():
@@ -135,6 +139,46 @@ def file_sets(listing: Listing, folders: Iterable[str]) -> tuple[list[FileSet], 
             elif pictures or photos:
                 images += [FileSet(folder, photos, affix)] if pictures and photos else []
                 images.append(FileSet(folder, pictures | photos, affix))
+    return images, masks
+
+
+def _folders_of_images(listing: Listing, folders: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Returns by their parents the folders that have one image each, with the image's id.
+
+    Files of the same names say it, of which one is called as masks are and one as images are:
+    `a/rgb.jpg` and `a/label.png` beside `b/rgb.jpg` and `b/label.png`.
+    """
+    inner: dict[str, dict[str, str]] = {}
+    for folder in folders:
+        top, image_id = posixpath.split(folder)
+        named = {role(s) for n in listing.folders[folder] if (s := _stem_of_role(n))}
+        if image_id and not is_split(image_id) and {"images", "masks"} <= named:
+            inner.setdefault(top, {})[folder] = image_id
+    return {top: ids for top, ids in inner.items() if len(ids) > 1}
+
+
+def _stem_of_role(name: str) -> str:
+    """Returns the name of a picture without its ending if all of its words say what it holds."""
+    stem = _stem(name)
+    return stem if _ending(name) in PICTURES and ROLES.issuperset(words(stem)) else ""
+
+
+def _sets_of_folders(
+    listing: Listing, of_images: Mapping[str, Mapping[str, str]]
+) -> tuple[list[FileSet], list[FileSet]]:
+    """Returns the sets of files that have the same name in the folders of images."""
+    images, masks = [], []
+    for top, ids in of_images.items():
+        kinds: dict[tuple[str, str], dict[str, str]] = {}
+        for folder, image_id in ids.items():
+            for name in listing.folders[folder]:
+                if (ending := _ending(name)) in PICTURES:
+                    kinds.setdefault((_stem(name), ending), {})[image_id] = f"{image_id}/{name}"
+        for (stem, ending), names in kinds.items():
+            if 2 * len(names) > len(ids):
+                files = FileSet(top, names, ("", stem), ending, f"{ID}/{stem}{ending}")
+                images += [files] if ending != ".npy" else []
+                masks += [files] if ending in MASK_SUFFIXES else []
     return images, masks
 
 

@@ -438,7 +438,7 @@ class VocTree:
             naming, other = (part.image_naming, part.mask_naming)[:: -1 if which == "masks" else 1]
             neither = [n for n in others if n != naming]
             neither += [other] * (part.images == part.masks and other.narrow > naming.narrow)
-            for name in self.below(folder, deep=self.layout.is_deep(folder)):
+            for name in self.below(folder, deep=naming.whole or self.layout.is_deep(folder)):
                 place = posixpath.normpath(posixpath.join(folder, name, "..")) if copies else ""
                 if place in copies or any(n.id_of(name) for n in neither):
                     continue
