@@ -275,7 +275,7 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
                 remedy="export the masks again, or name the folder of their images with --images",
             )
     survey = tree.survey(ids, all_colors=True)
-    if not survey.pixels:
+    if ids and not survey.pixels:
         look(tree.mask_file(ids[0]))  # raises
     if max(len(survey.values), len(survey.colors)) > HIGHEST:
         raise LayoutError(
@@ -295,13 +295,13 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
 
 def _ids(tree: VocTree, config: VocSegConfig) -> list[str]:
     """Returns the ids whose masks a build would read, or all if that is not decided."""
-    with_masks = [image_id for image_id in tree.images if image_id in tree.masks]
+    with_masks = [i for i in tree.images if i in tree.masks] or [*tree.masks]
     try:
         splits = make_plan(tree, config, rule=ANY_VALUE).splits
     except VocSegError:
-        return with_masks or [*tree.masks]
+        return with_masks
     of_splits = {*itertools.chain(*splits.values())}
-    return [image_id for image_id in with_masks if image_id in of_splits]
+    return [image_id for image_id in with_masks if image_id in of_splits] or with_masks
 
 
 def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:

@@ -1,0 +1,173 @@
+"""Every option that a message proposes is pasted, and what is built has no wrong label."""
+
+import contextlib
+import io
+import re
+import subprocess
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import exports
+from support.building import examples
+
+from voc_seg_tfrecord.base.names import voc_palette
+from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.commands import cli
+
+NAMES = ["background", "apple", "tree"]
+TRUTH = {name: exports.truth(name) for name in "abcdef"}
+PROPOSED = re.compile(r"(?:--[a-z_]+[ =](?:'[^'\n]*'|[^\s',;)]+(?:,[^\s',;)]+)*)(?: (?=--))?)+")
+
+
+DRY = ["--name", "mine", "--dry_run"]
+COMMAND = re.compile(r"voc-seg-tfrecord check [^\n]*? --write_classes classes\.csv")
+
+
+def put(root, image, mask, ids="abcdef", change=lambda values: values, palette=None):
+    for name in ids:
+        exports.put_image(root, image.format(name))
+        exports.put_mask(root, mask.format(name), change(TRUTH[name]))
+        if palette is not None:
+            with Image.open(root / mask.format(name)) as picture:
+                colored = Image.fromarray(np.asarray(picture), "P")
+            colored.putpalette(palette.ravel().tolist())
+            colored.save(root / mask.format(name))
+
+
+def voc(root, **options):
+    put(root, "JPEGImages/{}.jpg", "SegmentationClass/{}.png", **options)
+
+
+def two_folders_of_masks(root):
+    put(root, "images/{}.jpg", "masks/{}.png")
+    put(root, "images/{}.jpg", "labels/{}.png")
+
+
+def a_set_beside(root):
+    put(root, "images/{}.jpg", "masks/{}.png", "abc")
+    put(root, "augmented/images/{}.jpg", "augmented/masks/{}.png", "def")
+
+
+def masks_of_a_part(root):
+    put(root, "JPEGImages/{}.jpg", "SegmentationClass/{}.png", "ab")
+    put(root, "JPEGImages/{}.jpg", "SegmentationClassAug/{}.png", "cdef")
+
+
+def lists_that_share_ids(root):
+    voc(root)
+    for name, ids in (("train", "abc"), ("val", "cd"), ("test", "ef")):
+        exports.put(root, f"ImageSets/Segmentation/{name}.txt", "\n".join(ids))
+
+
+def a_list_of_other_images(root):
+    voc(root)
+    exports.put(root, "ImageSets/Segmentation/train.txt", "a\nb\nc\n")
+    exports.put(root, "ImageSets/Segmentation/val.txt", "x\ny\n")
+
+
+def folders_of_splits_and_others(root):
+    put(root, "images/train/{}.jpg", "masks/train/{}.png", "abc")
+    put(root, "images/{}.jpg", "masks/{}.png", "def")
+
+
+def values_in_steps(root):
+    voc(root, change=lambda values: values * 100)
+    exports.put(root, "class_names.txt", "\n".join(NAMES))
+
+
+def a_class_at_255(root):
+    voc(root, change=lambda values: np.where(values == 2, 255, values).astype(np.uint8))
+    exports.put(root, "classes.csv", "value,class\n0,background\n1,apple\n255,tree\n")
+
+
+def vocs_colours_in_another_order(root):
+    voc(root, palette=voc_palette()[[0, 15, 12]])
+
+
+def background_that_is_not_class_0(root):
+    voc(root, change=lambda values: np.array([1, 0, 2], np.uint8)[values])
+    exports.put(root, "class_names.txt", "apple\nbackground\ntree\n")
+
+
+def objects_alone_have_names(root):
+    voc(root)
+    exports.put(root, "obj.names", "apple\ntree\n")
+
+
+SETS = [
+    objects_alone_have_names,
+    two_folders_of_masks,
+    a_set_beside,
+    masks_of_a_part,
+    lists_that_share_ids,
+    a_list_of_other_images,
+    folders_of_splits_and_others,
+    values_in_steps,
+    a_class_at_255,
+    vocs_colours_in_another_order,
+    background_that_is_not_class_0,
+]
+
+
+def say(*words):
+    """Returns the status of a command and what it says."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            status = cli.main([*map(str, words)])
+        except SystemExit as error:  # argparse refuses words
+            status = error.code
+    return status, said.getvalue()
+
+
+def pasted(text):
+    """Returns the words that Bash makes of a text."""
+    words = ["bash", "-c", f'printf "%s\\n" {text}']
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def wrong_labels(data_dir):
+    """Returns what classes became, if one became another's name, or several or parts of one.
+
+    Void pixels are no wrong labels.
+    """
+    (folder,) = data_dir.glob("*/mine/*")
+    built = open_built(str(folder))
+    names = [*built.info.features["segmentation_mask"].names, "void"]
+    pairs = set()
+    for split in built.info.splits:
+        for example in examples(built, split).values():
+            truth = TRUTH[example["image/filename"].decode().rpartition("/")[2][0]]
+            mask = np.minimum(example["segmentation_mask"][..., 0], len(names) - 1)
+            pairs |= {*zip(truth.ravel().tolist(), mask.ravel().tolist(), strict=True)}
+    became = {(NAMES[drawn], names[value]) for drawn, value in pairs if names[value] != "void"}
+    drawn, named = zip(*became, strict=True)
+    one_to_one = len({*drawn}) == len({*named}) == len(became)
+    same = all(a == b for a, b in became) or not {*NAMES[1:]} & {*named}
+    return [] if one_to_one and same else sorted(became)
+
+
+@pytest.mark.parametrize("make", SETS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("named", [True, False])
+def test_no_proposal_builds_a_wrong_label(tmp_path, monkeypatch, make, named):
+    root = tmp_path / "it's a set"
+    make(root)
+    monkeypatch.chdir(tmp_path)
+    names = ["--class_names", ",".join(NAMES)] if named else []
+    texts = [say("check", root, *names)[1], say("build", root, *DRY, *names)[1]]
+    for command in dict.fromkeys(c for text in texts for c in COMMAND.findall(text)):
+        say(*pasted(command)[1:])
+    proposed = dict.fromkeys(m.rstrip(" .") for text in texts for m in PROPOSED.findall(text))
+    built = 0
+    for number, options in enumerate(proposed):
+        words = pasted(options)
+        said = [] if {"--class_names", "--classes"} & {*words} and not named else names
+        data_dir = tmp_path / f"data{number}"
+        where = ["--data_dir", data_dir]
+        status, _ = say("build", root, "--name", "mine", *said, *words, *where)
+        if status == 0 and list(data_dir.glob("*/mine/*")):
+            built += 1
+            assert not wrong_labels(data_dir), options
+    if named and make in (a_set_beside, masks_of_a_part):
+        assert built, proposed
