@@ -269,6 +269,17 @@ def test_unlabelled_test_images_beside_scenes_make_no_splits_of_them(tmp_path):
     assert read(tmp_path)[0] == {"train": pairs}
 
 
+def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
+    for split in ("train", "val"):
+        put(tmp_path, f"{split}/photos/{{}}.jpg", f"{split}/masks/{{}}.png", "abc")
+    put(tmp_path, "aug/photos/{}.jpg", "aug/masks/{}.png", "xyz")
+    save(tmp_path, "test/photos/a.jpg", made_folders.draw(RNG, (40, 48))[0])
+    with pytest.raises(LayoutError, match="ways to read") as caught:
+        read(tmp_path)
+    proposed = re.findall("images with masks: (.*)", str(caught.value))
+    assert [len(plan_by_shell(tmp_path, options)[0]) for options in proposed] == [1, 2, 1]
+
+
 @pytest.mark.parametrize("seed", range(0, 60, 3))
 def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed):
     made = made_folders.make(tmp_path / "made", seed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 import posixpath
 import re
 
@@ -235,17 +236,19 @@ def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutErro
 def _options(listing: Listing, chosen: Sequence[Reading]) -> str:
     """Returns the options that choose readings, for a shell."""
     root, layout = arrange(listing, chosen) or ("", Layout(".", "."))
-    parts = layout.parts
+    # A split of images alone has no masks to choose.
+    below = functools.partial(posixpath.join, root)
+    parts = [p for p in layout.parts if listing.is_folder(posixpath.normpath(below(p.masks)))]
     if layout == Layout(".", "."):
-        parts = tuple(
+        parts = [
             Part(f"part{n}", r.images.folder, r.masks.folder, r.image_name, r.mask_name)
             for n, r in enumerate(chosen, 1)
-        )
+        ]
     options = {}
     for option in ("images", "masks"):
         folders = [(part.name, getattr(part, option)) for part in parts or layout.folders()]
         texts = [
-            f"{name}{'=' if name else ''}{posixpath.normpath(posixpath.join(root, folder))}"
+            f"{name}{'=' if name else ''}{posixpath.normpath(below(folder))}"
             for name, folder in folders
         ]
         options[option] = ",".join(texts)
