@@ -47,7 +47,7 @@ class Choice:
 
 
 _AS_IMAGES = {"images": 2, "": 1, "masks": 0, "drawn": -1}
-_MANY = 400  # readings, of which each is compared with files near it alone
+_MANY = 400  # readings, of which none is compared with all files
 _AS_MASKS = {"masks": 2, "": 1, "images": 0, "drawn": -1}
 
 
@@ -80,6 +80,8 @@ class Chooser(Looks):
         left = self._without_copies(self._without_drawn(left, choice), choice)
         choice.chosen = self._compared(self._without_strays(left, choice), choice)
         choice.beside = self._beside(choice)
+        self._role.cache_clear()  # it would keep all names
+        self._drawn.cache_clear()
         return choice
 
     @staticmethod
@@ -359,9 +361,7 @@ class Chooser(Looks):
         )
 
     def _companions(self, reading: Reading) -> Iterable[tuple[Reading, Reading]]:
-        near = {f.folder: None for f in (reading.images, reading.masks)}
-        folders = near if len(self.readings) > _MANY else self._listing.folders
-        return companions(self._listing, reading, folders)
+        return companions(self._listing, reading) if len(self.readings) <= _MANY else ()
 
     def _is_known(self, reading: Reading) -> bool:
         """Says whether the first pair of a reading is in one by which the rules have chosen."""

@@ -5,7 +5,7 @@ here either: whatever pairs by its name is a reading.
 """
 
 import collections
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
@@ -20,6 +20,7 @@ from voc_seg_tfrecord.trees.listing import Listing
 _WHOLE = 0.6  # of a folder's files are in a reading that has the folder
 SAMPLE = 6
 """Files of a set that are looked at."""
+_NAMES = 300  # of which it is told what they share
 _FEW = 80  # sets of files of which each two are compared, whatever their folders
 
 
@@ -169,30 +170,30 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
     return Reading(images, masks, affix, other, pairs, len(plain))
 
 
-def companions(
-    listing: Listing, reading: Reading, folders: Collection[str]
-) -> Iterator[tuple[Reading, Reading]]:
+def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Reading]]:
     """Finds files whose names have the ids of a reading, whatever stands around them.
-
-    Args:
-      listing: what lies where.
-      reading: the images and masks.
-      folders: those that are looked at.
 
     Yields:
       Of each kind of such files two readings: with the files in place of the images, and in place
       of the masks.
     """
-    stems = _ids_of(reading)
-    sample = few([*stems])
+    affix = _affix_of(reading)
+    some = few([*reading.pairs])
+    sample = [core for stem in some if (core := core_of(core_of(stem, reading.image_affix), affix))]
+    own = {
+        f.path(s) for n in some for f, s in ((reading.images, n), (reading.masks, reading.pairs[n]))
+    }
     around = functools.partial(_around, glued=len(sample) > 2)
     kinds: collections.Counter[tuple[str, Affix, str]] = collections.Counter()
-    for folder, name in ((at, name) for at in folders for name in listing.folders[at]):
+    for folder, name in ((at, name) for at, names in listing.folders.items() for name in names):
         stem, ending = posixpath.splitext(name)
-        if ending.lower() in PICTURES:
+        if ending.lower() in PICTURES and posixpath.join(folder, name) not in own:
             affixes = (around(stem, image_id) for image_id in sample if image_id in stem)
             kinds.update((folder, affix, ending) for affix in affixes if affix)
-    for folder, affix, ending in [kind for kind, n in kinds.items() if n > _WHOLE * len(sample)]:
+    found = [kind for kind, count in kinds.items() if count > _WHOLE * len(sample)]
+    cores = ((core_of(core_of(s, reading.image_affix), affix), s) for s in reading.pairs if found)
+    stems = {core: stem for core, stem in cores if core}
+    for folder, affix, ending in found:
         there = set(listing.folders[folder])
         files = {i: s for i in stems if (s := affix[0] + i + affix[1]) + ending in there}
         first = next(iter(files))
@@ -212,16 +213,16 @@ def companions(
             )
 
 
-def _ids_of(reading: Reading) -> dict[str, str]:
-    """Returns the images of a reading by what their names do not share, in whole words."""
-    stems = {core_of(stem, reading.image_affix): stem for stem in reading.pairs}
+def _affix_of(reading: Reading) -> Affix:
+    """Returns what the ids of a reading's images share, in whole words and numbers."""
+    stems = list(reading.pairs)
     if len(stems) < 2:
-        return stems
-    tokens = [TOKEN.findall(core) for core in stems]
+        return "", ""
+    sample = stems[:: max(1, len(stems) // _NAMES)]
+    tokens = [TOKEN.findall(core_of(stem, reading.image_affix)) for stem in sample]
     before = posixpath.commonprefix([t[:-1] for t in tokens])
     after = posixpath.commonprefix([t[: len(before) : -1] for t in tokens])
-    affix = "".join(before), "".join(after[::-1])
-    return {core_of(core, affix): stem for core, stem in stems.items()}
+    return "".join(before), "".join(after[::-1])
 
 
 def _around(stem: str, image_id: str, *, glued: bool) -> Affix | None:
