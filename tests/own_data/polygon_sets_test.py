@@ -674,3 +674,28 @@ def test_the_same_shapes_of_an_image_in_two_files_are_no_contradiction(tmp_path)
     change(tmp_path / "job_1.json", annotations=[{**a, "id": 7} for a in data["annotations"]])
     coco_file(tmp_path / "job_2.json", "a.jpg")
     assert sizes_of_shapes(tmp_path) == {"a.jpg": 100, "b.jpg": 110}
+
+
+@pytest.mark.parametrize(
+    ("text", "splits"),
+    [
+        ("train: images/one\nval: [images/two]", {"train": ["one/a"], "validation": ["two/b"]}),
+        (
+            "train: ../x/images/two\nval: /y/images/one/",
+            {"train": ["two/b"], "validation": ["one/a"]},
+        ),
+        ("train: images\nval: images", {"train": ["one/a", "two/b"]}),
+        ("train: images/three\nval: images/one", {"validation": ["one/a"]}),
+        ("train: train.txt\nval: 7", {"train": ["one/a", "two/b"]}),
+    ],
+)
+def test_folders_that_yolos_yaml_names_for_splits_are_those(tmp_path, text, splits):
+    photos(tmp_path, "images/one/a.jpg", "images/two/b.jpg")
+    for name in ("one/a", "two/b"):
+        path = tmp_path / "labels" / f"{name}.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text("0 0.1 0.1 0.5 0.1 0.5 0.5\n")
+    (tmp_path / "data.yaml").write_text(f"names: [road]\n{text}\n")
+    _, plan = find_config(tmp_path, name="own")
+    assert {split: sorted(ids) for split, ids in plan.splits.items()} == splits
+    assert ("names the same images" in str(plan.notes)) == text.endswith("val: images")

@@ -265,9 +265,12 @@ def _tree(
     classes, source, class_notes = _classes(listing, tool, sheets, used)
     entries, values = number_classes(classes, listing.root)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
-    splits: dict[str, list[str]] = {}
+    splits, split_file = dict[str, list[str]](), ""
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
         splits, split_notes = _splits(images_of_split, ids)
+        notes += split_notes
+    elif tool == "YOLO" and not any(split_word(posixpath.dirname(path))[1] for path in ids):
+        splits, split_file, split_notes = _splits_of_yolo(listing, ids)
         notes += split_notes
     polygons = Polygons(
         tool,
@@ -278,6 +281,7 @@ def _tree(
         files={ids[path]: file for path, (file, _) in shapes.items()},
         embedded={ids[path] for path in embedded},
         splits=splits,
+        split_file=split_file,
     )
     ending = posixpath.splitext(next(iter(sheets)))[1]
     layout = Layout(common, ".", mask_name=f"{ID}{ending}")
@@ -296,6 +300,33 @@ def _splits(
     words = ", ".join(named)
     note = f"Not all files are called as splits, so these make none: {words}."
     return {}, [note] if named else []
+
+
+def _splits_of_yolo(
+    listing: Listing, ids: Mapping[str, str]
+) -> tuple[dict[str, list[str]], str, list[str]]:
+    """Returns ids by split, the first file such as `data.yaml` that says them, and notes."""
+    for path in sorted(listing.below(), key=lambda path: (path.count("/"), path)):
+        if not path.lower().endswith((".yaml", ".yml")):
+            continue
+        splits: dict[str, list[str]] = {}
+        for name, said in yolo.read_splits(File.read(listing.root / path)).items():
+            folders = [_folder_of_yolo(listing, posixpath.dirname(path), text) for text in said]
+            inside = {i for folder in folders if folder for i in below(ids, folder)}
+            splits |= {name: sorted(ids[image] for image in inside)} if inside else {}
+        if sum(map(len, splits.values())) > len({i for of in splits.values() for i in of}):
+            return {}, "", [f"{path} names the same images for several splits, so it makes none."]
+        if splits:
+            return splits, path, []
+    return {}, "", []
+
+
+def _folder_of_yolo(listing: Listing, of_file: str, text: str) -> str | None:
+    """Returns the folder that is meant by a path, of which any end may be there; None if none."""
+    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    ends = ["/".join(parts[n:]) for n in range(len(parts))]
+    there = (posixpath.join(top, end) for end in ends for top in (of_file, ""))
+    return next((folder for folder in there if listing.is_folder(folder)), None)
 
 
 def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:

@@ -72,6 +72,24 @@ def read_names(file: File) -> tuple[str, ...]:
         return tuple(str(name).strip() for name in names or ())
 
 
+def read_splits(file: File) -> dict[str, list[str]]:
+    """Returns what a file such as `data.yaml` names for its splits: folders of images, or lists."""
+    try:
+        data = yaml.safe_load(file.data)
+    except yaml.YAMLError:
+        return {}
+    splits = {}
+    for name in _SPLITS if isinstance(data, dict) else ():
+        said = data.get(name)
+        splits[name] = [
+            s for s in (said if isinstance(said, list) else [said]) if isinstance(s, str)
+        ]
+    return splits
+
+
+_SPLITS = ("train", "val", "test")
+
+
 def text_of(image: str, texts: Set[str]) -> str | None:
     """Returns the text file of an image: beside it, or in `labels` if it is in `images`."""
     stem = posixpath.splitext(image)[0]

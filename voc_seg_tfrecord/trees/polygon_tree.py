@@ -53,7 +53,8 @@ class Polygons(NamedTuple):
       shapes: the shapes of each image, by id.
       files: the names of the files that they are from, below the root, by id.
       embedded: ids of images that are in the files of their shapes alone.
-      splits: ids by split, if the files are called as splits are.
+      splits: ids by split, if the files are called as splits are, or one says the splits.
+      split_file: the file that says them.
     """
 
     tool: str
@@ -64,6 +65,11 @@ class Polygons(NamedTuple):
     files: Mapping[str, str]
     embedded: Set[str]
     splits: Mapping[str, Sequence[str]]
+    split_file: str = ""
+
+    def file_of_split(self, name: str) -> str:
+        """Returns the file that says which ids a split has."""
+        return self.split_file or self.files[self.splits[name][0]]
 
 
 def number_classes(
@@ -301,12 +307,13 @@ class PolygonTree(VocTree):
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of a list, or else of the file of shapes that is called so."""
-        ids = self.polygons.splits.get(name)
-        return self.root / self.polygons.files[ids[0]] if ids else super().list_path(name)
+        if name not in self.polygons.splits:
+            return super().list_path(name)
+        return self.root / self.polygons.file_of_split(name)
 
     def named_sources(self, sources: Mapping[str, str]) -> dict[str, str]:
         """Returns where splits come from, with the files of shapes in place of lists."""
-        files = {f"{n}.txt": self.polygons.files[ids[0]] for n, ids in self.polygons.splits.items()}
+        files = {f"{n}.txt": self.polygons.file_of_split(n) for n in self.polygons.splits}
         return {split: files.get(source, source) for split, source in sources.items()}
 
     def is_empty(self, name: str) -> bool:
