@@ -15,7 +15,7 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data import polygon_sets
+from voc_seg_tfrecord.own_data import polygon_sets, yolo_sets
 from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
@@ -87,7 +87,7 @@ def _masks_or_polygons(tree: VocTree, polygons: PolygonTree) -> VocTree:
         return tree
     first = next(iter(tree.masks.values()))
     masks = posixpath.join(tree.place, tree.layout.masks)
-    together = bool(polygon_sets.below(files, masks))
+    together = bool(yolo_sets.below(files, masks))
     pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
     leave = wording.command(**({"mask_name": pattern} if together else {"masks": masks}))
     raise LayoutError(

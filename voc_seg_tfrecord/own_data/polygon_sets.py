@@ -1,14 +1,13 @@
 """Finds the polygons of labelling tools in a folder, and the image of each."""
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import functools
 import itertools
 import os
 import posixpath
 import re
-import unicodedata
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
@@ -16,8 +15,9 @@ from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data import yolo_sets
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
-from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
+from voc_seg_tfrecord.polygons import coco, cvat, labelme
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing
@@ -36,8 +36,6 @@ _OTHER_TOOLS = {
     "Supervisely": (r'"classTitle"\s*:', "export from Supervisely to COCO or to Pascal VOC"),
     "Label Studio": (r'"original_width"\s*:', "export as COCO, and masks of brushes as PNG"),
 }
-_YOLO_LINE = re.compile(rb"^\s*\d+(\.0*)?([ \t]+[-+]?[01]?(\.\d*)?(e[-+]?\d+)?){6,}\s*$", re.M)
-_UNUSABLE = "unusable polygons"  # the kind of errors that do no harm where there are masks
 
 
 def find(
@@ -57,13 +55,13 @@ def find(
       MaskError: if it does not show which image a file means.
     """
     every = [*listing.below()]
-    files = below(every, options.get("masks", ""))
-    there = below(every, options.get("images", ""))
+    files = yolo_sets.below(every, options.get("masks", ""))
+    there = yolo_sets.below(every, options.get("images", ""))
     images = [name for name in there if name.lower().endswith(IMAGE_SUFFIXES)]
     by_tool, problems, others = _read_sheets(listing, files)
     try:
-        if yolo_files := _yolo_files(listing, files, images):
-            by_tool["YOLO"] = _read_yolo(listing, yolo_files)
+        if yolo_files := yolo_sets.find(listing, files, images):
+            by_tool["YOLO"] = yolo_sets.read(listing, yolo_files)
         if not by_tool:
             return None, problems
         ending = posixpath.splitext(options.get("mask_name", ""))[1].lower()
@@ -75,7 +73,7 @@ def find(
                 notes.append(f"{len(others)} files such as {others[0]} are not {tool}'s.")
             return _tree(listing, tool, sheets, images, notes), problems
     except LayoutError as error:
-        if error.kind != _UNUSABLE:
+        if error.kind != yolo_sets.UNUSABLE:
             raise
         return None, [error, *problems]
     shown = "; ".join(f"{tool}'s {min(sheets)}" for tool, sheets in by_tool.items())
@@ -107,14 +105,6 @@ def notes_on(problems: Sequence[VocSegError]) -> list[str]:
         f"{name} {f'and {len(more)} more files are' if more else 'is'} not read: {reason}."
         for reason, (name, *more) in by_found.items()
     ]
-
-
-def below(paths: Iterable[str], top: str) -> list[str]:
-    """Returns the paths at or below one; all if it is empty."""
-    top = posixpath.normpath(top)
-    if top == ".":
-        return [*paths]
-    return [path for path in paths if path == top or path.startswith(f"{top}/")]
 
 
 def _read_sheets(
@@ -158,65 +148,6 @@ def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
     return "", None
 
 
-def _yolo_files(
-    listing: Listing, files: Sequence[str], images: Sequence[str]
-) -> dict[str, str | None]:
-    """Returns the text file of each image in folders of images that have some, None without one.
-
-    There are none if no line of any text is a polygon.
-    """
-    texts = {f for f in files if f.lower().endswith(".txt")}
-    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
-    # Names that differ in case or in their Unicode form alone mean the same.
-    alike = {_composed(text).casefold(): text for text in texts.difference(pairs.values())}
-    for image in [image for image in pairs if alike and not pairs[image]]:
-        pairs[image] = alike.get(yolo.text_of(_composed(image).casefold(), alike.keys()) or "")
-    found = filter(None, pairs.values())
-    lines = ordered_map(
-        lambda t: _YOLO_LINE.search(File.read(listing.root / t, MaskError).data), found, ahead=1
-    )
-    if not any(line for _, line in lines):
-        return {}
-    folders = {posixpath.dirname(image) for image, text in pairs.items() if text}
-    return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
-
-
-def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
-    by_names: dict[tuple[str, ...], str] = {}
-    refused = list[VocSegError]()
-    for path in sorted(listing.below(), key=lambda path: (path.count("/"), path)):
-        if path.lower().endswith((".yaml", ".yml")):
-            try:
-                by_names.setdefault(yolo.read_names(File.read(listing.root / path)), path)
-            except (LayoutError, MaskError) as error:  # perhaps a file of another program
-                refused.append(error)
-    by_names.pop((), None)
-    if refused and not by_names:
-        raise refused[0].changed(type="LayoutError", kind=_UNUSABLE)
-    if len(by_names) != 1:
-        raise LayoutError(
-            listing.root / next(filter(None, files.values())),
-            found=f"polygons of YOLO, and {len(by_names)} files that name their classes "
-            f"{' and '.join(by_names.values())}".strip(),
-            expected="one file data.yaml with `names`",
-            remedy="write one, such as `names: [crack, hole]`, or remove the others",
-            kind=_UNUSABLE,
-        )
-    (names,) = by_names
-    sheets: dict[str, Sheet] = {}
-    for image, text_file in files.items():
-        path = text_file or image
-        try:
-            text = File.read(listing.root / path, MaskError) if text_file else File(b"", image)
-            (annotation,) = yolo.read(text, names).annotations
-        except MaskError as error:
-            annotation = Annotation(path, "", None, error=error)
-        annotation = dataclasses.replace(annotation, image=image)
-        others = sheets[path].annotations if path in sheets else ()
-        sheets[path] = Sheet(names, [*others, annotation])
-    return sheets
-
-
 def _tree(
     listing: Listing,
     tool: str,
@@ -253,7 +184,7 @@ def _tree(
             found=f"{tool}'s {min(sheets)}, but no image {min(lost, default='')}".strip(),
             expected="the images beside their polygons",
             remedy="put the images into the folder, under the names in the file",
-            kind=_UNUSABLE,
+            kind=yolo_sets.UNUSABLE,
         )
     common = _common(*shapes) or "."
     names = {path: posixpath.relpath(path, common) for path in shapes}
@@ -270,7 +201,7 @@ def _tree(
         splits, split_notes = _splits(images_of_split, ids)
         notes += split_notes
     elif tool == "YOLO" and not any(split_word(posixpath.dirname(path))[1] for path in ids):
-        splits, split_file, split_notes = _splits_of_yolo(listing, ids)
+        splits, split_file, split_notes = yolo_sets.splits(listing, ids)
         notes += split_notes
     polygons = Polygons(
         tool,
@@ -300,33 +231,6 @@ def _splits(
     words = ", ".join(named)
     note = f"Not all files are called as splits, so these make none: {words}."
     return {}, [note] if named else []
-
-
-def _splits_of_yolo(
-    listing: Listing, ids: Mapping[str, str]
-) -> tuple[dict[str, list[str]], str, list[str]]:
-    """Returns ids by split, the first file such as `data.yaml` that says them, and notes."""
-    for path in sorted(listing.below(), key=lambda path: (path.count("/"), path)):
-        if not path.lower().endswith((".yaml", ".yml")):
-            continue
-        splits: dict[str, list[str]] = {}
-        for name, said in yolo.read_splits(File.read(listing.root / path)).items():
-            folders = [_folder_of_yolo(listing, posixpath.dirname(path), text) for text in said]
-            inside = {i for folder in folders if folder for i in below(ids, folder)}
-            splits |= {name: sorted(ids[image] for image in inside)} if inside else {}
-        if sum(map(len, splits.values())) > len({i for of in splits.values() for i in of}):
-            return {}, "", [f"{path} names the same images for several splits, so it makes none."]
-        if splits:
-            return splits, path, []
-    return {}, "", []
-
-
-def _folder_of_yolo(listing: Listing, of_file: str, text: str) -> str | None:
-    """Returns the folder that is meant by a path, of which any end may be there; None if none."""
-    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-    ends = ["/".join(parts[n:]) for n in range(len(parts))]
-    there = (posixpath.join(top, end) for end in ends for top in (of_file, ""))
-    return next((folder for folder in there if listing.is_folder(folder)), None)
 
 
 def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
@@ -386,7 +290,7 @@ class _Images:
             paths, key=lambda p: IMAGE_SUFFIXES.index(posixpath.splitext(p)[1].lower())
         ):
             self._by_stem[posixpath.splitext(path)[0]].append(path)
-            self._by_name[_composed(posixpath.basename(path))].append(path)
+            self._by_name[yolo_sets.composed(posixpath.basename(path))].append(path)
 
     def find(self, file: str, annotation: Annotation) -> str | None:
         """Returns the path of an annotation's image, None if there is none.
@@ -419,7 +323,7 @@ class _Images:
 
     def _by_suffix(self, file: str, image: str) -> str | None:
         """Returns the image whose path ends as the name of an image does."""
-        wanted = [p for p in _composed(image).split("/") if p not in ("", ".", "..")]
+        wanted = [p for p in yolo_sets.composed(image).split("/") if p not in ("", ".", "..")]
         if not wanted or not (alike := self._by_name.get(wanted[-1])):
             return None
         same = {path: _same_parts(path, wanted) for path in alike}
@@ -468,8 +372,5 @@ def _common(*paths: str) -> str:
 
 def _same_parts(path: str, wanted: Sequence[str]) -> int:
     """Returns how many folders and names two paths share at their ends."""
-    parts = zip(reversed(_composed(path).split("/")), reversed(wanted), strict=False)
+    parts = zip(reversed(yolo_sets.composed(path).split("/")), reversed(wanted), strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], parts))
-
-
-_composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names

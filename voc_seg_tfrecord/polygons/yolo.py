@@ -5,8 +5,9 @@ References:
     polygons lies above. An image without a text file is background.
 """
 
-from collections.abc import Set
+from collections.abc import Container, Set
 import posixpath
+import re
 
 import yaml
 
@@ -72,22 +73,27 @@ def read_names(file: File) -> tuple[str, ...]:
         return tuple(str(name).strip() for name in names or ())
 
 
-def read_splits(file: File) -> dict[str, list[str]]:
-    """Returns what a file such as `data.yaml` names for its splits: folders of images, or lists."""
+def read_splits(file: File, place: str, folders: Container[str]) -> dict[str, list[str]]:
+    """Returns the folders of images that a file such as `data.yaml` names for its splits.
+
+    Args:
+      file: the file.
+      place: the folder in which it lies.
+      folders: the folders that are there. Of a path that is named any end may be.
+    """
     try:
         data = yaml.safe_load(file.data)
     except yaml.YAMLError:
         return {}
-    splits = {}
-    for name in _SPLITS if isinstance(data, dict) else ():
+    splits: dict[str, list[str]] = {}
+    for name in ("train", "val", "test") if isinstance(data, dict) else ():
         said = data.get(name)
-        splits[name] = [
-            s for s in (said if isinstance(said, list) else [said]) if isinstance(s, str)
-        ]
+        for text in said if isinstance(said, list) else [said]:
+            parts = [part for part in re.split(r"[/\\]", str(text)) if part.strip(".")]
+            ends = ["/".join(parts[n:]) for n in range(len(parts))]
+            there = (posixpath.join(top, end) for end in ends for top in (place, ""))
+            splits.setdefault(name, []).extend([f for f in there if f in folders][:1])
     return splits
-
-
-_SPLITS = ("train", "val", "test")
 
 
 def text_of(image: str, texts: Set[str]) -> str | None:

@@ -1,0 +1,107 @@
+"""Finds the text files of YOLO's polygons in a folder, and what its YAML file says of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+import functools
+import posixpath
+import re
+import unicodedata
+
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons import yolo
+from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet
+from voc_seg_tfrecord.trees.listing import Listing
+
+UNUSABLE = "unusable polygons"
+"""The kind of errors that do no harm where there are masks."""
+_YOLO_LINE = re.compile(rb"^\s*\d+(\.0*)?([ \t]+[-+]?[01]?(\.\d*)?(e[-+]?\d+)?){6,}\s*$", re.M)
+
+
+composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names
+
+
+def below(paths: Iterable[str], top: str) -> list[str]:
+    """Returns the paths at or below one; all if it is empty."""
+    top = posixpath.normpath(top)
+    if top == ".":
+        return [*paths]
+    return [path for path in paths if path == top or path.startswith(f"{top}/")]
+
+
+def find(listing: Listing, files: Sequence[str], images: Sequence[str]) -> dict[str, str | None]:
+    """Returns the text file of each image in folders of images that have some, None without one.
+
+    There are none if no line of any text is a polygon.
+    """
+    texts = {f for f in files if f.lower().endswith(".txt")}
+    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
+    # Names that differ in case or in their Unicode form alone mean the same.
+    alike = {composed(text).casefold(): text for text in texts.difference(pairs.values())}
+    for image in [image for image in pairs if alike and not pairs[image]]:
+        pairs[image] = alike.get(yolo.text_of(composed(image).casefold(), alike.keys()) or "")
+    found = filter(None, pairs.values())
+    lines = ordered_map(
+        lambda t: _YOLO_LINE.search(File.read(listing.root / t, MaskError).data), found, ahead=1
+    )
+    if not any(line for _, line in lines):
+        return {}
+    folders = {posixpath.dirname(image) for image, text in pairs.items() if text}
+    return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
+
+
+def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
+    """Reads the text files of images; an error if not one file of YAML names the classes."""
+    by_names: dict[tuple[str, ...], str] = {}
+    refused = list[VocSegError]()
+    for path in _yaml_files(listing):
+        try:
+            by_names.setdefault(yolo.read_names(File.read(listing.root / path)), path)
+        except (LayoutError, MaskError) as error:  # perhaps a file of another program
+            refused.append(error)
+    by_names.pop((), None)
+    if refused and not by_names:
+        raise refused[0].changed(type="LayoutError", kind=UNUSABLE)
+    if len(by_names) != 1:
+        raise LayoutError(
+            listing.root / next(filter(None, files.values())),
+            found=f"polygons of YOLO, and {len(by_names)} files that name their classes "
+            f"{' and '.join(by_names.values())}".strip(),
+            expected="one file data.yaml with `names`",
+            remedy="write one, such as `names: [crack, hole]`, or remove the others",
+            kind=UNUSABLE,
+        )
+    (names,) = by_names
+    sheets: dict[str, Sheet] = {}
+    for image, text_file in files.items():
+        path = text_file or image
+        try:
+            text = File.read(listing.root / path, MaskError) if text_file else File(b"", image)
+            (annotation,) = yolo.read(text, names).annotations
+        except MaskError as error:
+            annotation = Annotation(path, "", None, error=error)
+        annotation = dataclasses.replace(annotation, image=image)
+        others = sheets[path].annotations if path in sheets else ()
+        sheets[path] = Sheet(names, [*others, annotation])
+    return sheets
+
+
+def splits(listing: Listing, ids: Mapping[str, str]) -> tuple[dict[str, list[str]], str, list[str]]:
+    """Returns ids by split, the first file such as `data.yaml` that says them, and notes."""
+    for path in _yaml_files(listing):
+        file, place = File.read(listing.root / path), posixpath.dirname(path)
+        named = yolo.read_splits(file, place, listing.folders).items()
+        inside = {name: {ids[i] for f in of for i in below(ids, f)} for name, of in named}
+        of_split = {name: sorted(found) for name, found in inside.items() if found}
+        if sum(map(len, of_split.values())) > len(set().union(*of_split.values())):
+            return {}, "", [f"{path} names the same images for several splits, so it makes none."]
+        if of_split:
+            return of_split, path, []
+    return {}, "", []
+
+
+def _yaml_files(listing: Listing) -> list[str]:
+    """Returns the files of YAML, those of outer folders first."""
+    files = [path for path in listing.below() if path.lower().endswith((".yaml", ".yml"))]
+    return sorted(files, key=lambda path: (path.count("/"), path))
