@@ -274,6 +274,7 @@ def test_lists_name_images_in_folders_by_the_ends_of_their_paths(tmp_path, line)
         exports.put(root, f"{folder}.txt", text)
     plan = plan_of(root)
     assert_right(plan, [("train", "ab"), ("validation", "de")])
+    assert "--splits train=train/,validation=val/ takes the folders" in " ".join(plan.notes)
 
 
 def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):

@@ -3,7 +3,7 @@
 Where a build would stop, `check` reads on by a plan in which less is decided.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import csv
 import dataclasses
 import io
@@ -14,6 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import (
     ConfigError,
+    ImageError,
     LayoutError,
     MaskError,
     VocSegError,
@@ -21,8 +22,10 @@ from voc_seg_tfrecord.base.errors import (
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.readings import Reading
@@ -133,6 +136,7 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         class_file.numbered if class_file and not (by_color and class_file.colored) else "",
         *(decision.notes if decision else ()),
         *(tree.drawing_notes() if isinstance(tree, PolygonTree) else [pattern_note(tree, layout)]),
+        _deep_image_note(tree, itertools.chain(*splits.values())),
         *_loop_notes(tree),
         _background_note(config),
         official_note(tree),
@@ -166,6 +170,26 @@ def _background_note(config: VocSegConfig) -> str:
         f"Class {index} is background, and class 0 is {names[0]}. With {command(classes=pair)} "
         "background becomes class 0, and the masks follow."
     )
+
+
+def _deep_image_note(tree: VocTree, ids: Iterable[str]) -> str:
+    """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
+    names = (tree.images[i] for i in ids if i in tree.images)
+    deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))
+    for name in itertools.islice(deep, _LOOKED_AT):
+        path = tree.root / tree.layout.images / name
+        try:
+            lost = images.lost_bits(File.read(path, ImageError))
+        except VocSegError:  # the build says so
+            continue
+        if lost:
+            return (
+                f"{name} has {lost}. If the low byte matters, scale the images to 8 bits yourself."
+            )
+    return ""
+
+
+_LOOKED_AT = 8
 
 
 def _loop_notes(tree: VocTree) -> list[str]:

@@ -61,6 +61,8 @@ def split_ids(
     else:
         splits = {name: _read_split(tree, name, source, notes) for name, source in lists.items()}
         sources = {name: _file(source) for name, source in lists.items()}
+        if config.splits is None and not all(source.endswith("/") for source in lists.values()):
+            notes += folder_names.note_beside_lists(tree, splits)
     _check_not_empty(splits, sources, tree)
     if not config.overlap:
         _check_disjoint(splits, sources, tree)
