@@ -151,7 +151,9 @@ def _folders_of_images(listing: Listing, folders: Iterable[str]) -> dict[str, di
     inner: dict[str, dict[str, str]] = {}
     for folder in folders:
         top, image_id = posixpath.split(folder)
-        named = {role(s) for n in listing.folders[folder] if (s := _stem_of_role(n))}
+        names = listing.folders[folder]
+        few = names if len(names) < _SAMPLE else ()
+        named = {role(s) for n in few if (s := _stem_of_role(n))}
         if image_id and not is_split(image_id) and {"images", "masks"} <= named:
             inner.setdefault(top, {})[folder] = image_id
     return {top: ids for top, ids in inner.items() if len(ids) > 1}

@@ -5,7 +5,7 @@ here either: whatever pairs by its name is a reading.
 """
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
@@ -185,11 +185,11 @@ def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Re
     }
     around = functools.partial(_around, glued=len(sample) > 2)
     kinds: collections.Counter[tuple[str, Affix, str]] = collections.Counter()
-    for folder, name in ((at, name) for at, names in listing.folders.items() for name in names):
-        stem, ending = posixpath.splitext(name)
-        if ending.lower() in PICTURES and posixpath.join(folder, name) not in own:
-            affixes = (around(stem, image_id) for image_id in sample if image_id in stem)
-            kinds.update((folder, affix, ending) for affix in affixes if affix)
+    for folder, names_in in listing.folders.items():
+        for image_id, name in _names_with(sample, names_in):
+            stem, ending = posixpath.splitext(name)
+            if ending.lower() in PICTURES and posixpath.join(folder, name) not in own:
+                kinds.update((folder, of, ending) for of in [around(stem, image_id)] if of)
     found = [kind for kind, count in kinds.items() if count > _WHOLE * len(sample)]
     cores = ((core_of(core_of(s, reading.image_affix), affix), s) for s in reading.pairs if found)
     stems = {core: stem for core, stem in cores if core}
@@ -211,6 +211,17 @@ def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Re
                 Reading(images, reading.masks, *as_images, pairs, 0),
                 Reading(reading.images, masks, *as_masks, masks_of, 0),
             )
+
+
+def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yields the names that have one of a few texts in them, with the text."""
+    lines = "\n".join(["", *names, ""])  # one search of all names takes less than one of each
+    for part in parts:
+        end = lines.find(part)
+        while end >= 0:
+            start, end = lines.rfind("\n", 0, end) + 1, lines.find("\n", end)
+            yield part, lines[start:end]
+            end = lines.find(part, end)
 
 
 def _affix_of(reading: Reading) -> Affix:
