@@ -21,7 +21,7 @@ MODULES = ("arrays", "evaluation", "leaks", "pipeline", "report", "splits", "sta
 
 # What pyright's rule for complete types does not know of other packages: TFDS has no types, so it
 # misses the bases of two classes, and Matplotlib's figure. The client says what `preview` returns.
-OF_OTHERS = ("Builder", "VocSegConfig", "preview Return type is unknown")
+OF_OTHERS = ("Builder", "Originals", "VocSegConfig", "preview Return type is unknown")
 
 knows_arrays = pytest.mark.skipif(
     np.lib.NumpyVersion(np.__version__) < "2.4.0",
