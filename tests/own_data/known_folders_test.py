@@ -269,6 +269,19 @@ def test_unlabelled_test_images_beside_scenes_make_no_splits_of_them(tmp_path):
     assert read(tmp_path)[0] == {"train": pairs}
 
 
+@pytest.mark.parametrize("folder", ["test_sample", "docs/demo", "quick_start"])
+def test_copies_under_other_names_count_once(tmp_path, folder):
+    pairs = put(tmp_path, "images/{}.png", "masks/{}.png", "abcdef")
+    for n, (image, mask) in enumerate([*pairs.items()][1:3]):
+        for path, name in ((image, "images"), (mask, "masks")):
+            to = tmp_path / folder / name / f"sample{n}.png"
+            exports.put(to.parent, to.name, path.read_bytes())
+    assert read(tmp_path)[0] == {"train": pairs}
+    exports.put(to.parent, to.name, mask.with_name("f.png").read_bytes())
+    with pytest.raises(LayoutError, match="ways to read"):  # the same image, other labels
+        read(tmp_path)
+
+
 def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
     for split in ("train", "val"):
         put(tmp_path, f"{split}/photos/{{}}.jpg", f"{split}/masks/{{}}.png", "abc")

@@ -254,7 +254,7 @@ def test_a_narrow_screen_has_two_columns_and_folds_all_sections_but_the_first(pa
         assert folds == [True, *[False] * (window.locator("section").count() - 1)]
         assert window.evaluate("document.documentElement.scrollHeight") < 3000
         window.locator("nav a[href='#examples']").click()
-        assert window.locator("#examples .card").first.is_visible()
+        window.locator("#examples .card").first.wait_for()  # the page opens it after the click
         columns = "e => getComputedStyle(e).gridTemplateColumns.split(' ').length"
         assert window.locator("#examples .gallery").first.evaluate(columns) == 2
         window.locator("#objects h2").click()

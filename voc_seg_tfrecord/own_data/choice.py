@@ -283,7 +283,7 @@ class Chooser(Looks):
             copied.add(id(reading.masks))
             choice.copies += _folders_of_copies(reading)
             if not self._are_copies(reading, originals):
-                of_copies = dict.fromkeys([*originals.values(), reading])
+                of_copies = dict.fromkeys([*(of for of, _ in originals.values()), reading])
                 choice.rivals += [r for r in of_copies if r not in choice.rivals]
                 copied.discard(id(reading.masks))
         choice.rivals = [r for r in choice.rivals if id(r.masks) not in copied]

@@ -20,6 +20,8 @@ from voc_seg_tfrecord.own_data.file_sets import FileSet
 from voc_seg_tfrecord.own_data.readings import Reading, few
 
 _COLORS = 64  # distinct colours of a mask; photos have more
+_COPIED = 50  # images at most that are looked for under other names,
+_LOOKED_THROUGH = 5000  # among so many at most
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
 _MOST_SAMPLES = 1 << 24  # of an image that is compared in full
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
@@ -45,6 +47,14 @@ def are_same(first: epath.Path, other: epath.Path) -> bool:
         return File.read(first, ImageError).data == File.read(other, ImageError).data
     except (OSError, VocSegError):  # a link to nowhere, a named pipe
         return False
+
+
+def _length(path: epath.Path) -> int:
+    """Returns how many bytes a file has; -1 if it leads nowhere."""
+    try:
+        return int(path.stat().length)
+    except OSError:
+        return -1
 
 
 def show_same(first: epath.Path, other: epath.Path) -> bool:
@@ -215,26 +225,48 @@ class Looks:
             are_same(self.path(sets[0], one), self.path(sets[1], other)) for one, other in stems
         )
 
-    def _originals(self, reading: Reading, others: Sequence[Reading]) -> dict[str, Reading]:
-        """Returns the reading that has each labelled image of another; none if one is in none."""
-        originals = {}
+    def _originals(
+        self, reading: Reading, others: Sequence[Reading]
+    ) -> dict[str, tuple[Reading, str]]:
+        """Returns the same image of another reading for each labelled image; none if one has none.
+
+        It has the same name; that of one of a few, such as `sample1.jpg`, may have any.
+        """
+        originals: dict[str, tuple[Reading, str]] = {}
         others = [o for o in others if o.images.folder != reading.images.folder]
         for stem in reading.pairs:
             same = (
-                o
+                (o, other)
                 for o in others
-                if stem in o.pairs and self._same((reading.images, o.images), [(stem, stem)])
+                for other in self._perhaps_same(reading, stem, o)
+                if self._same((reading.images, o.images), [(stem, other)])
             )
             if (of := next(same, None)) is None:
                 return {}
             originals[stem] = of
         return originals
 
-    def _are_copies(self, reading: Reading, originals: Mapping[str, Reading]) -> bool:
+    def _perhaps_same(self, reading: Reading, stem: str, other: Reading) -> Sequence[str]:
+        if stem in other.pairs:
+            return [stem]
+        if len(reading.pairs) > _COPIED or len(other.pairs) > _LOOKED_THROUGH:
+            return []
+        of_length = self._by_length(other)
+        return of_length.get(_length(self.path(reading.images, stem)), [])
+
+    @functools.cache  # noqa: B019 - a chooser lives as long as one choice
+    def _by_length(self, reading: Reading) -> dict[int, list[str]]:
+        """Returns the labelled images of a reading by how long their files are."""
+        stems: dict[int, list[str]] = {}
+        for stem in reading.pairs:
+            stems.setdefault(_length(self.path(reading.images, stem)), []).append(stem)
+        return stems
+
+    def _are_copies(self, reading: Reading, originals: Mapping[str, tuple[Reading, str]]) -> bool:
         """Says whether the masks of copied images are copies too."""
         return bool(originals) and all(
-            self._same((reading.masks, of.masks), [(reading.pairs[s], of.pairs[s])])
-            for s, of in originals.items()
+            self._same((reading.masks, of.masks), [(reading.pairs[s], of.pairs[other])])
+            for s, (of, other) in originals.items()
         )
 
     def _alike(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
