@@ -20,6 +20,7 @@ from voc_seg_tfrecord.own_data.file_sets import FileSet
 from voc_seg_tfrecord.own_data.readings import Reading, few
 
 _COLORS = 64  # distinct colours of a mask; photos have more
+_NO_IMAGE = 60  # bytes, in which no format has more than a few pixels
 _COPIED = 50  # images at most that are looked for under other names,
 _LOOKED_THROUGH = 5000  # among so many at most
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
@@ -260,7 +261,7 @@ class Looks:
         stems: dict[int, list[str]] = {}
         for stem in reading.pairs:
             stems.setdefault(_length(self.path(reading.images, stem)), []).append(stem)
-        return stems
+        return {length: of_length for length, of_length in stems.items() if length > _NO_IMAGE}
 
     def _are_copies(self, reading: Reading, originals: Mapping[str, tuple[Reading, str]]) -> bool:
         """Says whether the masks of copied images are copies too."""
