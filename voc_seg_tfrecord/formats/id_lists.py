@@ -26,8 +26,6 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-REPEATED = "repeated id"
-"""The kind of the error that a list repeats an id."""
 
 _LONGEST = 8192  # letters of a line that may be two paths
 _SHOWN = 3  # repeated ids, and lines of each, that an error shows
@@ -124,7 +122,6 @@ def _repeated(where: object, resolved: Iterable[tuple[int, str, str]]) -> ListEr
         found=f"{ids} more than once: {repeats}{more}",
         expected="each id once",
         remedy="remove the repeated lines",
-        kind=REPEATED,
     )
 
 

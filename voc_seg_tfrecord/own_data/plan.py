@@ -249,11 +249,9 @@ def plan_to_read(tree: VocTree, config: VocSegConfig) -> Fallback:
     """
     problems: dict[str, VocSegError] = {}
     attempt, splits, meaning = config, True, True
-    tree, repeated = tree.forgiving()
     while True:
         try:
             plan = make_plan(tree, attempt, rule=None if meaning else ANY_VALUE)
-            problems |= {str(error): error for error in repeated.values()}
             return Fallback(plan, tuple(problems.values()), splits, meaning)
         except VocSegError as error:
             if isinstance(error, ConfigError) and not problems:

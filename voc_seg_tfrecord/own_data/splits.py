@@ -120,7 +120,7 @@ def _check_readable(tree: VocTree, lists: Mapping[str, str]) -> None:
             others = ",".join(f"{s}={n}" for s, n in lists.items() if s != split)
             choice = command(splits=others or "train=0.8,validation=0.2")
             remedy = f"{error.remedy}; or do without the list: {choice}"
-            raise error.changed(remedy=remedy, kind=ListError.KIND) from None
+            raise error.changed(remedy=remedy) from None
 
 
 def _no_lists(files: Sequence[str]) -> list[str]:

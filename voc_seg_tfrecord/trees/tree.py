@@ -18,7 +18,6 @@ from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
     IMAGE_SUFFIXES,
-    REPEATED,
     any_id,
     listed_masks,
     parse_ids,
@@ -145,7 +144,6 @@ class VocTree:
         self.layout = layout
         self.listing = listing
         self._places: dict[Parts, dict[str, Place]] = {}
-        self._repeated: dict[str, ListError] | None = None  # none: they raise
         self._looks: dict[str, Look] = {}
         self._texts: dict[epath.Path, File] = {}
         self._lines: dict[str, list[str]] = {}  # of lists, by their names
@@ -228,25 +226,11 @@ class VocTree:
           ListError: if the list is empty, repeats an id, or leaves the tree.
         """
         lines = self.read_lines(name)
-        if len({*lines}) == len(lines):
-            return lines
-        try:
-            return self._read(name, repeats=False)
-        except ListError as error:
-            if self._repeated is None or error.kind != REPEATED:
-                raise
-            self._repeated[name] = error
-            return list(dict.fromkeys(lines))
+        return lines if len({*lines}) == len(lines) else self._read(name, repeats=False)
 
     def is_empty(self, name: str) -> bool:
         """Says whether a list holds nothing."""
         return not self.read_text(self.list_path(name), ListError).data.strip()
-
-    def forgiving(self) -> tuple[Self, Mapping[str, ListError]]:
-        """Returns a tree that leaves repeated lines of lists out, and errors about them by list."""
-        other = copy.copy(self)
-        other._repeated = {}
-        return other, other._repeated
 
     def read_lines(self, name: str) -> list[str]:
         """Returns the same as `read_ids` of a list that may repeat ids: one per line."""
