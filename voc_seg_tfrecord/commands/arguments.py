@@ -31,13 +31,11 @@ _SHARED: dict[str, dict[str, Any]] = {
     },
     "json": {
         "action": "store_true",
-        "help": "print the report as one JSON document; messages, progress and errors go to "
-        "standard error",
+        "help": "print one JSON document in place of text",
     },
     "no_fit": {
         "action": "store_true",
-        "help": "do not look for masks that do not fit their images; this takes about 5 ms of "
-        "computing per image, which can be half of the time",
+        "help": "do not look for masks that do not fit their images, which can be half of the time",
     },
     "seed": {
         "type": int,
@@ -45,14 +43,14 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "seed for assigning ids to splits by ratio (0)",
     },
     "version": {
-        "help": "version of the dataset, such as 1.1.0, which gets a folder of its own beside the "
-        "others; tfds.load takes the newest (1.0.0)",
+        "help": "version of the dataset, such as 1.1.0, built beside the others; tfds.load takes "
+        "the newest (1.0.0)",
     },
     "workers": {
         "type": int,
         "metavar": "N",
-        "help": "number of processes that make the examples; default: one, and for large data one "
-        "per core",
+        "help": "number of processes that make the examples; default: one for each 3,000 images, "
+        "at most one per core",
     },
 }
 
@@ -68,8 +66,7 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "dataset",
         metavar="DATASET",
-        help="a built dataset: CONFIG, CONFIG:VERSION, voc_seg_tfrecord/CONFIG, or the path of "
-        "its version folder",
+        help="a built dataset, such as cracks or cracks:1.0.0, or the path of its version folder",
     )
     add(parser, "data_dir")
 

@@ -282,11 +282,7 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
             name.rstrip("_"), description=module.__doc__, epilog=f"example: {module.EXAMPLE}"
         )
         module.add_arguments(command)
-        command.add_argument(
-            "--quiet",
-            action="store_true",
-            help="show no progress bars; they are shown in a terminal only",
-        )
+        command.add_argument("--quiet", action="store_true", help="show no progress bars")
         command.usual = getattr(module, "USUAL", ())
         if command.usual:
             command.add_argument(
