@@ -41,7 +41,8 @@ def test_this_package_stands_on_the_left_of_every_comparison():
     assert measuring.missing(ways) == "- absent: not measured: not installed"
 
 
-def test_the_first_of_the_rounds_does_not_count():
+def test_the_first_of_the_rounds_does_not_count(monkeypatch):
+    monkeypatch.setattr(measuring, "_PAUSE", 0)
     ran = []
     first, second = (Way("read", n, lambda n=n: ran.append(n) or {"s": len(ran)}, 1) for n in "ab")
     measuring.take_turns([first, second], 2)

@@ -39,6 +39,7 @@ def test_numpy_decodes_the_same_masks_as_tensorflow_to_the_bit(builder, split, t
         assert abs(example["image"].astype(int) - expected["image"]).max() <= 8
 
 
+@pytest.mark.slow
 def test_grain_gives_the_same_batches_whatever_the_number_of_threads(builder):
     grain = pytest.importorskip("grain")
     source = builder.as_data_source(split="train")

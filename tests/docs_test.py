@@ -39,7 +39,13 @@ def world(tmp_path, monkeypatch):
     world.end()
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=page_name)
+PAGES = [
+    pytest.param(page, marks=pytest.mark.slow if page.parent.name == "guides" else [])
+    for page in pages.PAGES
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(page, world, sample):
     if "--config sample" not in page.read_text():  # else the page builds it
         shutil.copytree(pathlib.Path(sample.data_dir).parents[2], world.data_dir)

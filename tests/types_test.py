@@ -35,7 +35,7 @@ def run(folder, *command):
     # pyright's --verifytypes takes the first `python` of PATH, whatever --pythonpath says.
     path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
     program = shutil.which(name, path=path)
-    assert program, f"{name} is not installed; install '.[test]'"
+    assert program, f"{name} is not installed; install '.[slow]'"
     return subprocess.run(
         [program, *arguments],
         cwd=folder,

@@ -149,6 +149,7 @@ def test_each_release_has_its_own_citation_and_homepage(tmp_path, year):
     assert "Pascal VOC layout" in info.description
 
 
+@pytest.mark.slow  # a process of its own, which imports TensorFlow
 def test_a_built_dataset_loads_without_the_package(sample):
     code = (
         "import sys, tensorflow_datasets as tfds\n"
@@ -315,6 +316,7 @@ def test_tfds_build_keeps_the_dataset_that_it_overwrites_until_the_new_one_is_co
     assert tfds.builder_from_directory(folder).info.splits["train"].num_examples == len(lines) - 1
 
 
+@pytest.mark.slow  # a process of its own, which imports TensorFlow
 def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root, tmp_path):
     (root / "JPEGImages" / "2007_000001.jpg").unlink()
     result = tfds_build_process(

@@ -95,7 +95,7 @@ def frame_list(folder):
     return [record for _, record in frames.read(epath.Path(folder / SHARD))]
 
 
-@pytest.mark.parametrize("has_sums", [True, False])
+@pytest.mark.parametrize("has_sums", [pytest.param(True, marks=pytest.mark.slow), False])
 @pytest.mark.parametrize("damage", [shard_of_validation, doubled_record, lost_record])
 def test_a_shard_that_is_not_the_one_that_was_built_is_noticed_before_its_first_record(
     folder, commands, capsys, tmp_path, damage, has_sums

@@ -47,14 +47,19 @@ def test_without_a_task_no_process_is_started(monkeypatch):
     ("task", "kind", "words"),
     [
         (("raise", ImageError("a.jpg", found="x")), ImageError, "a.jpg: x"),
-        (("raise", OSError(28, "No space left", "f")), OSError, "No space left"),
+        pytest.param(
+            ("raise", OSError(28, "No space left", "f")),
+            OSError,
+            "No space left",
+            marks=pytest.mark.slow,
+        ),
         (("lambda", 0), RuntimeError, "cannot be sent"),
         (
             ("kill", signal.SIGKILL),
             VocSegError,
             r"(?s)ended by SIGKILL, and its last output.*my words",
         ),
-        (("exit", 3), VocSegError, "ended with status 3"),
+        pytest.param(("exit", 3), VocSegError, "ended with status 3", marks=pytest.mark.slow),
     ],
 )
 def test_what_ends_a_task_ends_all_of_them(task, kind, words):
@@ -74,6 +79,7 @@ def test_no_process_outlives_an_early_end():
         os.kill(pid, 0)
 
 
+@pytest.mark.slow  # waits
 def test_processes_end_amid_a_task_when_the_one_that_started_them_is_killed(tmp_path):
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]\n"

@@ -153,6 +153,7 @@ def test_stopping_early_drops_what_has_not_begun():
     assert len(begun) <= threads.THREADS + 1
 
 
+@pytest.mark.slow  # a process of its own, which imports TensorFlow
 def test_ctrl_c_ends_a_build_and_leaves_no_folder(root, tmp_path):
     ids = [f"2007_{number:06}" for number in range(2, 2000)]
     for name in ("JPEGImages/2007_000001.jpg", "SegmentationClass/2007_000001.png"):

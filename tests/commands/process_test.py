@@ -82,10 +82,12 @@ def test_in_any_other_process_ctrl_c_stays_as_it_is(start, tmp_path, words):
     assert stopped.returncode == -signal.SIGINT
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
-@pytest.mark.parametrize("words", ["list --data_dir {folder}", "list --data_dir {folder} --json"])
-def test_closed_standard_streams_are_no_traceback(tmp_path, closed, words):
-    line = f"{shlex.quote(sys.executable)} -m voc_seg_tfrecord {words.format(folder=tmp_path)}"
+@pytest.mark.parametrize(
+    ("closed", "option"), [(">&-", ""), (">&-", "--json"), ("2>&-", ""), (">&- 2>&- <&-", "--json")]
+)
+def test_closed_standard_streams_are_no_traceback(tmp_path, closed, option):
+    python = shlex.quote(sys.executable)
+    line = f"{python} -m voc_seg_tfrecord list --data_dir {tmp_path} {option}"
     done = subprocess.run(
         ["bash", "-c", f"{line} {closed}"], cwd=REPOSITORY, capture_output=True, text=True
     )

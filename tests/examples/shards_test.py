@@ -125,7 +125,13 @@ def test_pieces_of_few_items_become_the_same_shards(tree, expected, tmp_path, mo
 TRUSTED = {"name": "alone", "splits": {"train": "train"}, "trust_images": True}
 
 
-@pytest.mark.parametrize("config", [VocSegConfig(**TRUSTED), VocSegConfig(**TRUSTED, tile=9)])
+@pytest.mark.parametrize(
+    "config",
+    [
+        VocSegConfig(**TRUSTED),
+        pytest.param(VocSegConfig(**TRUSTED, tile=9), marks=pytest.mark.slow),
+    ],
+)
 def test_every_file_is_the_same_from_several_processes(config, tree, tmp_path):
     with shuffled():
         expected = files(build(tmp_path / "theirs", config, tree))

@@ -42,7 +42,7 @@ def cut_all(source, example, tiling):
     return cut("sub/a", image, others, tiling, where="a.jpg", background=0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=24)
 @given(st.data())
 def test_the_tiles_together_are_the_image_and_its_masks(data):
     size = data.draw(st.integers(1, 20))

@@ -102,7 +102,7 @@ def test_objects_under_void_are_void_and_their_pixels_are_counted(tmp_path):
     assert note.startswith(f"train: {lost} pixels of objects are void, because")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 255), st.integers(0, 255)), min_size=1, max_size=40))
 def test_any_class_and_any_number_come_back(pairs):
     mask, numbers = np.array(pairs, np.uint8).T[:, None]

@@ -113,7 +113,9 @@ def test_a_file_that_lets_scipy_read_other_memory_is_refused_by_name():
     assert read(saved()).tolist() == VALUES.tolist()
 
 
-@pytest.mark.parametrize(("position", "value"), [(162, 255), (166, 255)])
+@pytest.mark.parametrize(
+    ("position", "value"), [(162, 255), pytest.param(166, 255, marks=pytest.mark.slow)]
+)
 def test_a_file_that_keeps_scipy_busy_is_refused_soon_by_name(position, value):
     read(saved())
     with pytest.raises(MaskError, match=r"a\.mat: .* needs more than 0.5 s of CPU"):

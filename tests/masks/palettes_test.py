@@ -1,5 +1,7 @@
 """Sets of masks stored in many palettes: each is read as its truth, or refused."""
 
+import itertools
+
 from etils import epath
 import numpy as np
 import pytest
@@ -195,11 +197,11 @@ def cases(seed):
                             yield (label, kind, names_kind), files, meant, names, listed
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_no_palette_changes_a_label_without_a_word(tmp_path, seed):
+@pytest.mark.parametrize(("seed", "step"), [(0, 7), pytest.param(1, 1, marks=pytest.mark.slow)])
+def test_no_palette_changes_a_label_without_a_word(tmp_path, seed, step):
     safe = {"VOC", "own colours", "grey ramp", "21 entries", "255 entries", "4-bit ramp"}
     seen = set()
-    for label, files, truth, names, listed in cases(seed):
+    for label, files, truth, names, listed in itertools.islice(cases(seed), 0, None, step):
         seen.add(label[0])
         what, decision = outcome(tmp_path, files, truth, names, listed)
         # VOC's palette and names in another order may mean VOC's numbers, or the names'.

@@ -23,7 +23,7 @@ SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)
 
 
 @given(st.data(), st.sampled_from([1, 2, 4, 8]), st.booleans(), st.sampled_from([0, 3]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
     values = data.draw(hnp.arrays(np.int64, SHAPES, elements=st.integers(0, (1 << depth) - 1)))
     palette = voc_palette()[: 1 << depth] if color == 3 else None
@@ -34,7 +34,7 @@ def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
 
 
 @given(hnp.arrays(np.uint8, SHAPES, elements=st.one_of(st.integers(0, 20), st.just(255))))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_any_mask_that_pillow_writes_comes_back_through_a_build(values):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -51,7 +51,7 @@ def test_any_mask_that_pillow_writes_comes_back_through_a_build(values):
 
 
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_text_gives_ids_inside_the_tree_or_an_error(data):
     try:
         ids = parse_ids(data, "list.txt", {"a", "b"})
@@ -66,7 +66,7 @@ def test_any_text_gives_ids_inside_the_tree_or_an_error(data):
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF")
 @given(st.binary(max_size=300))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_any_bytes_are_a_mask_or_an_error(data):
     for prefix in (b"", b"\x89PNG\r\n\x1a\n", b"\x93NUMPY", b"BM", b"GIF89a", b"II*\0"):
         with pytest.raises(VocSegError):

@@ -217,7 +217,7 @@ def test_the_table_in_words_shows_what_became_what():
     st.lists(st.sampled_from(["void", "background", "x", "y", "z"]), min_size=21, max_size=21),
     st.sampled_from(["palette", "grey", "grey16", "color", "npy"]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_mapped_mask_is_the_mask_put_through_one_table(values, targets, kind):
     names = tuple(f"class {n}" for n in range(21))
     targets = targets if set(targets) != {"void"} else ["x"] * 21

@@ -59,7 +59,7 @@ def change(path, **fields):
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_folder_of_polygons_builds_with_one_call_and_is_verified(street, tmp_path, tool, workers):
     root = street(tool)
@@ -387,6 +387,7 @@ def test_the_page_of_a_check_is_written(street, tmp_path):
     assert (tmp_path / "a.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_images_that_only_labelmes_files_hold_are_built_from_them(street):
     root = street("labelme")
     other = street("labelme", "other")

@@ -21,7 +21,9 @@ def moved(layers, count=8):
     return list(examples.map(lambda e: pipeline.augment(e, layers)).as_numpy_iterator())
 
 
-@pytest.mark.parametrize("interpolation", ["bilinear", "nearest"])
+@pytest.mark.parametrize(
+    "interpolation", ["bilinear", pytest.param("nearest", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "make",
     [

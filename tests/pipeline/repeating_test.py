@@ -37,7 +37,7 @@ def chi_square(counts, expected):
 
 
 def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many):
-    epochs = 150
+    epochs = 60
     names = ids(
         pipeline.read(many, "train", features=["image/filename"], shuffle=True, epochs=epochs)
     )
@@ -54,7 +54,7 @@ def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many
 
 
 def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
-    epochs, batch_size = 100, 32  # a third of all is left out
+    epochs, batch_size = 40, 32  # a third of all is left out
     dataset = pipeline.training_batches(
         many,
         "train",
@@ -68,9 +68,9 @@ def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
     assert chi_square(seen, epochs * batch_size / COUNT) < 1.5
 
 
-@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, count):
-    epochs, batch_size = 20, 3
+    epochs, batch_size = 6, 3
     found = [
         ids(
             pipeline.training_batches(
@@ -162,22 +162,14 @@ def rare(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("scale", "size", "cat_max_ratio"),
-    [(0.25, 8, 1), (0.5, 64, 1), (0.75, 24, 0.9), (2, 16, 0.9)],
+    [
+        (0.25, 8, 1),
+        pytest.param(0.5, 64, 1, marks=pytest.mark.slow),
+        pytest.param(0.75, 24, 0.9, marks=pytest.mark.slow),
+        (2, 16, 0.9),
+    ],
 )
 def test_a_crop_that_is_promised_to_show_a_class_shows_it(rare, scale, size, cat_max_ratio):
-    batches = pipeline.training_batches(
-        rare,
-        ["000", "010", "020", "030"],
-        size=size,
-        batch_size=4,
-        epochs=25,
-        scales=(scale, scale),
-        class_crop=1,
-        cat_max_ratio=cat_max_ratio,
-    )
-    shown = [mask for batch in batches for mask in batch["segmentation_mask"].numpy()]
-    # Two classes are drawn from: the wall and the speck.
-    assert all(np.isin(mask, [1, 2]).any() for mask in shown)
     one = {e["image/filename"]: e for e in rare.as_dataset(split="train").as_numpy_iterator()}
     example = {k: tf.constant(one[b"010.png"][k]) for k in ("image", "segmentation_mask")}
     example["labels"] = tf.constant([2], tf.int64)
@@ -194,7 +186,7 @@ def test_a_crop_that_is_promised_to_show_a_class_shows_it(rare, scale, size, cat
         )
         return tf.reduce_any(crop["segmentation_mask"] == 2)
 
-    assert all(shows_the_speck(tf.constant(n, tf.int64)) for n in range(60))
+    assert all(shows_the_speck(tf.constant(n, tf.int64)) for n in range(40))
 
 
 def test_the_stated_probabilities_hold():
@@ -210,7 +202,7 @@ def test_the_stated_probabilities_hold():
         )
         return tf.reduce_any(crop["segmentation_mask"] == 1)
 
-    count = 5000
+    count = 1500
     seen = sum(bool(drawn(tf.constant(n, tf.int64))) for n in range(count))
     by_chance = 3 * 4 / 49**2
     expected = count * (0.3 + 0.7 * by_chance)
@@ -218,7 +210,7 @@ def test_the_stated_probabilities_hold():
 
 
 def test_no_batch_has_an_image_twice_where_there_are_enough(rare):
-    said = {"batch_size": 8, "epochs": 30, "size": 8, "scales": (1, 1), "balance": "classes"}
+    said = {"batch_size": 8, "epochs": 12, "size": 8, "scales": (1, 1), "balance": "classes"}
     for batch in pipeline.training_batches(rare, "train", **said):
         names = batch["image/filename"].numpy().tolist()
         assert len(set(names)) == len(names)

@@ -19,16 +19,13 @@ def ids(batches):
 def test_labelled_and_unlabelled_examples_come_side_by_side_at_the_ratio(small):
     found = pairs(small, epochs=1)
     assert [(len(a["image"]), len(b["image"])) for a, b in found] == [(2, 3)] * 3
+    assert "segmentation_mask" in found[0][0]
+    # Those of unlabelled images do not show what is in them.
+    assert set(found[0][1]) == {"image", "image/filename", "image/height", "image/width"}
     labelled, unlabelled = zip(*found, strict=True)
     assert set(ids(labelled)) <= set(LABELLED)
     assert len(set(ids(unlabelled))) == 9
     assert not set(ids(unlabelled)) & set(LABELLED)
-
-
-def test_unlabelled_batches_do_not_show_what_is_in_an_image(small):
-    ((labelled, unlabelled),) = pairs(small, epochs=1, batch_size=6)
-    assert "segmentation_mask" in labelled
-    assert set(unlabelled) == {"image", "image/filename", "image/height", "image/width"}
 
 
 def test_the_same_seed_gives_the_same_pairs_and_another_one_others(small):

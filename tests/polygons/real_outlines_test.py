@@ -48,7 +48,7 @@ def outlined(real_data):
     return images
 
 
-@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("write", "draw", "smaller_above"),
     [

@@ -21,6 +21,8 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.report import gather, thumbnails
 
+pytestmark = pytest.mark.slow  # a browser shows the pages
+
 HOSTILE = [
     "background",
     "<script>alert(1)</script>",
@@ -100,7 +102,7 @@ def test_the_same_dataset_and_seed_give_the_same_bytes_and_another_seed_does_not
 
 
 def test_the_page_loads_nothing_and_says_nothing_on_the_console(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         assert window.title() == "voc_seg_tfrecord/sample"
         assert window.noise == []
         broken = "[...document.images].filter(i => !i.complete || !i.naturalWidth).length"
@@ -135,7 +137,7 @@ def test_a_narrow_screen_scrolls_in_no_direction_but_down(page, hostile):
 
 
 def test_the_slider_moves_between_image_and_mask_by_keyboard(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         window.get_by_label("Slider").check()
         card = window.locator("#examples .card").first
         mask = card.locator(".mask")
@@ -153,7 +155,7 @@ def test_the_slider_moves_between_image_and_mask_by_keyboard(page):
 
 
 def test_the_filter_leaves_the_examples_of_a_class(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         window.locator("#filter").select_option("12")
         shown = window.locator("#examples .card:visible")
         assert shown.count() == 1
@@ -162,7 +164,7 @@ def test_the_filter_leaves_the_examples_of_a_class(page):
 
 
 def test_outlines_over_the_image_are_the_first_of_three_views_of_every_example(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         frame = window.locator("#examples .frame").first
 
         def seen():
@@ -177,7 +179,7 @@ def test_outlines_over_the_image_are_the_first_of_three_views_of_every_example(p
 
 
 def test_a_click_enlarges_an_example_arrow_keys_go_on_and_escape_closes(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         ids = window.locator("#examples .id").all_text_contents()
         shown = window.locator("dialog .id")
         window.locator("#examples .frame").first.click()
@@ -197,7 +199,7 @@ def test_a_click_enlarges_an_example_arrow_keys_go_on_and_escape_closes(page):
 
 
 def test_bars_cells_and_heat_maps_lead_to_their_examples(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         for link in (
             "#classes svg [data-to]",
@@ -222,7 +224,7 @@ def test_bars_cells_and_heat_maps_lead_to_their_examples(page):
 
 
 def test_a_table_is_sorted_by_the_head_that_is_clicked_also_below_two_rows_of_heads(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         table = window.locator("#classes table")
         heads = table.locator("thead tr").nth(1).locator("th")
@@ -262,7 +264,7 @@ def test_a_narrow_screen_has_two_columns_and_folds_all_sections_but_the_first(pa
 
 
 def test_the_class_under_the_pointer_is_named(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         window.locator("#filter").select_option("12")
         frame = window.locator("#examples .card:visible .frame")
         frame.scroll_into_view_if_needed()
@@ -278,7 +280,7 @@ def test_the_class_under_the_pointer_is_named(page):
 
 
 def test_the_class_under_the_pointer_is_named_too_where_an_image_has_many(hostile):
-    with browser.opened(hostile, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(hostile) as window:
         card = window.locator("#examples .card").first
         assert card.locator(".chips li:visible").count() == 9  # the ninth says how many more
         frame = card.locator(".frame")
@@ -489,7 +491,7 @@ def test_a_small_box_has_a_crop_of_the_image_and_one_of_the_mask(sample):
 
 
 def test_the_matrix_is_one_stop_of_the_tab_key_and_the_arrow_keys_go_through_it(page):
-    with browser.opened(page, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(page) as window:
         stops = window.locator("table.dense a, table.dense button")
         indices = stops.evaluate_all("all => all.map(e => e.tabIndex)")
         assert len(indices) > 4

@@ -13,6 +13,8 @@ from voc_seg_tfrecord import report
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.report import page
 
+pytestmark = pytest.mark.slow  # a browser shows the pages
+
 STYLE = (pathlib.Path(page.__file__).parent / "templates" / "page.css").read_text()
 LIGHT, DARK, PRINT = re.findall(r":root\{(.*?)\}", STYLE)
 

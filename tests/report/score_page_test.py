@@ -10,6 +10,8 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.report.score_page import DIFFERENCE, confusions_of, difference
 
+pytestmark = pytest.mark.slow  # a browser shows the pages
+
 NAMES = ("background", "cat", "<img src=x onerror=alert(1)>", "=1+1")
 
 
@@ -45,7 +47,7 @@ def scored(tmp_path_factory):
 
 
 def test_the_page_loads_nothing_and_names_stay_text(scored):
-    with browser.opened(scored / "page.html", viewport={"width": 1200, "height": 800}) as window:
+    with browser.opened(scored / "page.html") as window:
         assert window.noise == []
         broken = "[...document.images].filter(i => !i.complete || !i.naturalWidth).length"
         window.wait_for_function(f"{broken} === 0")

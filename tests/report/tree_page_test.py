@@ -13,6 +13,8 @@ from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import index_rule
 from voc_seg_tfrecord.own_data.check import unknown_pixels
 
+pytestmark = pytest.mark.slow  # a browser shows the pages
+
 
 @pytest.fixture
 def broken(root):
@@ -40,7 +42,7 @@ def test_the_files_of_each_finding_are_shown_with_what_was_found(broken, tmp_pat
     out = tmp_path / "a.html"
     assert check(broken, out) == 1
     assert "a build would stop: 2 problems" in capsys.readouterr().out
-    with browser.opened(out, viewport={"width": 1280, "height": 800}) as window:
+    with browser.opened(out) as window:
         assert window.noise == []
         assert "A build would stop: 2 problems." in window.locator("header").text_content()
         shown = {}

@@ -24,7 +24,7 @@ def test_mistakes_are_found_decided_corrected_and_built_as_the_next_version(tmp_
     assert cli.main(["build", str(root), "--name=mine", *data]) == 0
     assert cli.main(["check", str(root), "--html", str(page)]) == 0
 
-    with browser.opened(page, viewport={"width": 1200, "height": 900}) as window:
+    with browser.opened(page) as window:
         cards = window.locator("main .card[data-kind]")
         listed = cards.evaluate_all("all => all.map(c => [c.dataset.kind, c.dataset.ids])")
         for _, ids in dict.fromkeys(map(tuple, listed)):

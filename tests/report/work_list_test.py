@@ -11,6 +11,8 @@ from support import browser, planted
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.report import tree_page
 
+pytestmark = pytest.mark.slow  # a browser shows the pages
+
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
@@ -48,7 +50,7 @@ def save(window, path):
 
 def test_every_suspect_has_a_card_and_what_would_put_it_right_is_drawn(page, tree, capsys):
     names, _ = suspects(tree, capsys)
-    with browser.opened(page, viewport={"width": 1200, "height": 900}) as window:
+    with browser.opened(page) as window:
         assert window.noise == []
         cards = window.locator(".card[data-kind]")
         found = cards.evaluate_all(
@@ -66,7 +68,7 @@ def test_every_suspect_has_a_card_and_what_would_put_it_right_is_drawn(page, tre
 
 
 def test_a_mask_put_right_lies_where_its_object_is(page):
-    with browser.opened(page, viewport={"width": 1200, "height": 900}) as window:
+    with browser.opened(page) as window:
         moves = {
             image.get_attribute("transform")
             for image in window.locator(".fixed .outlines").all()
@@ -78,7 +80,7 @@ def test_a_mask_put_right_lies_where_its_object_is(page):
 def test_suspects_are_decided_by_key_and_kept_saved_and_read_back(page, tree, tmp_path, capsys):
     names, none = suspects(tree, capsys)
     assert none == 0
-    with browser.opened(page, viewport={"width": 1200, "height": 900}) as window:
+    with browser.opened(page) as window:
         count = len(names)
         assert window.get_by_role("status").text_content() == f"0 of {count} decided"
         assert window.get_by_role("button", name="Save decisions").is_disabled()
@@ -184,7 +186,7 @@ def test_a_page_of_many_suspects_of_the_size_of_photos_stays_small_too(tmp_path,
 
 
 def test_a_finding_with_several_cards_is_one_to_decide(page):
-    with browser.opened(page, viewport={"width": 1200, "height": 900}) as window:
+    with browser.opened(page) as window:
         cards = "all => all.map(c => [c.dataset.kind, c.dataset.ids, c.dataset.sha256].join(' '))"
         names = window.locator("main .card[data-kind]").evaluate_all(cards)
         assert len({*names}) < len(names)

@@ -49,7 +49,7 @@ def manual(tmp_path):
 
 
 @pytest.mark.parametrize("write", [write_pngs, write_mats])
-@pytest.mark.parametrize("classes", [59, 60])
+@pytest.mark.parametrize("classes", [pytest.param(59, marks=pytest.mark.slow), 60])
 def test_what_is_none_of_the_59_classes_is_void_in_context59_and_background_in_context60(
     write, classes, manual, tmp_path
 ):
@@ -66,7 +66,7 @@ def test_what_is_none_of_the_59_classes_is_void_in_context59_and_background_in_c
     assert verify.verify(builder, verify.find_originals(builder, manual)).faults == []
 
 
-@pytest.mark.parametrize("classes", [59, 60])
+@pytest.mark.parametrize("classes", [59, pytest.param(60, marks=pytest.mark.slow)])
 def test_both_forms_of_the_labels_give_the_same_dataset(classes, tmp_path):
     fingerprints = set()
     for write in (write_pngs, write_mats):
