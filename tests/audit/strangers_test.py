@@ -19,6 +19,7 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.built.dataset import UnlistedShards, open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.examples import serializer
 from voc_seg_tfrecord.formats import frames
 
 SHARD = "voc_seg_tfrecord-train.tfrecord-00000-of-00001"
@@ -98,8 +99,10 @@ def test_what_a_reader_could_not_read_is_a_fault(doctored, change, fault):
     assert fault in "\n".join(found(doctored(change_first)))
 
 
-def test_a_feature_that_is_there_twice_is_a_fault(folder):
+@pytest.mark.parametrize("large", [100, serializer.LARGE])
+def test_a_feature_that_is_there_twice_is_a_fault(folder, large, monkeypatch):
     """Parsers differ in which one they take; Python's keeps the last."""
+    monkeypatch.setattr(serializer, "LARGE", large)
     first, *others = [record for _, record in frames.read(epath.Path(folder / SHARD))]
     again = tf_example_pb2.Example()
     again.features.feature["labels"].int64_list.value.append(1)

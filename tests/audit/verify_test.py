@@ -17,6 +17,7 @@ from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.examples import serializer
 from voc_seg_tfrecord.facts import lists
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
@@ -261,3 +262,10 @@ def test_a_dataset_without_its_config_asks_for_it(sample, tmp_path):
         verify.find_originals(copy, TREE)
     config = VocSegConfig(name="source", instance_mask=True, objects=True)
     assert verify.verify(copy, verify.find_originals(copy, TREE, config)).faults == []
+
+
+def test_images_that_are_kept_once_are_compared_as_others_are(sample, doctored, monkeypatch):
+    changed = doctored(doctoring.reencode_image)
+    whole = found(sample), found(changed)
+    monkeypatch.setattr(serializer, "LARGE", 100)
+    assert (found(sample), found(changed)) == whole

@@ -13,7 +13,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import Builder, VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError
-from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built import find, records
 from voc_seg_tfrecord.built.dataset import check_features, check_splits, class_names, open_built
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.file import File
@@ -56,7 +56,7 @@ def test_the_name_of_a_list_stands_for_its_ids_and_all_must_be_there(sample):
 
 
 def test_an_id_that_is_in_two_splits_is_no_choice_of_ours(sample):
-    part = records.Part("twice", ["train", "train[:1]"], ["2007_000001"])
+    part = find.Part("twice", ["train", "train[:1]"], ["2007_000001"])
     with pytest.raises(ConfigError, match=r"2007_000001 in train and in train\[:1\]"):
         ids(sample, part)
 

@@ -6,6 +6,7 @@ from support.scoring import devkit, moved, shapes
 from voc_seg_tfrecord import VOC_CLASSES, VOID, evaluation
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.evaluation import confusion
+from voc_seg_tfrecord.formats import png_pixels
 
 NAMES = ("background", "cat", "dog", "cow")
 
@@ -218,3 +219,12 @@ def test_bands_are_the_same_however_many_rows_are_counted_at_once(monkeypatch, r
     monkeypatch.setattr(confusion, "_ROWS", rows)
     assert (score(masks, predictions, boundary=0.05).bands == expected).all()
     assert expected[2].all()
+
+
+def test_pairs_of_values_that_are_counted_in_bands_are_all_counted(monkeypatch):
+    first, second = np.random.default_rng(1).integers(0, 256, (2, 31, 17), dtype=np.uint8)
+    expected = np.zeros((256, 256), np.int64)
+    np.add.at(expected, (first, second), 1)
+    for pixels in (1, 100, 1 << 20):
+        monkeypatch.setattr(png_pixels, "_PIXELS", pixels)
+        assert (png_pixels.count_pairs(first, second).reshape(256, 256) == expected).all()

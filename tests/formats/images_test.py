@@ -12,7 +12,7 @@ from support.png_writer import chunk, write_png
 import tensorflow as tf
 
 from voc_seg_tfrecord.base.errors import ImageError
-from voc_seg_tfrecord.formats import file, images, png_pixels
+from voc_seg_tfrecord.formats import file, images, pillow, png_pixels
 from voc_seg_tfrecord.formats.file import File
 
 RNG = np.random.default_rng(3)
@@ -387,3 +387,30 @@ def test_jpegs_are_decoded_as_tensorflow_rounds_them(mode, options):
     found = images.pixels(File(data, "a.jpg"), as_tensorflow=True)
     expected = tf.io.decode_image(data, channels=3, expand_animations=False).numpy()
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("color", [0, 2])
+def test_a_large_png_is_decoded_in_bands_to_the_same_pixels_whatever_its_filters(
+    color, monkeypatch
+):
+    channels = 3 if color else 1
+    samples = RNG.integers(0, 256, (23, 7 * channels), dtype=np.uint8)
+    rows = b"".join(bytes([n % 5]) + row.tobytes() for n, row in enumerate(samples))
+    header = struct.pack(">IIBBBBB", 7, 23, 8, color, 0, 0, 0)
+
+    def made(rows):
+        contents = {b"IHDR": header, b"IDAT": zlib.compress(rows), b"IEND": b""}
+        return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*content) for content in contents.items())
+
+    file = File(made(rows), "a.png")
+    expected = images.pixels(file)
+    whole = pillow.decode(file, ImageError)
+    monkeypatch.setattr(images, "LARGE", 0)
+    monkeypatch.setattr(pillow, "_PIECE", 30)
+    in_bands = images.decode(file)
+    assert (images.pixels(file) == expected).all()
+    assert (in_bands.values() == whole.values()).all()
+    assert (in_bands.grey(5, 3) == whole.grey(5, 3)).all()
+    assert (in_bands.resized(5, 3).rgb() == whole.resized(5, 3).rgb()).all()
+    with pytest.raises(ImageError, match=r"a\.png: .*bytes of pixels"):
+        images.pixels(File(made(rows[:-30]), "a.png"))

@@ -154,3 +154,30 @@ def test_a_truncated_file_is_refused_though_pillow_was_told_to_be_lenient(kind, 
     data = buffer.getvalue()
     with pytest.raises(ImageError):
         pillow.decode(File(data[: len(data) * 2 // 3], "image"), ImageError)
+
+
+@pytest.mark.parametrize("size", [(37, 23), (220, 2)])
+@pytest.mark.parametrize("mode", ["RGB", "L", "1", "LA", "RGBA", "P", "I;16"])
+def test_what_is_made_of_an_image_in_bands_is_the_same_as_of_the_whole(mode, size, monkeypatch):
+    pixels = np.random.default_rng(0).integers(0, 256, (*size, 4), dtype=np.uint8)
+    image = Image.fromarray(pixels)
+    if mode == "I;16":
+        image = Image.fromarray(pixels[..., 0].astype(np.uint16) * 257)
+    elif mode == "P":
+        image = image.convert("RGB").quantize(40)
+    else:
+        image = image.convert(mode)
+    data = io.BytesIO()
+    image.save(data, "PNG")
+    still = pillow.decode(File(data.getvalue(), "a.png"), ImageError)
+    rgb = still.rgb()
+
+    def made(still):
+        squeezed = [still.resized(*size).rgb() for size in ((7, 6), (50, 9))]
+        return [array.tolist() for array in (still.rgb(), still.grey(5, 4), *squeezed)]
+
+    whole, values = made(still), still.values()
+    monkeypatch.setattr(pillow, "_PIECE", 100)
+    assert made(still) == whole
+    assert (still.values() == values).all()
+    assert made(pillow.as_still(rgb, "a.png", ImageError)) == whole

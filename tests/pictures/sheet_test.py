@@ -141,3 +141,12 @@ def test_groups_stand_under_their_names_and_single_examples_share_a_row():
 def test_no_examples_and_too_many_are_refused(number):
     with pytest.raises(ConfigError, match="num: "):
         sheet("t", [Group([example(stripes(1))] * number)], VOC)
+
+
+def test_of_a_large_example_only_what_is_drawn_is_kept():
+    mask = np.zeros((1400, 2600), np.uint8)
+    mask[700, 901] = 1
+    one = example(mask)
+    assert max(one.image.size, one.mask.size) < mask.size
+    assert one.size == mask.shape
+    assert one.shares == ((0, 1 - 1 / mask.size), (1, 1 / mask.size))

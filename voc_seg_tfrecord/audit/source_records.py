@@ -15,7 +15,7 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.names import FILENAME
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import THREADS, ordered_map
 from voc_seg_tfrecord.built import records
@@ -23,6 +23,7 @@ from voc_seg_tfrecord.built.dataset import class_names, config_of
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig, field_types
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
+from voc_seg_tfrecord.examples.serializer import stand_in
 from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -67,7 +68,7 @@ class Originals:
         if isinstance(made, VocSegError):
             raise made
         (example,) = (example for _, example in made if _id(example) == record_id)
-        return records.parse(self.features.serialize_example(example))
+        return _as_record(self.features, example)
 
 
 def _of_tiles(
@@ -95,10 +96,16 @@ def _digests(
     made = try_examples(spec, item)
     if isinstance(made, VocSegError):
         return made
-    return {
-        _id(example): _digest(records.parse(features.serialize_example(example)))
-        for _, example in made
-    }
+    return {_id(example): _digest(_as_record(features, example)) for _, example in made}
+
+
+def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any]) -> Record:
+    image = example[IMAGE]
+    shown = stand_in(image)
+    record = records.parse(features.serialize_example({**example, IMAGE: shown}))
+    if shown is not image:
+        record.keep(image)
+    return record
 
 
 def _id(example: Mapping[str, Any]) -> str:
@@ -233,8 +240,7 @@ def read_folder(
         made = try_examples(spec, item)
         if isinstance(made, VocSegError):
             return made
-        features = builder.info.features
-        return [records.parse(features.serialize_example(example)) for _, example in made]
+        return [_as_record(builder.info.features, example) for _, example in made]
 
     splits: Mapping[str, Sequence[Any]] = source.splits  # all of them have file names
     for split, items in splits.items():

@@ -32,11 +32,12 @@ from voc_seg_tfrecord.base.storage import INFO, PathLike
 from voc_seg_tfrecord.built.find import (
     DATASET,
     VERSION,
+    Part,
     config_names,
     find_dataset,
     split_name,
 )
-from voc_seg_tfrecord.built.records import Part, Record, scan
+from voc_seg_tfrecord.built.records import Record, scan
 from voc_seg_tfrecord.built.trust import FEATURES, check_description, damaged
 from voc_seg_tfrecord.examples.tiles import Tiling
 from voc_seg_tfrecord.facts import lists
@@ -152,7 +153,7 @@ def check_splits(
       ids: a file of ids, see `id_lists.chosen_ids`, which selects from the wanted splits.
 
     Returns:
-      Names of splits, or one `records.Part`.
+      Names of splits, or one `find.Part`.
 
     Raises:
       ConfigError: naming the first split that the dataset does not have; or if a list is named

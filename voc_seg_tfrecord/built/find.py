@@ -6,10 +6,10 @@
 3. `cv3` and `cv3:1.0.0` are short for these.
 
 A name that stands for two datasets is refused, and both are named. A folder that holds no
-`dataset_info.json` is no dataset, whatever its name is.
+`dataset_info.json` is no dataset, whatever its name is. A `Part` is named by a list of ids.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 import os
 import re
 
@@ -132,3 +132,23 @@ def _nothing(name: str, data_dir: PathLike | None) -> ConfigError:
         remedy="build it with `tfds build` or `voc-seg-tfrecord build`, or name your datasets' "
         "folder with --data_dir; `voc-seg-tfrecord list` shows what is built",
     )
+
+
+class Part(str):
+    """The examples whose image ids are in a list. It stands wherever the name of a split does.
+
+    As text it is the list's name. Tiles are in it if their image is.
+
+    Attributes:
+      splits: the splits that are looked through, in this order.
+      ids: the list.
+    """
+
+    splits: tuple[str, ...]
+    ids: frozenset[str]
+
+    def __new__(cls, name: str, splits: Sequence[str], ids: Collection[str]) -> "Part":
+        """Returns the part that a list of ids has of some splits."""
+        part = super().__new__(cls, name)
+        part.splits, part.ids = tuple(splits), frozenset(ids)
+        return part

@@ -4,7 +4,7 @@ TFRecord and ArrayRecord files are read without TensorFlow, which takes seconds 
 600 MB. Files of other formats that TFDS writes are read by TFDS itself.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import functools
@@ -33,6 +33,8 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.base.storage import INFO, size
 from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.built.find import Part
+from voc_seg_tfrecord.examples import serializer
 from voc_seg_tfrecord.facts.lists import check_present
 from voc_seg_tfrecord.formats import frames, images, png, png_pixels
 from voc_seg_tfrecord.formats.file import File
@@ -64,6 +66,8 @@ class Record:
 
     def bytes(self, name: str) -> bytes:
         """Returns a feature of one string; empty if the record has none."""
+        if name in self._files:
+            return self._files[name].data
         values = self.features[name].bytes_list.value if name in self.features else ()
         return values[0] if values else b""
 
@@ -73,10 +77,15 @@ class Record:
             self._files[name] = File(self.bytes(name), f"{self.id}, {name}")
         return self._files[name]
 
+    def keep(self, image: Any) -> None:
+        """Gives the record the bytes of its image, for which its message has a stand-in."""
+        self._files[IMAGE] = File(image, f"{self.id}, {IMAGE}")
+
     def values(self, name: str) -> Sequence[Any]:
         """Returns a feature of any kind; empty if the record has none."""
         kind = self.features[name].WhichOneof("kind") if name in self.features else None
-        return getattr(self.features[name], kind).value if kind else ()
+        values = getattr(self.features[name], kind).value if kind else ()
+        return [self._files[name].data] if name in self._files and len(values) == 1 else values
 
     def ints(self, name: str) -> tuple[int, ...]:
         """Returns a feature of integers; empty if the record has none."""
@@ -114,26 +123,6 @@ class Record:
         return self.ints(HEIGHT) + self.ints(WIDTH)
 
 
-class Part(str):
-    """The examples whose image ids are in a list. It stands wherever the name of a split does.
-
-    As text it is the list's name. Tiles are in it if their image is.
-
-    Attributes:
-      splits: the splits that are looked through, in this order.
-      ids: the list.
-    """
-
-    splits: tuple[str, ...]
-    ids: frozenset[str]
-
-    def __new__(cls, name: str, splits: Sequence[str], ids: Collection[str]) -> "Part":
-        """Returns the part that a list of ids has of some splits."""
-        part = super().__new__(cls, name)
-        part.splits, part.ids = tuple(splits), frozenset(ids)
-        return part
-
-
 def parse(serialized: bytes) -> Record:
     """Returns the record of a serialized `tf.train.Example`.
 
@@ -146,6 +135,7 @@ def parse(serialized: bytes) -> Record:
     try:
         example = tf_example_pb2.Example.FromString(serialized)
         record = Record("", example.features.feature, example, len(serialized))
+        del serialized  # it may be large
         filename = record.bytes(FILENAME).decode()
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
@@ -156,7 +146,18 @@ def parse(serialized: bytes) -> Record:
             expected="a record that voc_seg_tfrecord built",
             remedy="build the dataset again",
         )
-    return dataclasses.replace(record, id=image_id(filename))
+    return _lighter(dataclasses.replace(record, id=image_id(filename)))
+
+
+def _lighter(record: Record) -> Record:
+    """Returns a record that has a large image once, and not in its message too."""
+    if record.length <= serializer.LARGE or len(record.values(IMAGE)) != 1:
+        return record
+    image = record.bytes(IMAGE)
+    message, shorter = serializer.with_stand_in(record.message, IMAGE, image)
+    lighter = Record(record.id, message.features.feature, message, record.length - shorter)
+    lighter.keep(image)
+    return lighter
 
 
 def scan(
@@ -184,8 +185,8 @@ def scan(
         `shards.read`.
     """
     total = count(builder, split)
-    # Each is taken out of its list when it is parsed, as it may be large.
-    serialized = ([data] for data in read_shards(builder, split, complete=complete))
+    # Each is taken out of its list when it is parsed. It may be large, and a loop would keep it.
+    serialized = map(_boxed, read_shards(builder, split, complete=complete))
     read = ordered_map(functools.partial(_parse_and_call, function), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
     for _, result in bar:
@@ -216,14 +217,20 @@ def scan_splits(
     """
     total = sum(count(builder, split) for split in splits)
     # A part's name is sent to the processes without its list.
-    serialized = ((str(split), data) for split in splits for data in read_shards(builder, split))
+    serialized = itertools.chain.from_iterable(
+        zip(itertools.repeat(str(split)), map(_boxed, read_shards(builder, split)))
+        for split in splits
+    )
     work = functools.partial(_call_with_split, function)
     read = processes.ordered_map(work, serialized, count=total)
     desc = "+".join(splits)
-    for (split, _), result in tqdm(
-        read, desc=desc, total=total, unit=" examples", disable=not progress, leave=False
-    ):
+    bar = tqdm(read, desc=desc, total=total, unit=" examples", disable=not progress, leave=False)
+    for (split, _), result in bar:
         yield split, result
+
+
+def _boxed(serialized: bytes) -> list[bytes]:
+    return [serialized]
 
 
 def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -238,10 +245,10 @@ def _parse_and_call(function: Callable[[Record], Result], serialized: list[bytes
 
 
 def _call_with_split(
-    function: Callable[[str, Record], Result], stored: tuple[str, bytes]
+    function: Callable[[str, Record], Result], stored: tuple[str, list[bytes]]
 ) -> Result:
     split, serialized = stored
-    return _parse_and_call(functools.partial(function, split), [serialized])
+    return _parse_and_call(functools.partial(function, split), serialized)
 
 
 def large_in_turn(record: Record) -> contextlib.AbstractContextManager[None]:
@@ -380,6 +387,7 @@ def _read_part(builder: tfds.core.DatasetBuilder, part: Part, complete: bool) ->
                         expected="each id of the list in one split",
                         remedy="name one split too, as in DATASET@SPLIT --ids FILE",
                     )
+                del record  # it may be large
                 yield serialized
     if complete:
         remedy = "read the dataset and split that the list was made for"

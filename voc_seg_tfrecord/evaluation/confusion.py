@@ -10,7 +10,7 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.evaluation.result import Result
-from voc_seg_tfrecord.formats.png_pixels import run_ends
+from voc_seg_tfrecord.formats.png_pixels import count_pairs
 
 
 class Confusion:
@@ -152,12 +152,9 @@ def _count_pairs(mask: np.ndarray, prediction: np.ndarray) -> tuple[np.ndarray, 
       The N pairs that occur, int64 `[2, N]`, the mask's value first; and how many pixels have
       each, int64 `[N]`.
     """
-    # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
-    last = run_ends(mask, prediction)[: mask.size]  # none of an empty mask
-    pairs = mask.ravel()[last].astype(np.int64) << 8 | prediction.ravel()[last]
-    counts = np.bincount(pairs, weights=np.diff(last, prepend=-1))
-    codes = np.flatnonzero(counts > 0)  # of floats it takes ten times as long
-    return np.stack([codes >> 8, codes & 255]), counts[codes].astype(np.int64)
+    counts = count_pairs(mask, prediction)
+    codes = np.flatnonzero(counts)
+    return np.stack([codes >> 8, codes & 255]), counts[codes]
 
 
 def _check_values(pairs: np.ndarray, counts: np.ndarray, classes: int, where: object) -> None:

@@ -30,7 +30,8 @@ from voc_seg_tfrecord.built.dataset import (
     class_names,
     tiling_of,
 )
-from voc_seg_tfrecord.built.records import Part, Record
+from voc_seg_tfrecord.built.find import Part
+from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 import functools
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,30 @@ def record_parts(
             numbers = [value] if isinstance(value, int) else value
             parts += _entry(front, *(_integers(np.dtype(np.int64), 1, numbers) or ()))
     return [_FIRST + _varint(sum(map(len, parts))), *parts]
+
+
+LARGE = 1 << 24
+"""Bytes of a value above which the message of a record that is read has its sha256 instead."""
+
+
+def stand_in(value: bytes) -> bytes:
+    """Returns what the message of a record has for a value."""
+    return value if len(value) <= LARGE else hashlib.sha256(value).digest()
+
+
+def with_stand_in(message: Any, name: str, value: bytes) -> tuple[Any, int]:
+    """Returns a `tf.train.Example` with the stand-in of a value, and how much shorter it is.
+
+    The bytes that are saved are counted without serialising the message, which may be large.
+    """
+    long, short = (
+        sum(map(len, record_parts({name: data})[1:])) for data in (value, stand_in(value))
+    )
+    message.features.feature[name].bytes_list.value[0] = stand_in(value)
+    shorter = type(message).FromString(message.SerializeToString())
+    now = shorter.features.ByteSize()
+    then = now - short + long
+    return shorter, then + len(_varint(then)) - now - len(_varint(now))
 
 
 _Content = tuple[bytes, bytes, bytes]

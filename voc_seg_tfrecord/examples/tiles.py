@@ -24,7 +24,7 @@ from voc_seg_tfrecord.base.names import (
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.formats import pillow, png_pixels
+from voc_seg_tfrecord.formats import images, pillow, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.formats.images import StoredImage, as_stored
@@ -248,7 +248,7 @@ def _pixels(image: StoredImage | pillow.Still, where: str) -> np.ndarray:
     """Returns uint8 `[H, W]` or `[H, W, 3]`."""
     if isinstance(image, pillow.Still):
         return image.rgb()
-    return pillow.decode(File(image.data, where), ImageError).values()
+    return images.decode(File(image.data, where)).values()
 
 
 def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:

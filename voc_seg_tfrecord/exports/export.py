@@ -44,7 +44,7 @@ def export(
         500 MB.
       described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
         card describes a complete dataset, so there is none if `splits` are given.
-      splits: what to write: splits, or `records.Part`s of them; by default all splits.
+      splits: what to write: splits, or `find.Part`s of them; by default all splits.
 
     Returns:
       What differs from the dataset, in sentences.

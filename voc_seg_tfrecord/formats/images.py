@@ -286,15 +286,33 @@ def check_alike(file: File) -> str:
     return doubtful
 
 
+def decode(file: File, *, side: int | None = None) -> pillow.Still:
+    """Decodes an image as Pillow does; large PNGs a few rows at a time, when they are needed.
+
+    Args:
+      file: the image.
+      side: see `pillow.decode`.
+
+    Raises:
+      ImageError: if it cannot be decoded.
+    """
+    if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
+        header = png.read_header(file)
+        plain = header.depth == 8 and header.color in (png.ColorType.RGB, png.ColorType.GREY)
+        if plain and not header.interlaced:
+            return png_pixels.in_rows(file, header)
+    return pillow.decode(file, ImageError, side=side)
+
+
 def decode_once(file: File) -> pillow.Still:
-    """Decodes an image in full as Pillow does, but a JPEG that `check_alike` has decoded already.
+    """Decodes an image as `decode` does, but a JPEG that `check_alike` has decoded already.
 
     Raises:
       ImageError: if it cannot be decoded.
     """
     if file.kind is Kind.JPEG:
         return pillow.as_still(_pixels_once(file), file.where, ImageError)
-    return pillow.decode(file, ImageError)
+    return decode(file)
 
 
 @once_per_file
@@ -336,7 +354,7 @@ def pixels(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
         decoded = _decode_jpeg(file, "RGB", strict=False, fastdct=as_tensorflow)
         if decoded is not None:
             return decoded
-    return pillow.decode(file, ImageError).rgb()
+    return decode(file).rgb()
 
 
 def _decode_jpeg(

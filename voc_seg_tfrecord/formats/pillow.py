@@ -6,10 +6,12 @@ animated or larger than the limit, and whatever Pillow raises is an error of thi
 the file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import dataclasses
 import io
+import itertools
+from typing import Any
 import warnings
 
 import numpy as np
@@ -43,6 +45,7 @@ _PIECE = 1 << 22  # pixels that are copied at once
 # Memory of large images in blocks that the C library gives back to the system at once. Those of
 # Pillow's own size, 16 MB, it keeps for the thread that had them.
 Image.core.set_block_size(1 << 26)  # type: ignore[attr-defined]
+_BOX = Image.Resampling.BOX
 _PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
 
 
@@ -56,7 +59,7 @@ class Still:
       full_size: height and width in the file, in pixels; a JPEG may be decoded to less.
     """
 
-    _image: Image.Image
+    _image: Any
     _where: str
     _error: type[VocSegError]
     full_size: tuple[int, int]
@@ -71,12 +74,8 @@ class Still:
         """Width in pixels."""
         return self._image.width
 
-    def values(self, top: int = 0, bottom: int | None = None) -> np.ndarray:
+    def values(self) -> np.ndarray:
         """Returns the samples, with no meaning given to them.
-
-        Args:
-          top: the first row.
-          bottom: the row behind the last one; by default all are returned.
 
         Returns:
           Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16 or int32 `[H, W]`;
@@ -84,12 +83,7 @@ class Still:
           `[H, W, 4]` or `[H, W, 3]`.
         """
         with translated(self._where, self._error):
-            image = self._image
-            if bottom is not None and bottom - top < image.height:
-                image = image.crop((0, top, image.width, min(bottom, image.height)))
-            if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
-                image = image.convert("RGBA" if image.mode == "PA" else "RGB")
-            return _as_array(image)
+            return _stacked(self.height, map(_plain, self._bands()))
 
     def palette(self) -> np.ndarray | None:
         """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
@@ -118,34 +112,79 @@ class Still:
         Of 16-bit grey the high byte is kept; alpha is dropped, not blended.
         """
         with translated(self._where, self._error):
-            return _as_array(self._rgb())
+            return _stacked(self.height, (np.asarray(_rgb(band)) for band in self._bands()))
 
     def rgb_png(self) -> bytes:
         """Returns the pixels of `rgb` as an RGB PNG."""
         with translated(self._where, self._error):
-            return encode_png_by_pillow(self._rgb())
+            return encode_png_by_pillow(_rgb(self._image))
 
     def grey(self, height: int, width: int) -> np.ndarray:
         """Returns the brightness of the image squeezed to this size, uint8 `[height, width]`."""
         with translated(self._where, self._error):
-            image = self._rgb().convert("L")
-            return _as_array(image.resize((width, height), Image.Resampling.BOX))
+            high = self.height > 100 * self.width  # of others Pillow squeezes each row first
+            bands = (_rgb(band).convert("L") for band in self._bands())
+            if not high:
+                bands = (band.resize((width, band.height), _BOX) for band in bands)
+            return np.asarray(_piled(self.height, bands).resize((width, height), _BOX))
 
     def resized(self, height: int, width: int) -> "Still":
         """Returns the RGB image squeezed to this size."""
         with translated(self._where, self._error):
-            image = self._rgb()
-            if image.size != (width, height):
-                # Reducing by a whole number first takes less than half of the time of large images.
-                size, box = (width, height), Image.Resampling.BOX
-                image = image.resize(size, box, reducing_gap=1.0)
-            return dataclasses.replace(self, _image=image)
+            # Reducing by a whole number first takes less than half of the time of large images.
+            factors = right, down = max(1, self.width // width), max(1, self.height // height)
+            bands = (_rgb(band) for band in self._bands(down))
+            if factors != (1, 1):
+                bands = (band.reduce(factors) for band in bands)
+            box = (0, 0, self.width / right, self.height / down)
+            image = _piled(-(-self.height // down), bands).resize((width, height), _BOX, box)
+            return Still(image, self._where, self._error, self.full_size)
 
-    def _rgb(self) -> Image.Image:
+    def _bands(self, step: int = 1) -> Iterator[Image.Image]:
+        """Yields some rows at a time, by a multiple of `step`; of a small image all at once."""
         image = self._image
-        if image.mode.startswith("I"):
-            image = image.point(lambda value: value / 256).convert("L")
-        return image if image.mode == "RGB" else image.convert("RGBA").convert("RGB")
+        rows = step * max(1, _PIECE // (step * image.width))
+        if rows >= image.height:
+            yield image
+            return
+        for top in range(0, image.height, rows):
+            yield image.crop((0, top, image.width, min(top + rows, image.height)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows(Still):
+    """A large image whose pixels are decoded, or taken from an array, some rows at a time."""
+
+    _rows: Callable[[int], Iterator[np.ndarray]]
+
+    def palette(self) -> None:
+        """Returns None, as such an image has grey values or colours."""
+
+    @property
+    def height(self) -> int:
+        """Height in pixels."""
+        return self.full_size[0]
+
+    @property
+    def width(self) -> int:
+        """Width in pixels."""
+        return self.full_size[1]
+
+    def _bands(self, step: int = 1) -> Iterator[Image.Image]:
+        rows = step * max(1, _PIECE // (step * self.width))
+        return map(Image.fromarray, self._rows(rows))
+
+
+def _plain(image: Image.Image) -> np.ndarray:
+    if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
+        image = image.convert("RGBA" if image.mode == "PA" else "RGB")
+    return np.asarray(image)
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):
+        image = image.point(lambda value: value / 256).convert("L")
+    return image if image.mode == "RGB" else image.convert("RGBA").convert("RGB")
 
 
 def decode(
@@ -186,7 +225,14 @@ def decode(
 
 def as_still(pixels: np.ndarray, where: str, error: type[VocSegError]) -> Still:
     """Returns decoded pixels, uint8 `[H, W, 3]`, as what `decode` returns."""
-    return Still(Image.fromarray(pixels), where, error, pixels.shape[:2])
+    height, width = pixels.shape[:2]
+    if height * width <= _PIECE:
+        return Still(Image.fromarray(pixels), where, error, (height, width))
+
+    def rows(step: int) -> Iterator[np.ndarray]:
+        return (pixels[top : top + step] for top in range(0, height, step))
+
+    return Rows(None, where, error, (height, width), rows)
 
 
 def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
@@ -257,17 +303,28 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     return image
 
 
-def _as_array(image: Image.Image) -> np.ndarray:
-    """Returns an image's samples. Pillow copies them twice, so it gets few rows at a time."""
-    step = max(1, _PIECE // image.width)
-    if step >= image.height:
-        return np.asarray(image)
-    first = np.asarray(image.crop((0, 0, image.width, 1)))
-    array = np.empty((image.height, *first.shape[1:]), first.dtype)
-    for top in range(0, image.height, step):
-        bottom = min(top + step, image.height)
-        array[top:bottom] = np.asarray(image.crop((0, top, image.width, bottom)))
-    return array
+def _stacked(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:
+    """Returns an array whose rows come in bands; Pillow would copy all of them twice."""
+    first = next(left := iter(bands))
+    if len(first) == height:
+        return first
+    whole, top = np.empty((height, *first.shape[1:]), first.dtype), 0
+    for band in itertools.chain([first], left):
+        whole[top : top + len(band)] = band
+        top += len(band)
+    return whole
+
+
+def _piled(height: int, bands: Iterable[Image.Image]) -> Image.Image:
+    """Returns an image whose rows come in bands."""
+    first = next(left := iter(bands))
+    if first.height == height:
+        return first
+    whole, top = Image.new(first.mode, (first.width, height)), 0
+    for band in itertools.chain([first], left):
+        whole.paste(band, (0, top))
+        top += band.height
+    return whole
 
 
 @contextlib.contextmanager

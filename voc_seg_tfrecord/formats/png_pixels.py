@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 import dataclasses
 import functools
 import itertools
+import struct
 import zlib
 
 import numpy as np
 from PIL import Image
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.errors import ImageError, MaskError
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk, ColorType, Header, damaged, read_header
@@ -215,6 +216,42 @@ def decode_values(file: File) -> np.ndarray:
     return read_values(file, header, png.read_chunks(file, header)).pixels()
 
 
+def in_rows(file: File, header: Header) -> pillow.Still:
+    """Returns an image that is not interlaced, whose rows are decoded when they are needed.
+
+    Pillow decodes some at a time, as a PNG of their own. The last row of those before stands above
+    them, as rows may be stored as what differs from the one above.
+    """
+    size, row = (header.height, header.width), _row_size(header.width, header)
+
+    def decoded(step: int) -> Iterator[np.ndarray]:
+        rows, above, left = bytearray(), bytes(row), header.height
+        try:
+            for piece in _pieces(file, header, png.read_chunks(file, header)):
+                rows += piece
+                while len(rows) >= (count := min(step, left) * row) > 0:
+                    values = _decode_rows(header, above + rows[:count], file.where)[1:]
+                    above = b"\0" + values[-1].tobytes()
+                    left -= len(values)
+                    del rows[:count]
+                    yield values
+        except MaskError as error:
+            raise error.changed(type="ImageError") from None
+
+    return pillow.Rows(None, file.where, ImageError, size, decoded)
+
+
+def _decode_rows(header: Header, rows: bytes, where: str) -> np.ndarray:
+    size = header.width, len(rows) // _row_size(header.width, header)
+    contents = {
+        b"IHDR": struct.pack(">IIBBBBB", *size, header.depth, header.color, 0, 0, 0),
+        b"IDAT": zlib.compress(rows, 0),
+        b"IEND": b"",
+    }
+    data = png.join_chunks(png.make_chunk(kind, content) for kind, content in contents.items())
+    return pillow.decode(File(data, where), ImageError).values()
+
+
 _PIXELS = 1 << 20  # looked at together, so that large masks take no memory to speak of
 _SHORT = 16  # mean length of runs, in pixels, below which there is nothing to gain
 
@@ -232,6 +269,24 @@ def occurring(counts: np.ndarray) -> dict[int, int]:
     """Returns the counts int64 `[256]` of the values that occur, by value, ascending."""
     values = np.flatnonzero(counts)
     return dict(zip(values.tolist(), counts[values].tolist(), strict=True))
+
+
+def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Returns how many pixels of two masks, uint8 `[H, W]`, have each pair of values.
+
+    Returns:
+      int64 `[65536]`; the index is 256 times the first value and the second one.
+    """
+    counts = np.zeros(1 << 16, np.int64)
+    step = max(1, _PIXELS // max(1, first.shape[1]))
+    for top in range(0, len(first) if first.size else 0, step):
+        # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
+        one, other = first[top : top + step], second[top : top + step]
+        last = run_ends(one, other)
+        codes = one.ravel()[last].astype(np.int64) << 8 | other.ravel()[last]
+        lengths = np.bincount(codes, np.diff(last, prepend=-1))
+        counts[: len(lengths)] += lengths.astype(np.int64)
+    return counts
 
 
 def run_ends(*arrays: np.ndarray) -> np.ndarray:

@@ -4,14 +4,12 @@ Then each record gets an id and a split, by its own name and its file's.
 """
 
 from collections.abc import Mapping, Sequence
-import contextlib
 import dataclasses
 import posixpath
 import re
 from typing import Any, Self
 
 from etils import epath
-import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
@@ -218,15 +216,16 @@ def _check(record: Record, scan: Scan, where: str) -> str:
         layouts.read_integer(record, layout.label, where)
     if layout.mask:
         mask = layouts.read_pixels_or_file(record, layout, layout.mask, where)
+        palette = None
         if isinstance(mask, bytes):
             samples = stored.read_samples(File(mask, f"{where}, mask"))
-            mask = samples.values
-            palette = [] if samples.palette is None else samples.palette.tolist()
-            for index in np.unique(mask[mask < len(palette)]).tolist() if palette else ():
-                red, green, blue = palette[index]
-                scan.colors.setdefault((index, (red, green, blue)), where)
-        with contextlib.suppress(ValueError):
-            scan.values.update(np.flatnonzero(np.bincount(mask.ravel(), minlength=256)).tolist())
+            mask, palette = samples.values, samples.palette
+        counts = stored.counts_by_value(mask)
+        for index, color in enumerate([] if palette is None else palette.tolist()):
+            if index in counts:
+                scan.colors.setdefault((index, (*color,)), where)
+        if min(counts) >= 0:
+            scan.values.update(counts)
     return name
 
 

@@ -31,6 +31,8 @@ from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.trees.pair import ALL_PARTS, Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
+_BOXES = 8  # around unknown pixels of a mask
+
 
 @dataclasses.dataclass
 class Report:
@@ -335,9 +337,13 @@ def _read_one(
             histogram, seen = None if blank else count_values(mask), None
             if labels:
                 shown = None if blank or raw.mask is None else mask
-                still = images.decode_once(image)
                 seen = examine(
-                    image, shown, image_id=pair.id, split=split, fits=fits, decoded=still
+                    image,
+                    shown,
+                    image_id=pair.id,
+                    split=split,
+                    fits=fits,
+                    decoded=images.decode_once(image),
                 )
     except VocSegError as error:
         finding = finding_of(error)
@@ -364,7 +370,7 @@ def _read_one(
 
 
 def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
-    """Returns boxes around the regions of a mask that a rule does not know, the largest first.
+    """Returns boxes around the largest regions of a mask that a rule does not know.
 
     A mask that cannot be read has none.
     """
@@ -374,8 +380,12 @@ def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
         except Exception:  # whatever a file does to a decoder
             return []
         known = np.where(unknown, np.uint8(0), np.uint8(VOID))
-        regions = regions_of(known, png_pixels.run_ends(known)).tolist()
-    return [tuple(box) for _, _, *box in sorted(regions, key=lambda region: -region[1])]
+        regions = _largest(regions_of(known, _largest)).tolist()
+    return [tuple(box) for _, _, *box, _ in regions]
+
+
+def _largest(regions: np.ndarray) -> np.ndarray:
+    return regions[np.argsort(-regions[:, 1], kind="stable")[:_BOXES]]
 
 
 def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:

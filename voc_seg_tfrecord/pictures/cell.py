@@ -6,7 +6,6 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.formats.pillow import thinned
 from voc_seg_tfrecord.pictures import lettering
 from voc_seg_tfrecord.pictures.lettering import LegendEntry, legend
 from voc_seg_tfrecord.pictures.overlay import (
@@ -16,16 +15,9 @@ from voc_seg_tfrecord.pictures.overlay import (
     deepest,
     overlay,
     painted,
-    shares,
     shrink,
 )
-from voc_seg_tfrecord.pictures.pick import Example
-
-PANEL = 300
-"""The longer side of an image on the sheet, in pixels."""
-
-_LEAST = 24
-"""The shorter side is at least this, so a strip is stretched."""
+from voc_seg_tfrecord.pictures.pick import LEAST, PANEL, Example, panel_size
 
 _GAP = 8  # between panels
 _CAPTION, _SIZE = 24, 13  # height of the line above them, and of its letters
@@ -57,15 +49,14 @@ def cell(example: Example, look: Look) -> Image.Image:
 
 
 def _panels(example: Example, look: Look) -> list[Image.Image]:
-    height, width = example.image.shape[:2]
-    scale = PANEL / max(height, width)
-    size = (max(_LEAST, round(width * scale)), max(_LEAST, round(height * scale)))
+    height, width = panel_size(*example.size)
     # Enlarged, each pixel stays a square, as it does in the mask.
-    how = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
-    image = Image.fromarray(thinned(example.image, PANEL)).resize(size, how)
+    enlarged = max(example.size) < PANEL
+    how = Image.Resampling.NEAREST if enlarged else Image.Resampling.LANCZOS
+    image = Image.fromarray(example.image).resize((width, height), how)
     if example.mask is None:
         return [image]
-    mask = shrink(example.mask, size[1], size[0])
+    mask = shrink(example.mask, height, width)
     colored = Image.fromarray(painted(mask, look.palette))
     both = Image.fromarray(overlay(np.asarray(image), mask, look.palette, look.background))
     _write_names(both, mask, look)
@@ -73,8 +64,8 @@ def _panels(example: Example, look: Look) -> list[Image.Image]:
 
 
 def _caption(drawn: Image.Image, example: Example) -> None:
-    height, width = example.image.shape[:2]
-    stretched = max(height, width) * _LEAST > min(height, width) * PANEL
+    height, width = example.size
+    stretched = max(height, width) * LEAST > min(height, width) * PANEL
     size = f"{width} x {height}{', stretched' if stretched else ''}"
     middle, room = _CAPTION // 2, drawn.width - lettering.text_width(size, _SIZE) - _GAP
     text = lettering.fitted(example.id, _SIZE, room, bold=True)
@@ -90,7 +81,7 @@ def _shares(example: Example, look: Look) -> list[LegendEntry]:
         return [] if label is None else [(None, lettering.name_of(label, look.names))]
     return [
         (value, f"{lettering.name_of(value, look.names)} {_percent(share)}")
-        for value, share in sorted(shares(example.mask), key=lambda of: of[0] == VOID)
+        for value, share in sorted(example.shares, key=lambda of: of[0] == VOID)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 import dataclasses
-import itertools
+from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -12,7 +12,9 @@ from voc_seg_tfrecord.base.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import class_names
 from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.formats.pillow import thinned
 from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.pictures.overlay import shares, shrink
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,15 +23,44 @@ class Example:
 
     Attributes:
       id: the image id.
-      image: uint8 `[H, W, 3]`.
-      mask: uint8 `[H, W]`, class indices and 255 for void; None if the dataset has no masks.
+      image: uint8 `[H, W, 3]`; of a large one what a sheet needs, as it may show hundreds.
+      mask: uint8 `[H, W]`, class indices and 255 for void, likewise; None if the dataset has none.
       label: class of the whole image, if the dataset has one in place of a mask.
+      size: height and width of the image.
+      shares: see `overlay.shares`, of the complete mask; empty without one.
     """
 
     id: str
     image: np.ndarray
     mask: np.ndarray | None = None
     label: int | None = None
+    size: tuple[int, int] = dataclasses.field(init=False)
+    shares: tuple[tuple[int, float], ...] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        height, width = self.image.shape[:2]
+        found: dict[str, Any] = {"size": (height, width), "shares": ()}
+        if self.mask is not None:
+            found["shares"] = shares(self.mask)
+        if (thin := thinned(self.image, PANEL)) is not self.image:
+            found["image"] = thin.copy()
+            if self.mask is not None:
+                found["mask"] = shrink(self.mask, *panel_size(height, width))
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+
+PANEL = 300
+"""The longer side of an image on the sheet, in pixels."""
+
+LEAST = 24
+"""The shorter side is at least this, so a strip is stretched."""
+
+
+def panel_size(height: int, width: int) -> tuple[int, int]:
+    """Returns height and width that an image of this size has on the sheet."""
+    scale = PANEL / max(height, width)
+    return max(LEAST, round(height * scale)), max(LEAST, round(width * scale))
 
 
 def decoded(record: Record) -> Example:
@@ -58,9 +89,11 @@ def read_at(
     for split in dict.fromkeys(split for split, _ in sorted(places)):
         last = max(number for name, number in places if name == split)
         of_split = records.read_shards(builder, split)
-        for number, record in enumerate(itertools.islice(of_split, last + 1)):
+        for number in range(last + 1):  # one may be large, so none is kept
             if (split, number) in places:
-                yield (split, number), records.parse(record)
+                yield (split, number), records.parse(next(of_split))
+            else:
+                next(of_split)
 
 
 def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -138,6 +171,7 @@ def named(
             if record.id in ids and record.id not in by_id:
                 by_id[record.id] = decoded(record)
                 of_splits += [] if split in of_splits else [split]
+            del record  # it may be large
         if len(by_id) == len(set(ids)):
             break
     for image_id in ids:
@@ -182,9 +216,8 @@ def by_class(
         )
     count_examples(builder, split)
     of_class: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
-    for place, serialized in enumerate(records.read_shards(builder, split)):
-        record = records.parse(serialized)
-        for value in record.ints(LABEL) or record.ints(LABELS):
+    for place, labels in enumerate(map(_labels, records.read_shards(builder, split))):
+        for value in labels:
             of_class[value].append(place)
     if seed is not None:
         rng = np.random.default_rng(seed)
@@ -195,6 +228,11 @@ def by_class(
     read_again = {(split, place) for places in chosen.values() for place in places}
     read = {place: decoded(record) for (_, place), record in read_at(builder, read_again)}
     return {c: [read[place] for place in chosen[c]] for c in of_class}
+
+
+def _labels(serialized: bytes) -> tuple[int, ...]:
+    record = records.parse(serialized)
+    return record.ints(LABEL) or record.ints(LABELS)
 
 
 def _choose(

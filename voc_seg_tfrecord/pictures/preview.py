@@ -5,14 +5,12 @@ import dataclasses
 import io
 
 from etils import epath
-import numpy as np
 from PIL import Image, ImageDraw
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import staging, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import background, class_names, palette
-from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.pictures import lettering, pick
 from voc_seg_tfrecord.pictures.cell import cell, width_of
 from voc_seg_tfrecord.pictures.lettering import LegendEntry, legend
@@ -251,11 +249,7 @@ def _legend(
     examples: Sequence[Example], look: Look, width: int, note: str
 ) -> Iterator[Image.Image]:
     """Yields the key to all masks of the sheet, in mask order, and what to know of it."""
-    present = np.zeros(256, bool)
-    for example in examples:
-        if example.mask is not None:
-            present |= count_values(example.mask) > 0
-    values = np.flatnonzero(present).tolist()
+    values = sorted({value for example in examples for value, _ in example.shares})
     entries: list[LegendEntry] = [
         (value, f"{value} {lettering.name_of(value, look.names)}") for value in values
     ]

@@ -1,13 +1,13 @@
 """What is kept of an image and its mask, so that the masks of a set can be compared."""
 
+from collections.abc import Callable, Iterator
 import dataclasses
 import hashlib
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import run_ends
 from voc_seg_tfrecord.quality import alike, fit
@@ -104,7 +104,8 @@ def examine(
     """
     size = None if mask is None or not fits else fit.size_to_compare(*mask.shape)
     side = min(size) if size else 4 * alike.WIDTH
-    still = decoded or pillow.decode(image, ImageError, side=side)
+    still = decoded or images.decode(image, side=side)
+    del decoded  # it may be large
     if size and mask is not None and still.full_size == mask.shape:
         still = still.resized(*size)
     else:
@@ -117,9 +118,8 @@ def examine(
     )
     if mask is None:
         return evidence
-    ends = run_ends(mask)
-    regions = regions_of(mask, ends)
-    by_size = regions[np.lexsort((regions[:, 1], regions[:, 0]))]
+    regions = regions_of(mask, _compared)
+    by_size = _by_size(regions)
     starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
     small = [
         dataclasses.replace(region, alone=_is_alone(mask, region))
@@ -129,19 +129,19 @@ def examine(
         evidence,
         size=mask.shape,
         labels=tuple(by_size[starts, 0].tolist()),
-        has_void=int(regions[:, 1].sum()) < mask.size,
+        has_void=bool((mask == VOID).any()),
         thumbnail=fit.reduced(mask, _SIDE, _SIDE),
         largest=_as_regions(by_size[[*(starts[1:] - 1), -1]] if len(starts) else by_size),
         smallest=_as_regions(by_size[starts]),
         specks=tuple(region for region in small if region.pixels <= SPECK),
         smallest_alone=min((region.pixels for region in small if region.alone), default=0),
-        holes=_holes(mask, ends),
+        holes=_holes(mask),
         fit=fit.measure(still.rgb(), mask) if size else None,
     )
 
 
 def _as_regions(table: np.ndarray) -> tuple[Region, ...]:
-    return tuple(Region(label, pixels, (*box,)) for label, pixels, *box in table.tolist())
+    return tuple(Region(label, pixels, (*box,)) for label, pixels, *box, _ in table.tolist())
 
 
 def _is_alone(mask: np.ndarray, region: Region) -> bool:
@@ -151,44 +151,111 @@ def _is_alone(mask: np.ndarray, region: Region) -> bool:
     return bool(len(others)) and others[0] != VOID and bool((others == others[0]).all())
 
 
-def _holes(mask: np.ndarray, ends: np.ndarray) -> tuple[tuple[int, int], ...]:
-    height, width = mask.shape
-    single = ends[1:][np.diff(ends) == 1]  # runs of one pixel
-    rows, columns = single // width, single % width
-    inside = (rows > 0) & (rows < height - 1) & (columns > 0) & (columns < width - 1)
-    single, values = single[inside], mask.ravel()
-    around = values[single + np.array([[-width], [width], [-1], [1]])]
-    alike = (around == around[0]).all(0) & (around[0] != VOID) & (values[single] != VOID)
-    return tuple((n % width, n // width) for n in single[alike][:_MOST].tolist())
+def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
+    width, step = mask.shape[1], _step(mask)
+    found: list[tuple[int, int]] = []
+    for top in range(0, len(mask) - 2, step):
+        rows = mask[top : top + step + 2]
+        ends, values = run_ends(rows), rows.ravel()
+        single = ends[1:][np.diff(ends) == 1]  # runs of one pixel
+        y, x = single // width, single % width
+        single = single[(y > 0) & (y < len(rows) - 1) & (x > 0) & (x < width - 1)]
+        around = values[single + np.array([[-width], [width], [-1], [1]])]
+        alike = (around == around[0]).all(0) & (around[0] != VOID) & (values[single] != VOID)
+        found += ((n % width, top + n // width) for n in single[alike][:_MOST].tolist())
+        if len(found) >= _MOST:
+            break
+    return tuple(found[:_MOST])
 
 
-def regions_of(mask: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Returns class, pixels and box of each region, int64 `[N, 6]`, ascending by place.
+def _by_size(regions: np.ndarray) -> np.ndarray:
+    """Returns regions by class, those of each class by their pixels."""
+    return regions[np.lexsort((regions[:, 1], regions[:, 0]))]
+
+
+def _compared(regions: np.ndarray) -> np.ndarray:
+    """Returns the smallest and the largest region of each class, and the first small ones."""
+    by_size = _by_size(regions)
+    labels = by_size[:, 0]
+    ends = np.diff(labels, prepend=-1).astype(bool) | np.diff(labels, append=-1).astype(bool)
+    return np.concatenate([by_size[ends], regions[regions[:, 1] <= _SMALL][:_MOST]])
+
+
+_PIXELS = 1 << 20  # whose regions are looked for together
+_KEPT = 1 << 16  # regions of one mask
+
+
+def _step(mask: np.ndarray) -> int:
+    return max(1, _PIXELS // mask.shape[1])
+
+
+def regions_of(mask: np.ndarray, needed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Returns class, pixels, box and first pixel of regions, int64 `[N, 7]`, ascending by place.
 
     Args:
       mask: class indices, uint8 `[H, W]`.
-      ends: `run_ends` of the mask.
+      needed: takes such a table and returns the rows that are needed, more than once or not; of
+        masks with many regions only these are kept.
     """
-    width = mask.shape[1]
-    last = np.zeros(mask.size, bool)  # of a run, which ends with its row here
-    last[ends] = last[width - 1 :: width] = True
+    tables = [np.zeros((0, 7), np.int64)]
+    for table in _closed_regions(mask):
+        tables.append(table)
+        if sum(map(len, tables)) > _KEPT:
+            tables = [needed(_in_place(tables))]
+    return _in_place(tables)
+
+
+def _in_place(tables: list[np.ndarray]) -> np.ndarray:
+    regions = np.concatenate(tables)
+    return regions[np.unique(regions[:, -1], return_index=True)[1]]
+
+
+def _closed_regions(mask: np.ndarray) -> Iterator[np.ndarray]:
+    """Yields tables of the regions that are complete after some rows each."""
+    height, width = mask.shape
+    # Of the runs in the last row: start, end and class; what is known of the region of each, which
+    # is pixels, left, top, -right, -bottom and first pixel; the first of them that has this region.
+    runs, known, twins = (np.zeros(shape, np.int64) for shape in ((3, 0), (6, 0), 0))
+    step = _step(mask)
+    for top in range(0, height, step):
+        runs = np.concatenate([runs, _runs(mask[top : top + step], top * width)], 1)
+        starts, ends, values = runs
+        of = _joined(starts, ends, values, width, twins)
+        rows, lefts, rights = starts // width, starts % width, ends % width
+        each = np.stack([ends - starts + 1, lefts, rows, -rights, -rows, starts])
+        each[:, : known.shape[1]] = known
+        roots = of == np.arange(len(of))
+        first, of = np.flatnonzero(roots), (roots.cumsum() - 1)[of]
+        table = np.full((6, len(first)), mask.size)
+        table[0] = np.bincount(of, each[0], len(first))
+        for edge, places in zip(table[1:], each[1:], strict=True):
+            np.minimum.at(edge, of, places)
+        last = ends >= ((top + step - 1) * width if top + step < height else mask.size)
+        closed = np.ones(len(first), bool)
+        closed[of[last]] = False
+        pixels, left, upper, right, lower, place = table[:, closed]
+        size = 1 - right - left, 1 - lower - upper
+        yield np.stack([values[first][closed], pixels, left, upper, *size, place], 1)
+        if top + step < height:
+            runs, known = runs[:, last], table[:, of[last]]
+            _, numbers, which = np.unique(of[last], return_index=True, return_inverse=True)
+            twins = numbers[which]
+            known[0, twins != np.arange(len(twins))] = 0  # pixels count once
+
+
+def _runs(rows: np.ndarray, offset: int) -> np.ndarray:
+    """Returns start, end and class of each run, int64 `[3, N]`; a run ends with its row."""
+    last = np.zeros(rows.size, bool)
+    last[run_ends(rows)] = last[rows.shape[1] - 1 :: rows.shape[1]] = True
     ends = np.flatnonzero(last)
     starts = np.concatenate([[0], ends[:-1] + 1])
-    values = mask.ravel()[starts].astype(np.int64)
-    keep = values != VOID
-    starts, ends, values = starts[keep], ends[keep], values[keep]
-    of = _joined(starts, ends, values, width)
-    roots = of == np.arange(len(of))
-    first, of = np.flatnonzero(roots), (roots.cumsum() - 1)[of]
-    rows, lefts, rights = starts // width, starts % width, ends % width
-    pixels = np.bincount(of, ends - starts + 1, len(first)).astype(np.int64)
-    top, left, bottom, right = (np.full(len(first), mask.size) for _ in range(4))
-    for edge, places in ((top, rows), (left, lefts), (bottom, -rows), (right, -rights)):
-        np.minimum.at(edge, of, places)
-    return np.stack([values[first], pixels, left, top, 1 - right - left, 1 - bottom - top], 1)
+    values = rows.ravel()[starts].astype(np.int64)
+    return np.stack([starts + offset, ends + offset, values])[:, values != VOID]
 
 
-def _joined(starts: np.ndarray, ends: np.ndarray, values: np.ndarray, width: int) -> np.ndarray:
+def _joined(
+    starts: np.ndarray, ends: np.ndarray, values: np.ndarray, width: int, twins: np.ndarray
+) -> np.ndarray:
     """Returns for each run the first run of its region, int64 `[N]`.
 
     Args:
@@ -196,6 +263,7 @@ def _joined(starts: np.ndarray, ends: np.ndarray, values: np.ndarray, width: int
       ends: last pixel of each run.
       values: of the runs.
       width: of the mask.
+      twins: of the first runs, another one of the same region each.
     """
     last = ends // width * width + width - 1
     # Runs of the next row that touch a run, also at a corner.
@@ -206,7 +274,8 @@ def _joined(starts: np.ndarray, ends: np.ndarray, values: np.ndarray, width: int
     below = np.arange(len(above)) - np.repeat(counts.cumsum() - counts, counts)
     below += np.repeat(low, counts)
     same = values[above] == values[below]
-    above, below = above[same], below[same]
+    above = np.concatenate([twins, above[same]])
+    below = np.concatenate([np.arange(len(twins)), below[same]])
     of = np.arange(len(starts))
     while not np.array_equal(ours := of[above], theirs := of[below]):
         np.minimum.at(of, np.maximum(ours, theirs), np.minimum(ours, theirs))

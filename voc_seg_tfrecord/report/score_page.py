@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import RecordError, VocSegError
+from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import ordered_map
@@ -18,8 +18,6 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.pictures.overlay import class_colors
 from voc_seg_tfrecord.pictures.pick import read_at
 from voc_seg_tfrecord.report import page
@@ -245,11 +243,11 @@ def _drawn(
     colors: np.ndarray,
 ) -> tuple[Shown, list[tuple[str, str]]]:
     """Returns image and mask, as far as they were compared; and prediction and difference."""
-    whole = records.pixels(File(record.bytes(MASK), record.id))
+    whole = record.pixels(MASK)
     compared = folder.compare(record, whole, predictions, dataset.tiling_of(builder))
     mask, classes = compared.mask, compared.predicted.classes.astype(np.uint8)
     try:
-        image = pillow.decode(File(record.bytes(IMAGE), record.id), RecordError).rgb()
+        image = record.image()
         photo = image_url(np.ascontiguousarray(image[compared.window]))
     except VocSegError:
         photo = ""

@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import RecordError, VocSegError
+from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.pictures.overlay import Look, grown, layer, shares, shrink
@@ -209,8 +209,9 @@ def _shown(
 def _image(record: Record, side: int | None) -> np.ndarray | None:
     """Returns the image of a record, uint8 `[H, W, 3]`, which `side` allows to be smaller."""
     try:
-        file = File(record.bytes(IMAGE), record.id)
-        return record.image() if side is None else pillow.decode(file, RecordError, side=side).rgb()
+        if side is None:
+            return record.image()
+        return images.decode(record.file(IMAGE), side=side).rgb()
     except VocSegError:
         return None
 
@@ -229,7 +230,7 @@ def _mask(record: Record, name: str) -> np.ndarray | None:
     if name not in record.features:
         return None
     try:
-        return records.pixels(File(record.bytes(name), record.id))
+        return record.pixels(name)
     except VocSegError:
         return None
 

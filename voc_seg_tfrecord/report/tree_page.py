@@ -1,6 +1,7 @@
 """The page of a tree before it is built: what `check` found, with thumbnails of the files."""
 
 from collections.abc import Iterator, Sequence
+import contextlib
 import dataclasses
 import threading
 from typing import Any
@@ -14,7 +15,7 @@ from voc_seg_tfrecord.base.names import MASK, VOID, background_index
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import make_example
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
@@ -40,7 +41,6 @@ MOST = 500
 BUDGET = 5_200_000
 """Letters of all thumbnails together. Cards beyond it have none, and the page says so."""
 
-_BOXES = 8  # on one image
 _MANY = 60  # cards, from which thumbnails are smaller
 _OF_A_GROUP = 4  # cards of one finding
 
@@ -175,7 +175,7 @@ class Cards:
         if path is None or self.report.plan is None or self.report.plan.rule is None:
             return []
         try:
-            return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)[:_BOXES]
+            return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)
         except VocSegError:
             return []
 
@@ -209,7 +209,7 @@ _ONE = threading.Lock()
 def _decode(file: File, error: type[VocSegError], side: int | None = None) -> pillow.Still:
     """Decodes a file, one that is truncated as far as it goes, which one thread at a time may."""
     try:
-        return pillow.decode(file, error, side=side)
+        return images.decode(file, side=side)
     except VocSegError:
         with _ONE:
             return pillow.decode(file, error, damaged=True)
@@ -225,6 +225,10 @@ def _pixels(
     try:
         if path is not None:
             file = File.read(path, ImageError)
+            if side is None:
+                with contextlib.suppress(VocSegError):
+                    pixels = images.pixels(file)
+                    return pixels, pixels.shape[:2]
             still = _decode(file, ImageError, side)
             return still.rgb(), still.full_size
     except VocSegError:

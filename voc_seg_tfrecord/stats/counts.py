@@ -12,7 +12,7 @@ from voc_seg_tfrecord.base.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import check_features, class_names
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.formats.png_pixels import count_values, run_ends
+from voc_seg_tfrecord.formats.png_pixels import count_pairs, count_values
 from voc_seg_tfrecord.stats.figures import Stats
 
 
@@ -94,19 +94,10 @@ def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
     Returns:
       Number, class and pixels without void of each object, int64 `[N, 3]`, ascending by number.
     """
-    # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
-    last = run_ends(mask, instances)
-    numbers, classes = instances.ravel()[last], mask.ravel()[last]
-    counted = (numbers > 0) & (numbers < VOID) & (classes < VOID)
-    if not counted.any():
-        return np.zeros((0, 3), np.int64)
-    lengths = np.diff(last, prepend=-1)[counted]
-    pairs = numbers[counted].astype(np.int64) * VOID + classes[counted]
-    rows = int(numbers[counted].max()) + 1
-    table = np.bincount(pairs, weights=lengths, minlength=rows * VOID).reshape(rows, VOID)
-    object_numbers = np.flatnonzero(table.any(1))
-    objects = [object_numbers, table[object_numbers].argmax(1), table[object_numbers].sum(1)]
-    return np.stack(objects, axis=1).astype(np.int64)
+    table = count_pairs(instances, mask).reshape(256, 256)[:VOID, :VOID]
+    table[0] = 0  # no object
+    numbers = np.flatnonzero(table.any(1))
+    return np.stack([numbers, table[numbers].argmax(1), table[numbers].sum(1)], axis=1)
 
 
 class Tally:
