@@ -6,7 +6,7 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons import coco
+from voc_seg_tfrecord.polygons import coco, shapes
 from voc_seg_tfrecord.polygons.shapes import Annotation, draw
 
 coco_module = pytest.importorskip("pycocotools.coco")
@@ -191,3 +191,11 @@ def test_more_objects_than_a_mask_can_number_are_an_error():
     assert draw(image, {"car": 1}, SIZE).mask.any()
     with pytest.raises(MaskError, match="280 objects"):
         draw(image, {"car": 1}, SIZE, objects=True)
+
+
+def test_a_file_of_millions_of_empty_objects_is_refused_before_it_is_parsed(monkeypatch):
+    monkeypatch.setattr(shapes, "_MOST", 1000)
+    monkeypatch.setattr(shapes.json, "loads", None)
+    data = b'{"annotations": [], "categories": [], "images": [{}' + b",{}" * 1000 + b"]}"
+    with pytest.raises(MaskError, match="1005 lists and objects in"):
+        shapes.load_json(File(data, "a.json"), "images")

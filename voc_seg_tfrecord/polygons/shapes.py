@@ -126,9 +126,15 @@ def as_written(where: str, expected: str) -> Iterator[None]:
         raise wrong(where, text[:200] or type(error).__name__, expected) from None
 
 
+_MOST = 4_000_000  # lists and objects of few bytes in a file; each takes up to 90 bytes of memory
+
+
 def load_json(file: File, *names: str) -> dict[str, Any]:
     """Returns the object of a JSON file; an error if it does not hold a list for each name."""
     with as_written(file.where, f"JSON with the lists {', '.join(names)}"):
+        held = file.data.count(b"{") + file.data.count(b"[")
+        if held > max(_MOST, len(file.data) // 8):
+            raise ValueError(f"{held} lists and objects in {len(file.data)} bytes")
         data = json.loads(file.data.decode("utf-8-sig"))
         if other := [name for name in names if not isinstance(data[name], list)]:
             raise ValueError(f"no list {other[0]}")
