@@ -237,6 +237,49 @@ def test_patterns_of_names_are_found_beside_crops_of_some_images(tmp_path, image
         read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("image", "mask", "beside"),
+    [
+        ("img{}.png", "mask{}.png", ""),
+        ("im{}.png", "lb{}.png", ""),
+        ("{}.jpg", "mask{}.png", ""),
+        ("photo{}.jpg", "gt{}.png", "heat/heat{}.png"),
+    ],
+)
+def test_words_glued_to_numbers_tell_images_and_masks_of_one_folder_apart(
+    tmp_path, image, mask, beside
+):
+    pairs = put(tmp_path, image, mask, range(7, 12))
+    for number in range(7, 10) if beside else ():
+        path = tmp_path / beside.format(number)
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(RNG.integers(0, 256, (40, 48)).astype(np.uint8)).save(path)
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
+@pytest.mark.parametrize(
+    ("image", "other", "mask"),
+    [
+        ("images/{}.jpg", "more/{}.jpg", "masks/{}.png"),
+        ("images/img{}.jpg", "images/IMG{}.jpg", "masks/mask{}.png"),
+    ],
+)
+def test_images_of_some_masks_each_are_asked_about(tmp_path, image, other, mask):
+    put(tmp_path, image, mask, range(4))
+    put(tmp_path, other, mask, range(4, 8))
+    with pytest.raises(LayoutError, match="2 ways to read images and masks"):
+        read(tmp_path)
+
+
+def test_augmented_images_win_by_no_name(tmp_path):
+    pairs = put(tmp_path, "x{}.png", "lbl{}.png", range(8))
+    for number, image in enumerate(pairs):
+        turned = np.asarray(Image.open(image))[:, ::-1]
+        Image.fromarray(turned).save(tmp_path / f"img_aug{number}.jpg")
+    with contextlib.suppress(LayoutError):
+        assert read(tmp_path)[0] == {"train": pairs}
+
+
 def test_images_that_were_mixed_with_the_colours_of_labels_are_not_read(tmp_path):
     pairs = put(tmp_path, "set/train_photos/{}.jpg", "set/truth/{}_L.png", "abcdef")
     for image, mask in pairs.items():

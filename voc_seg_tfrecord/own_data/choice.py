@@ -111,7 +111,7 @@ class Chooser(Looks):
           flat: whether they lie in one folder with their other halves, so that its name does not
             count before theirs.
         """
-        of_files = role("".join(files.affix)) or role(" ".join(affix))
+        of_files = role(" ".join([*files.affix, *affix]))
         below = posixpath.relpath(files.folder or ".", self.common or ".")
         of_folders = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
         if "drawn" in (of_files, *of_folders):
@@ -230,8 +230,21 @@ class Chooser(Looks):
             left = named
         left = left if len(left) < 2 else self._first_of_same(left)
         perhaps_masks = self.as_images(left[0]) < 2 and self._images_drawn(left[0])
+        left += self._of_other_masks(readings, left)
         choice.rivals += left if len(left) > 1 or perhaps_masks else []
         return left
+
+    def _of_other_masks(self, readings: list[Reading], left: list[Reading]) -> list[Reading]:
+        """Returns readings of photos with masks for which those that are left have no images."""
+        explained = {mask for reading in left for mask in reading.pairs.values()}
+        return [
+            r
+            for r in readings
+            if not explained.issuperset(r.pairs.values())
+            and self.as_images(r) > 0
+            and self._sizes_agree(r)
+            and not self._images_drawn(r)
+        ]
 
     # The masks of the same images.
 

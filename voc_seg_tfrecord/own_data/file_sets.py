@@ -21,7 +21,8 @@ _SHARE = 0.6  # of names that begin or end alike
 TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
 # The last word of a name with what is around it, and the first one.
 _LAST = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
-_FIRST = re.compile(r"([^\W\d_]+[ _.\-]+)(.+)")
+_GLUED = "|".join(sorted(word for word in ROLES if len(word) > 1))  # `img1`, but not `l1`
+_FIRST = re.compile(rf"([^\W\d_]+[ _.\-]+|(?:{_GLUED})(?=\d+$))(.+)", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"[^\W\d_]+[\W_]*")
 _LAST_WORD = re.compile(r"[\W_]*[^\W\d_]+\W*$")
 

@@ -16,7 +16,7 @@ def _set(text: str) -> frozenset[str]:
 
 _IMAGES = _set(
     """
-    image images img imgs jpegimages jpg jpeg jpegs photo photos picture pictures pic pics
+    image images im img imgs jpegimages jpg jpeg jpegs photo photos picture pictures pic pics
     original originals orig input inputs frame frames rgb sat raw
     """
 )
@@ -24,7 +24,7 @@ _IMAGES = _set(
 # field of view.
 _MASKS = _set(
     """
-    mask masks label labels labeled labelled lbl l annotation annotations annotated annot annots
+    mask masks label labels labeled labelled lbl lb l annotation annotations annotated annot annots
     ann anns
     gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
     manual manuals segmap segmaps semantic target targets
@@ -40,7 +40,7 @@ DRAWN = _set(
     backups bak old tmp temp trash deprecated archive archived color colors colour colours
     colored coloured colormap instance instances object objects panoptic boundary boundaries
     check checks qa contour contours edge edges debug heatmap heatmaps painted drawn
-    drawing drawings depth disparity trimap trimaps
+    drawing drawings depth depthmap depthmaps disparity trimap trimaps
     """
 )
 # A set of these names is no second part of the set, and whether it counts nobody can tell.
@@ -107,7 +107,7 @@ def role(text: str) -> str:
         return "drawn"
     if _MASKS.intersection(named):
         return "masks"
-    return "images" if _IMAGES.intersection(named) else ""
+    return "images" if _IMAGES.intersection(named) and not EXTRA.intersection(named) else ""
 
 
 def common_folder(folders: Sequence[str]) -> str:

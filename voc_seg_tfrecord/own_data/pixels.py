@@ -212,9 +212,9 @@ class Looks:
         )
         of_mask = {mask: stem for stem, mask in first.pairs.items()}
         are_same = all(
-            self._same(
-                (first.images, other.images),
-                ((of_mask[m], s) for s, m in other.pairs.items() if m in of_mask),
+            of_mask.keys() >= {*other.pairs.values()}
+            and self._same(
+                (first.images, other.images), ((of_mask[m], s) for s, m in other.pairs.items())
             )
             for other in others
         )
