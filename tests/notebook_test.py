@@ -4,11 +4,14 @@ import os
 import re
 import runpy
 
-import nbformat
 import numpy as np
 from PIL import Image
 import pytest
 from support.paths import REPOSITORY
+
+nbformat = pytest.importorskip("nbformat")
+
+pytestmark = pytest.mark.slow
 
 NOTEBOOK = REPOSITORY / "docs" / "tutorials" / "tour.ipynb"
 SHEET, LOSS, SCORE, PREDICTIONS = 5, 7, 9, 11  # the cells that show something
@@ -40,7 +43,6 @@ def picture(notebook, cell):
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
 
 
-@pytest.mark.slow
 def test_it_runs_from_the_sample_to_a_picture_of_the_predictions(ran):
     losses = [float(loss) for loss in text(ran, LOSS).split()[1:]]
     assert losses[-1] < losses[0] / 4
@@ -48,7 +50,6 @@ def test_it_runs_from_the_sample_to_a_picture_of_the_predictions(ran):
     assert picture(ran, PREDICTIONS).shape[0] > 300
 
 
-@pytest.mark.slow
 def test_the_committed_notebook_has_these_cells_and_shows_the_same_kinds_of_things(ran, committed):
     assert [c.source for c in committed.cells] == [c.source for c in ran.cells]
     for old, new in zip(committed.cells, ran.cells, strict=True):
@@ -56,12 +57,10 @@ def test_the_committed_notebook_has_these_cells_and_shows_the_same_kinds_of_thin
         assert kinds[0] == kinds[1]
 
 
-@pytest.mark.slow
 def test_the_committed_sheet_is_what_preview_draws_today(ran, committed):
     assert (picture(committed, SHEET) == picture(ran, SHEET)).all()
 
 
-@pytest.mark.slow
 def test_a_cell_shows_one_picture_and_none_twice(ran):
     shown = [o for cell in ran.cells for o in cell.get("outputs", []) if "data" in o]
     assert sum("image/png" in o.data for o in shown) == 2

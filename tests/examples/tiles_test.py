@@ -124,7 +124,7 @@ def test_an_image_is_decoded_once_for_all_its_tiles(monkeypatch, kind):
     source = raw(30, 30, kind)
     example = make_example(source, SPEC)
     decoded.clear()
-    monkeypatch.setattr(pillow, "decode", lambda *a: decoded.append(a) or decode(*a))
+    monkeypatch.setattr(pillow, "decode", lambda *a, **k: decoded.append(a) or decode(*a, **k))
     for check in ("check_readable", "check_alike"):
         monkeypatch.setattr(images, check, lambda *_: None)
     assert len(list(cut_all(source, example, Tiling(4)))) == 64

@@ -1,6 +1,5 @@
 import io
 
-from IPython.core.formatters import DisplayFormatter
 import matplotlib as mpl
 from matplotlib.figure import Figure
 import numpy as np
@@ -34,7 +33,10 @@ def test_a_saved_figure_has_the_pixels_of_the_sheet(sample, tmp_path):
         assert (saved == drawn).all()
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_it_without_pyplot(sample):
+    from IPython.core.formatters import DisplayFormatter
+
     figure = voc_seg_tfrecord.preview(sample, 1)
     shown, _ = DisplayFormatter().format(figure)
     (kind,) = (name for name in shown if name != "text/plain")
