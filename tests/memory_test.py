@@ -1,9 +1,6 @@
 """Images at the limit take less than 1.5 GB: here smaller ones, and as much less memory."""
 
-import os
-import subprocess
-import sys
-
+import measuring
 import numpy as np
 from PIL import Image
 import pytest
@@ -17,11 +14,7 @@ LOADED = 200e6  # what is loaded takes, beside the pixels
 
 def peak(*words):
     """Runs a command; returns the most memory that its process had."""
-    process = subprocess.Popen([sys.executable, "-m", "voc_seg_tfrecord", *map(str, words)])
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return measuring.run_command("-m", "voc_seg_tfrecord", *words)["MiB"] * 2**20
 
 
 def write_tree(root, image, mask):

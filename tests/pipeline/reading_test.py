@@ -68,13 +68,12 @@ def seen(found, value):
 def test_a_class_on_1_percent_of_the_images_is_seen_far_more_often(rare):
     counts = {
         "plain": seen(crops(rare), 2),
-        "class_crop": seen(crops(rare, class_crop=0.5), 2),
         "balance": seen(crops(rare, balance="classes"), 2),
         "all": seen(crops(rare, **BALANCED), 2),
     }
     # Of 800 crops 8 are of the two images, with balance 73: each has 10 of 218 shares. A crop
     # in any place shows the class in 14 of 100 cases.
-    assert counts == {"plain": 4, "class_crop": 6, "balance": 12, "all": 35}
+    assert counts == {"plain": 4, "balance": 12, "all": 35}
 
 
 def test_epochs_keep_their_length_and_common_classes_stay_common(rare):
@@ -119,6 +118,7 @@ def test_the_same_seed_gives_the_same_batches_in_another_process_with_one_thread
     assert digests_elsewhere(runs) == here
 
 
+@pytest.mark.slow
 def test_a_balanced_run_that_starts_anew_goes_on_as_if_it_had_not_stopped(rare):
     arguments = {**TRAINING, **BALANCED}
     whole = list(pipeline.training_batches(rare, **{**arguments, "epochs": 2}))

@@ -28,6 +28,7 @@ def test_labelled_and_unlabelled_examples_come_side_by_side_at_the_ratio(small):
     assert not set(ids(unlabelled)) & set(LABELLED)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_pairs_and_another_one_others(small):
     first, again, other = (pairs(small, epochs=1, seed=seed) for seed in (5, 5, 6))
     for pair, same in zip(first, again, strict=True):

@@ -172,6 +172,7 @@ def assert_rows(image, mask):
 UNSCALED = {"size": 36, "scales": (1, 1)}
 
 
+@pytest.mark.slow
 def test_every_way_of_making_batches_keeps_pixels_of_image_and_mask_together(placed):
     ids = data_source(str(placed.data_path), "train").ids
     batches = {

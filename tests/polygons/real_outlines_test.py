@@ -36,19 +36,19 @@ def by_pycocotools(line, size):
     return coco_masks.decode(coco_masks.frPyObjects([np.ravel(line).tolist()], *size)[0])
 
 
-@pytest.fixture(scope="module")
-def outlined(real_data):
-    """The real photos' paths, each with its name, its size and the outlines of its mask."""
+@pytest.fixture(scope="module", params=[25, pytest.param(1, marks=pytest.mark.slow)])
+def outlined(request, real_data):
+    """Real photos' paths, each with its name, its size and the outlines of its mask."""
     images = {}
-    for path in sorted(real_data.glob("voc2012/VOCdevkit/VOC2012/SegmentationClass/*.png")):
+    paths = sorted(real_data.glob("voc2012/VOCdevkit/VOC2012/SegmentationClass/*.png"))
+    assert len(paths) == 106
+    for path in paths[:: request.param]:
         mask = np.array(Image.open(path))
         photo = path.parents[1] / "JPEGImages" / f"{path.stem}.jpg"
         images[photo] = path.stem, mask.shape, outlines(mask)
-    assert len(images) == 106
     return images
 
 
-@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("write", "draw", "smaller_above"),
     [
@@ -59,21 +59,20 @@ def outlined(real_data):
     ],
 )
 def test_real_outlines_are_built_with_the_pixels_of_the_tool(
-    outlined, tmp_path, write, draw, smaller_above, step
+    outlined, tmp_path, write, draw, smaller_above
 ):
     (tmp_path / "set").mkdir()
-    images = dict([*outlined.items()][::step])
-    for photo in images:
+    for photo in outlined:
         shutil.copy(photo, tmp_path / "set")
-    write(tmp_path / "set", [*images.values()])
+    write(tmp_path / "set", [*outlined.values()])
     builder = builder_from_tree(
         tmp_path / "set", name="real", data_dir=tmp_path / "built", verbose=False
     )
     names = builder.info.features["segmentation_mask"].names
     values = {name: n for n, name in enumerate(names)} | {"__ignore__": 255}
     built = examples(builder, "train")
-    assert len(built) == len(images)
-    for name, size, shapes in images.values():
+    assert len(built) == len(outlined)
+    for name, size, shapes in outlined.values():
         drawn = [(values[label], draw(line, size)) for label, line in shapes]
         if smaller_above:
             drawn.sort(key=lambda pair: -int(pair[1].sum()))

@@ -2,6 +2,7 @@ import io
 
 import numpy as np
 from PIL import Image
+import pytest
 
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.quality import alike
@@ -21,6 +22,7 @@ def look(image, form="PNG", **options):
     return examine(image, None, image_id="image", split="train", fits=False).look
 
 
+@pytest.mark.slow
 def test_copies_that_were_scaled_or_encoded_again_are_found_and_nothing_else():
     looks = [look(photo(seed)) for seed in range(40)]
     copies = [

@@ -367,7 +367,8 @@ def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
                 raise ValueError("it is larger than the image")
             pixels = np.asarray(image) != 0
     except (ValueError, OSError, SyntaxError, TypeError) as error:
-        raise wrong(where, f"an unreadable mask: {str(error)[:100]}", "a PNG in base64") from None
+        why = str(error).partition(" <_io")[0][:100]  # Pillow names the object it has read
+        raise wrong(where, f"an unreadable mask: {why}", "a PNG in base64") from None
     corners = np.array(shape.points)
     left, top, right, bottom = corners.round().astype(int).tolist()
     box = (bottom - top + 1, right - left + 1)
