@@ -224,7 +224,9 @@ def test_threads_read_what_one_thread_reads(small):
         assert list(found) == [expected[number] for number in numbers]
 
 
-@pytest.mark.parametrize("start", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize(
+    "start", ["fork", "forkserver", pytest.param("spawn", marks=pytest.mark.slow)]
+)
 def test_epochs_with_a_validation_between_them_in_worker_processes(start, sample):
     training, validation = opened(sample, "train"), opened(sample, "validation")
     sources = {"train": training, "validation": validation}

@@ -86,6 +86,7 @@ def test_background_that_is_not_the_first_class_is_black_in_vocs_colours(tmp_pat
     assert has(tmp_path / "a.png", (200, 200, 200)) > 1.4 * PANEL * PANEL
 
 
+@pytest.mark.slow
 def test_real_images_are_drawn_with_every_class_in_its_colour(real_data, tmp_path, capsys):
     root = real_data / "voc2012" / "VOCdevkit" / "VOC2012"
     real = builder_from_tree(root, name="real", class_names=VOC_CLASSES, data_dir=tmp_path / "data")

@@ -21,8 +21,11 @@ def command(monkeypatch):
     return running
 
 
-STATUS = [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")]
-STATUS.append((signal.SIGHUP, 129, "SIGHUP"))
+STATUS = [
+    (signal.SIGINT, 130, "Ctrl-C"),
+    pytest.param(signal.SIGTERM, 143, "SIGTERM", marks=pytest.mark.slow),
+    (signal.SIGHUP, 129, "SIGHUP"),
+]
 
 
 @pytest.mark.parametrize(("number", "status", "name"), STATUS)

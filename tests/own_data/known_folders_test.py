@@ -368,7 +368,7 @@ def plan_by_shell(root, options):
     return read(root, **dict(zip(names, words[1::2], strict=True)))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_whatever_a_question_proposes_gives_right_masks_or_a_question(tmp_path, seed):
     made = made_folders.make(tmp_path / "made it", seed)
     try:

@@ -62,6 +62,7 @@ def test_the_pixel_lies_anywhere_in_the_crop():
         assert len(set(places)) > 10
 
 
+@pytest.mark.slow
 def test_the_probability_is_that_of_a_crop_on_a_class():
     given = example(one_pixel(45, 35, (400, 400)), [3])
     shares = [np.mean([(c == 3).any() for c in crops(given, class_crop=p)]) for p in (0, 0.5, 1)]

@@ -65,6 +65,7 @@ def seen(found, value):
     return sum((crop["segmentation_mask"] == value).any() for crop in found.values())
 
 
+@pytest.mark.slow
 def test_a_class_on_1_percent_of_the_images_is_seen_far_more_often(rare):
     counts = {
         "plain": seen(crops(rare), 2),

@@ -74,6 +74,7 @@ BY_ARRAYS = {
 
 
 @pytest.mark.parametrize("function", BY_PIPELINE.values(), ids=BY_PIPELINE)
+@pytest.mark.slow
 def test_functions_of_pipeline_move_weights_objects_and_one_hot_masks(function):
     for made, check in ((example(), assert_together), (one_hot_example(), assert_one_hot_together)):
         given = {name: tf.constant(value) for name, value in made.items()}

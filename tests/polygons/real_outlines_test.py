@@ -36,7 +36,7 @@ def by_pycocotools(line, size):
     return coco_masks.decode(coco_masks.frPyObjects([np.ravel(line).tolist()], *size)[0])
 
 
-@pytest.fixture(scope="module", params=[25, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[25, pytest.param(4, marks=pytest.mark.slow)])
 def outlined(request, real_data):
     """Real photos' paths, each with its name, its size and the outlines of its mask."""
     images = {}

@@ -48,7 +48,7 @@ def manual(tmp_path):
     return tmp_path / "manual"
 
 
-@pytest.mark.parametrize("write", [write_pngs, write_mats])
+@pytest.mark.parametrize("write", [pytest.param(write_pngs, marks=pytest.mark.slow), write_mats])
 @pytest.mark.parametrize("classes", [pytest.param(59, marks=pytest.mark.slow), 60])
 def test_what_is_none_of_the_59_classes_is_void_in_context59_and_background_in_context60(
     write, classes, manual, tmp_path

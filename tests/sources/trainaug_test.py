@@ -215,6 +215,7 @@ def test_classes_are_mapped_whoever_drew_the_mask(of_sbd, tmp_path):
         assert (found[name]["segmentation_mask"] == expected).all()
 
 
+@pytest.mark.slow
 def test_shards_are_those_that_tfds_shuffles_whoever_drew_the_masks(of_sbd, tmp_path):
     with shuffled():
         expected = files(build(tmp_path / "theirs", PART, of_sbd))
