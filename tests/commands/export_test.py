@@ -2,7 +2,6 @@ import errno
 import subprocess
 
 import pytest
-from support import hugging_face
 from support.building import examples
 import tensorflow_datasets as tfds
 
@@ -54,7 +53,10 @@ def test_every_export_has_a_card_and_a_tree_has_digests_of_all_files(sample, tmp
         assert listed == there - {"SHA256SUMS", "README.md"}
 
 
+@pytest.mark.slow
 def test_the_splits_are_those_of_the_card_and_hugging_face_finds_them(sample, tmp_path):
+    from support import hugging_face
+
     assert export(sample, tmp_path / "x", "--layout", "parquet") == 0
     loaded = hugging_face.load(tmp_path / "x")
     counts = {name: split.num_examples for name, split in sample.info.splits.items()}

@@ -1,11 +1,10 @@
 import io
 
-import datasets
 import numpy as np
 from PIL import Image
 import pyarrow.parquet as pq
 import pytest
-from support import doctoring, exports, handwritten, hugging_face, tiled
+from support import doctoring, exports, handwritten, tiled
 from support.building import from_tree
 from support.encoding import decoded, encoded
 from support.painting import assert_same
@@ -21,6 +20,10 @@ from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.exports import parquet
 from voc_seg_tfrecord.exports.export import export
+
+pytestmark = pytest.mark.slow
+datasets = pytest.importorskip("datasets")
+from support import hugging_face  # noqa: E402 - it imports datasets
 
 
 def assert_equal(builder, folder):

@@ -47,7 +47,7 @@ def one_pixel(row, column, size=(90, 70)):
 
 
 @pytest.mark.parametrize("place", [(0, 0), (89, 69), (45, 3), (2, 69), (50, 40)])
-@pytest.mark.parametrize("scale", [1, 1.5, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scale", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (1.5, 2))])
 def test_a_crop_on_a_class_holds_its_pixel_wherever_it_lies(place, scale):
     found = crops(example(one_pixel(*place), [3]), class_crop=1, scales=(scale, scale))
     assert all((crop == 3).any() for crop in found)
