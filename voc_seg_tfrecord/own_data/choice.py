@@ -8,7 +8,8 @@ The rules, in this order:
 3. Images and masks of different splits do not belong together, if those of the same split do.
 4. Of several folders that may be the images of the same masks, those whose sizes differ from the
    masks' lose, then those that explain a part of what another explains, then those whose name says
-   nothing beside one called images, then those in which the labels are painted.
+   nothing beside one called images, then those in which the labels are painted. One that lost and
+   alone has images of some masks is a question.
 5. Of several that may be the masks of the same images, those called predictions, overlays or the
    like lose beside another, then those that are no masks by their pixels, then copies. Several
    that are left are a question.
@@ -237,13 +238,11 @@ class Chooser(Looks):
     def _of_other_masks(self, readings: list[Reading], left: list[Reading]) -> list[Reading]:
         """Returns readings of photos with masks for which those that are left have no images."""
         explained = {mask for reading in left for mask in reading.pairs.values()}
+        others = [r for r in readings if not explained.issuperset(r.pairs.values())]
         return [
             r
-            for r in readings
-            if not explained.issuperset(r.pairs.values())
-            and self.as_images(r) > 0
-            and self._sizes_agree(r)
-            and not self._images_drawn(r)
+            for r in others
+            if self.as_images(r) > 0 and self._sizes_agree(r) and not self._images_drawn(r)
         ]
 
     # The masks of the same images.
