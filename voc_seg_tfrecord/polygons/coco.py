@@ -101,8 +101,11 @@ def _shape(
         raise wrong(where, found, "polygons or a mask of each object", remedy)
     with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
         if isinstance(outline, list):
-            parts = [checked_points(part, where, 3) for part in outline]
-            return Shape(label, "parts", place, data=parts, crowd=crowd)
+            points, starts = list[float](), list[int]()
+            for part in outline:
+                starts.append(len(points))
+                points += checked_points(part, where, 3)
+            return Shape(label, "parts", place, points, starts, crowd=crowd)
         runs = outline["counts"]
         runs = _from_text(runs) if isinstance(runs, str) else runs
         whole = all(type(run) is int and run >= 0 for run in runs)

@@ -26,7 +26,8 @@ from voc_seg_tfrecord.polygons.shapes import (
 )
 
 _NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
-_LONG = re.compile(r"\.\d\d\d|[eE]")  # numbers of more than two digits
+_NUMBER = r"-?\d+(?:\.\d\d?)?"
+_SHORT = re.compile(f"{_NUMBER},{_NUMBER}(?:;{_NUMBER},{_NUMBER})*")  # as CVAT writes points
 
 
 def read(file: File) -> Sheet:
@@ -99,9 +100,8 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
     where = f"{where}, {place}"
     if label not in names:
         raise wrong(where, f"the label {label[:80]!r}", f"one of {', '.join(names)[:200]}")
-    element.attrib.setdefault("group_id", "0")
-    element.attrib.setdefault("z_order", "0")
-    number, level = map(int, _numbers(element, "group_id z_order", where))
+    with as_written(where, "whole numbers as group_id and z_order"):
+        number, level = (int(element.get(name, "0")) for name in ("group_id", "z_order"))
     group = str(number) if number else ""
     if kind == "mask":
         box = [int(side) for side in _numbers(element, "left top width height", where)]
@@ -111,6 +111,7 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
             raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
         return Shape(label, "rows", place, data=[*box, *runs], group=group, level=level)
     points: list[Any]
+    short = False
     if kind == "box":
         x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
         corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]]
@@ -124,17 +125,18 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
     elif kind == "polygon":
         with as_written(where, "points as x,y;x,y;x,y"):
             text = element.attrib["points"]
-            if {pair.count(",") for pair in text.split(";")} != {1}:
-                raise ValueError(text[:80])
-            points = [*map(float, text.replace(";", ",").split(","))]
+            if short := _SHORT.fullmatch(text) is not None:
+                points = [*map(float, text.replace(";", ",").split(","))]
+            else:
+                points = [[*map(float, pair.split(","))] for pair in text.split(";")]
     else:
         remedy = "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'"
         known = "polygons, boxes, ellipses, masks"
         raise wrong(where, f"a shape of the kind {kind[:40]!r}", known, remedy)
-    part = checked_points(points, where, 3)
-    if kind != "polygon" or _LONG.search(text):  # CVAT keeps two digits before it draws
-        part = [round(number, 2) for number in part]
-    return Shape(label, "parts", place, data=[part], group=group, level=level)
+    flat = checked_points(points, where, 3)
+    if not short:  # CVAT keeps two digits before it draws
+        flat = [round(number, 2) for number in flat]
+    return Shape(label, "parts", place, flat, [0], group, level)
 
 
 def _rotated(

@@ -36,7 +36,8 @@ class Shape(NamedTuple):
       kind: how it is drawn; see this module.
       place: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
-      data: what else its kind needs: polygons, runs of pixels, or a PNG.
+      data: what else its kind needs: where in `points` its polygons begin, runs of pixels, or a
+        PNG.
       group: shapes of an image with one label and group are one object; empty for one by itself.
       level: see `Annotation.order`.
       crowd: whether it shows several objects.
@@ -174,6 +175,7 @@ def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
 
 
 _LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes for each
+_BY_PILLOW = ("polygon", "fractions", "rectangle", "circle", "line", "strip", "point")
 _LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
 _BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
 _GOES_ON = bytes(range(80, 112))  # characters of a run's text but its last
@@ -230,32 +232,49 @@ def draw(
     """
     if annotation.error:
         raise annotation.error
-    drawn = [(s, _rasterize(s, annotation.where, size)) for s in annotation.shapes]
+    canvas = _Canvas(size) if any(shape.kind in _BY_PILLOW for shape in annotation.shapes) else None
+    drawn = [(s, _rasterize(s, annotation.where, size, canvas)) for s in annotation.shapes]
     if annotation.order == "smaller":
         drawn.sort(key=lambda pair: -pair[1].area)
     elif annotation.order == "level":
         drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
     numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
-    # Arrays of the order of the patches, because NumPy is slow where they differ.
-    order: Literal["C", "F"] = "F" if any(s.kind in ("parts", "columns") for s, _ in drawn) else "C"
-    mask, object_mask, contested = (np.zeros(size, np.uint8, order) for _ in range(3))
+    order = _order([patch for _, patch in drawn])
+    mask, classes = np.zeros(size, np.uint8, order), np.zeros(size, np.uint8, order)
+    object_mask = np.zeros(size if objects else (0, 0), np.uint8, order)
+    by_value: dict[int, list[Patch]] = {}
     for place, (shape, patch) in enumerate(drawn):
-        value = np.uint8(values[shape.label] or _BACKGROUND)
-        area = patch.place
-        below = mask[area] * patch.pixels
-        contested[area] |= (below != 0) & (below != value)
-        mask[area] += (value - below) * patch.pixels
+        value, where = values[shape.label] or _BACKGROUND, patch.pixels.view(bool)
+        np.copyto(mask[patch.place], value, where=where)
         if objects:
-            np.copyto(object_mask[area], numbers[place], where=patch.pixels.view(bool))
-    mask[mask == _BACKGROUND] = 0
+            np.copyto(object_mask[patch.place], numbers[place], where=where)
+        by_value.setdefault(value, []).append(patch)
+    if _BACKGROUND in by_value:
+        mask[mask == _BACKGROUND] = 0
+    for patches in by_value.values():  # adds how many classes each pixel is in
+        one = patches[0] if len(patches) == 1 else _union(patches, size)
+        classes[one.place] += one.pixels
     counts = {
         "outside": sum(_outside(shape, size) for shape in annotation.shapes),
-        "contested": int(np.count_nonzero(contested)),
+        "contested": int(np.count_nonzero(classes > 1)),
         "empty": sum(not patch.area for _, patch in drawn),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
         "discs": sum(shape.kind == "point" for shape in annotation.shapes),
     }
-    return Drawn(mask, object_mask if objects else None, counts)
+    return Drawn(np.ascontiguousarray(mask), object_mask if objects else None, counts)
+
+
+def _order(patches: Sequence[Patch]) -> Literal["C", "F"]:
+    """Returns the order of most patches' pixels. NumPy is slow where that of an array differs."""
+    by_columns = sum(patch.pixels.strides[0] < patch.pixels.strides[1] for patch in patches)
+    return "F" if 2 * by_columns > len(patches) else "C"
+
+
+def _union(patches: Sequence[Patch], size: tuple[int, int]) -> Patch:
+    pixels = np.zeros(size, np.uint8, _order(patches))
+    for patch in patches:
+        pixels[patch.place] |= patch.pixels
+    return _patch(pixels, 0, 0)
 
 
 def _merged(
@@ -270,10 +289,7 @@ def _merged(
     for pairs in sorted(groups.values(), key=lambda pairs: int(pairs[0][0].group or 0)):
         largest, patch = max(pairs, key=lambda pair: pair[1].area)
         if len(pairs) > 1:
-            pixels = np.zeros(size, np.uint8, "F")
-            for _, part in pairs:
-                pixels[part.place] |= part.pixels
-            patch = _patch(pixels, 0, 0)
+            patch = _union([part for _, part in pairs], size)
         merged.append((largest, patch))
     return merged
 
@@ -295,8 +311,7 @@ def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> 
 
 def _outside(shape: Shape, size: tuple[int, int]) -> int:
     height, width = (1, 1) if shape.kind == "fractions" else size
-    points = [*itertools.chain(*shape.data)] if shape.kind == "parts" else shape.points
-    x, y = points[::2], points[1::2]
+    points, x, y = shape.points, shape.points[::2], shape.points[1::2]
     if not points or (min(points) >= 0 and max(x) <= width and max(y) <= height):
         return 0
     return sum(not (0 <= x <= width and 0 <= y <= height) for x, y in zip(x, y, strict=True))
@@ -304,19 +319,52 @@ def _outside(shape: Shape, size: tuple[int, int]) -> int:
 
 def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     """Says whether a shape is a box, rotated or not, to within a pixel."""
-    points = shape.data[0] if shape.kind == "parts" and len(shape.data) == 1 else shape.points
-    if len(points) != 8:
+    if len(shape.points) != 8 or (shape.kind == "parts" and len(shape.data) > 1):
         return shape.kind == "rectangle"
-    a, b, c, d = np.reshape(points, (4, 2)) * (size[::-1] if shape.kind == "fractions" else 1)
+    a, b, c, d = np.reshape(shape.points, (4, 2)) * (size[::-1] if shape.kind == "fractions" else 1)
     diagonals = np.hypot(*(a - c)), np.hypot(*(b - d))
     return bool(np.abs(a + c - b - d).max() <= 1 and abs(diagonals[0] - diagonals[1]) <= 1)
 
 
-def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+class _Canvas:
+    """An image of Pillow's whose pixels are NumPy's too. It is empty between two shapes."""
+
+    def __init__(self, size: tuple[int, int]):
+        self._pixels = np.zeros(size, np.uint8)
+        image = Image.frombuffer("L", size[::-1], self._pixels, "raw", "L", 0, 1)
+        image.readonly = 0  # or else Pillow draws on a copy
+        self._pen = ImageDraw.Draw(image)
+
+    def draw(self, kind: str, points: list[float]) -> Patch:
+        """Draws a shape, and takes it off."""
+        pen, reach = self._pen, 1.0
+        if kind == "rectangle":
+            (x1, x2), (y1, y2) = sorted(points[::2]), sorted(points[1::2])
+            pen.rectangle((x1, y1, x2, y2), fill=1, outline=1)
+        elif kind in ("line", "strip"):
+            joint, reach = "curve" if kind == "strip" else None, _LINE_WIDTH
+            pen.line(points, fill=1, width=_LINE_WIDTH, joint=joint)
+        elif kind in ("circle", "point"):
+            x, y, *end = points
+            r = math.sqrt((x - end[0]) ** 2 + (y - end[1]) ** 2) if end else _POINT_RADIUS
+            pen.ellipse((x - r, y - r, x + r, y + r), fill=1, outline=1)
+            points, reach = [x, y], r + 1
+        else:
+            pen.polygon(points, fill=1, outline=1)
+        all_x, all_y = points[::2], points[1::2]
+        left, top = max(int(min(all_x) - reach), 0), max(int(min(all_y) - reach), 0)
+        right, bottom = int(max(all_x) + reach) + 1, int(max(all_y) + reach) + 1
+        drawn = self._pixels[top : max(bottom, 0), left : max(right, 0)]
+        patch = _patch(drawn.copy(), top, left)
+        drawn[:] = 0
+        return patch
+
+
+def _rasterize(shape: Shape, where: str, size: tuple[int, int], canvas: _Canvas | None) -> Patch:
     height, width = size
-    points, where = [*shape.points], f"{where}, {shape.place}"
+    where = f"{where}, {shape.place}"
     if shape.kind == "parts":
-        return _by_pycocotools(shape.data, where, size)
+        return _by_pycocotools(shape.points, shape.data, where, size)
     if shape.kind == "columns":
         return _patch(_runs(shape.data, width, height).T, 0, 0)
     if shape.kind == "rows":
@@ -324,39 +372,13 @@ def _rasterize(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
         return _clipped(_runs(shape.data[4:], rows, columns), top, left, size)
     if shape.kind == "mask":
         return _stored_mask(shape, where, size)
+    points = [*shape.points]
     if shape.kind == "fractions":
         # Decimals of a whole number of pixels may come out a hair nearer to 0.
         points[::2] = [n * width + (1e-6 if n > 0 else -1e-6) for n in points[::2]]
         points[1::2] = [n * height + (1e-6 if n > 0 else -1e-6) for n in points[1::2]]
-    if shape.kind in ("polygon", "fractions"):
-        return _polygon(points, size)
-    image = Image.new("L", (width, height))
-    pen = ImageDraw.Draw(image)
-    x, y, *end = points
-    if shape.kind == "rectangle":
-        (x1, x2), (y1, y2) = sorted(points[::2]), sorted(points[1::2])
-        pen.rectangle((x1, y1, x2, y2), fill=1, outline=1)
-    elif shape.kind in ("line", "strip"):
-        joint = "curve" if shape.kind == "strip" else None
-        pen.line(points, fill=1, width=_LINE_WIDTH, joint=joint)
-    else:
-        r = math.sqrt((x - end[0]) ** 2 + (y - end[1]) ** 2) if end else _POINT_RADIUS
-        pen.ellipse((x - r, y - r, x + r, y + r), fill=1, outline=1)
-    return _patch(np.asarray(image), 0, 0)
-
-
-def _polygon(points: Sequence[float], size: tuple[int, int]) -> Patch:
-    """Draws on those rows of the image that a polygon may touch."""
-    x, y = [*map(int, points[::2])], [*map(int, points[1::2])]  # Pillow does it first, too
-    # Moved along x, Pillow's edges would be rounded in other ways.
-    right = min(max(x), size[1] - 1)
-    top, bottom = max(min(y), 0), min(max(y), size[0] - 1)
-    image = Image.new("L", (max(right + 1, 0), max(bottom - top + 1, 0)))
-    moved = [number - top for number in y]
-    ImageDraw.Draw(image).polygon([*zip(x, moved, strict=True)], fill=1, outline=1)
-    left = min(max(min(x), 0), image.width)
-    pixels = np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width)
-    return _patch(pixels[:, left:], top, left)
+    assert canvas
+    return canvas.draw(shape.kind, points)
 
 
 def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
@@ -388,8 +410,11 @@ def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(rows, columns)
 
 
-def _by_pycocotools(parts: Sequence[list[float]], where: str, size: tuple[int, int]) -> Patch:
-    x, y = ([*itertools.chain(*(part[n::2] for part in parts))] for n in (0, 1))
+def _by_pycocotools(
+    points: Sequence[float], starts: Sequence[int], where: str, size: tuple[int, int]
+) -> Patch:
+    parts = [[*points[a:b]] for a, b in itertools.pairwise([*starts, len(points)])]
+    x, y = points[::2], points[1::2]
     top, bottom, right = min(y), max(y), max(x)
     if len(x) * (bottom - top + right - min(x)) > _LONGEST:
         length = sum(np.abs(np.diff(part[n::2])).sum() for part in parts for n in (0, 1))

@@ -3,6 +3,7 @@
 import base64
 import collections
 from collections.abc import Collection, Mapping, Sequence, Set
+import contextlib
 import csv
 import dataclasses
 import functools
@@ -11,10 +12,10 @@ import io
 import posixpath
 import struct
 from typing import Any, NamedTuple, Self, cast
-import zlib
 
 from etils import epath
 import numpy as np
+from zlib_ng import zlib_ng
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import (
@@ -119,34 +120,39 @@ class PolygonPair(Pair):
         where = f"{self.mask}, image {self.filename}"
         mask, objects = base64.b64decode(self.drawn), None
         if self.shapes is not None:
-            drawn = self.draw(self.shapes, image)
+            drawn = self.draw(self.shapes, self.drawn_size(self.shapes, image))
             mask = _png(drawn.mask)
             objects = None if drawn.objects is None else File(_png(drawn.objects), where)
         xml = self.annotation and File.read(self.annotation, AnnotationError)
         return RawExample(image, self.filename, File(mask, where), objects, xml)
 
-    def draw(self, annotation: Annotation, image: File | None = None) -> Drawn:
-        """Draws the masks. The image is read only if its size is needed."""
-        size = annotation.size
-        if size is None or size[0] * size[1] > _LARGE:
-            image = image or self._image()
-            height, width = pillow.read_size(image, ImageError)
-            check_pixels(width, height, image, ImageError)
-            if size is None and pillow.is_turned(image) and self.exif != "ignore":
-                if self.exif == "auto":
-                    raise wrong(
-                        annotation.where,
-                        f"no size of the image {self.filename}, which has an EXIF orientation",
-                        "polygons that show whether the image was rotated when they were drawn",
-                        "say --exif apply if the tool showed it rotated, or --exif ignore",
-                    )
-                still = pillow.decode(image, ImageError).upright()
-                height, width = still.height, still.width
-            if size is not None and sorted(size) != sorted((height, width)):
-                found = f"{size[1]} x {size[0]} pixels for the image {self.filename}"
-                raise wrong(annotation.where, found, f"{width} x {height}, as the image has")
-            size = size or (height, width)
+    def draw(self, annotation: Annotation, size: tuple[int, int] | None = None) -> Drawn:
+        """Draws the masks, of the size that `drawn_size` gives."""
+        size = size or self.drawn_size(annotation)
         return draw(annotation, self.values, size, objects=self.instances is not None)
+
+    def drawn_size(self, annotation: Annotation, image: File | None = None) -> tuple[int, int]:
+        """Returns height and width of the mask. The image is read only if it is needed for them."""
+        size = annotation.size
+        if size is not None and size[0] * size[1] <= _LARGE:
+            return size
+        image = image or self._image()
+        height, width = pillow.read_size(image, ImageError)
+        check_pixels(width, height, image, ImageError)
+        if size is None and pillow.is_turned(image) and self.exif != "ignore":
+            if self.exif == "auto":
+                raise wrong(
+                    annotation.where,
+                    f"no size of the image {self.filename}, which has an EXIF orientation",
+                    "polygons that show whether the image was rotated when they were drawn",
+                    "say --exif apply if the tool showed it rotated, or --exif ignore",
+                )
+            still = pillow.decode(image, ImageError).upright()
+            height, width = still.height, still.width
+        if size is not None and sorted(size) != sorted((height, width)):
+            found = f"{size[1]} x {size[0]} pixels for the image {self.filename}"
+            raise wrong(annotation.where, found, f"{width} x {height}, as the image has")
+        return size or (height, width)
 
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
@@ -179,10 +185,10 @@ def _png(mask: np.ndarray) -> bytes:
     of the time and makes smaller files.
     """
     height, width = mask.shape
-    deflate = zlib.compressobj(strategy=zlib.Z_RLE)
+    deflate = zlib_ng.compressobj(strategy=zlib_ng.Z_RLE)
     rows = np.zeros((height, width + 1), np.uint8)  # each begins with a filter, 0 for none
     rows[:, 1:] = mask
-    data = deflate.compress(rows.tobytes()) + deflate.flush()
+    data = deflate.compress(rows) + deflate.flush()
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
     return PNG_SIGNATURE + b"".join(png.make_chunk(kind, content).raw for kind, content in chunks)
@@ -264,11 +270,18 @@ class PolygonTree(VocTree):
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours
         new = [i for i in ids if i not in self._notable and i in self.masks and i in self.images]
-        # Threads are for files, because those that draw wait for Python's lock.
-        sized = all(self.polygons.shapes[i].size for i in new)
-        mapped = map if sized else functools.partial(ordered_map, ahead=1)
-        collections.deque(mapped(self._look, new), 0)
+        # Threads are for images. Those that draw would wait for Python's lock.
+        unsized = [i for i in new if not self.polygons.shapes[i].size]
+        sizes = dict(ordered_map(self._read_size, unsized))
+        for image_id in new:
+            self._look(image_id, sizes.get(image_id))
         return Survey()
+
+    def _read_size(self, image_id: str) -> tuple[int, int] | None:
+        with contextlib.suppress(VocSegError):  # whoever reads the pair says what is wrong
+            pair = cast(PolygonPair, self.pair(image_id))
+            return pair.drawn_size(self.polygons.shapes[image_id])
+        return None
 
     def class_table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
@@ -285,13 +298,13 @@ class PolygonTree(VocTree):
                 lines.writerow([name, name, pixels[value], masks[value]])
         return out.getvalue()
 
-    def _look(self, image_id: str) -> None:
+    def _look(self, image_id: str, size: tuple[int, int] | None) -> None:
         pair = cast(PolygonPair, self.pair(image_id))
         annotation = self.polygons.shapes[image_id]
         background = not annotation.shapes and not annotation.error
         self._notable[image_id] = {"background": int(background), **annotation.left_out}
         try:
-            drawn = pair.draw(annotation)
+            drawn = pair.draw(annotation, size)
         except ConfigError:  # about what is not installed
             raise
         except VocSegError:  # whoever reads the pair says what is wrong
