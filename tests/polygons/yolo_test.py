@@ -14,7 +14,7 @@ VALUES = {"car": 1, "tree": 2}
 
 
 def read(text):
-    (annotation,) = yolo.read(File(text.encode(), "labels/a.txt"), NAMES).annotations
+    annotation = yolo.read(File(text.encode(), "labels/a.txt"), "a.jpg", NAMES)
     return annotation
 
 

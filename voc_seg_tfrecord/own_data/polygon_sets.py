@@ -272,12 +272,7 @@ def _classes(
 
 
 class _Images:
-    """Finds the images of a folder by the names that the files of a tool have for them.
-
-    Args:
-      tool: the tool.
-      paths: of all images.
-    """
+    """Finds the images of a folder by the names that the files of a tool have for them."""
 
     def __init__(self, tool: str, paths: Sequence[str]):
         self._tool = tool
@@ -293,11 +288,7 @@ class _Images:
             self._by_name[yolo_sets.composed(posixpath.basename(path))].append(path)
 
     def find(self, file: str, annotation: Annotation) -> str | None:
-        """Returns the path of an annotation's image, None if there is none.
-
-        Raises:
-          MaskError: if several images may be meant, or one of another split.
-        """
+        """Returns the path of an annotation's image; an error if it may be several."""
         image = annotation.image
         if self._tool == "YOLO":
             return image

@@ -1,7 +1,6 @@
 """Finds the text files of YOLO's polygons in a folder, and what its YAML file says of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-import dataclasses
 import functools
 import posixpath
 import re
@@ -78,10 +77,9 @@ def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
         path = text_file or image
         try:
             text = File.read(listing.root / path, MaskError) if text_file else File(b"", image)
-            (annotation,) = yolo.read(text, names).annotations
+            annotation = yolo.read(text, image, names)
         except MaskError as error:
-            annotation = Annotation(path, "", None, error=error)
-        annotation = dataclasses.replace(annotation, image=image)
+            annotation = Annotation(path, image, None, error=error)
         others = sheets[path].annotations if path in sheets else ()
         sheets[path] = Sheet(names, [*others, annotation])
     return sheets

@@ -35,11 +35,9 @@ def other_kind(data: Mapping[str, Any]) -> str:
 
 
 def read(file: File) -> Sheet:
-    """Reads a file of many images.
+    """Reads a file of many images; an error if it is not COCO's, or holds no masks of objects.
 
-    Raises:
-      MaskError: if it is not COCO's, or holds no masks of objects. What is wrong with a shape is
-        the `error` of its image.
+    What is wrong with a shape is the `error` of its image.
     """
     data = load_json(file, "images", "annotations", "categories")
     with as_written(file.where, "JSON as COCO writes it"):

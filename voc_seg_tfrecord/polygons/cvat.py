@@ -3,10 +3,11 @@
 References:
   CVAT's export `Segmentation mask 1.1`: pycocotools draws polygons and boxes, a group becomes one
     mask with the label of its largest shape, and a shape of a higher z-order lies above. Ellipses,
-    which OpenCV draws, are polygons of 360 points here. Polylines, points, cuboids and skeletons
+    which OpenCV draws, are polygons of its corners here. Polylines, points, cuboids and skeletons
     are not drawn.
 """
 
+import cmath
 import collections
 import math
 import re
@@ -26,16 +27,15 @@ from voc_seg_tfrecord.polygons.shapes import (
 )
 
 _NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
+_STEPS = ((3, 90), (10, 30), (15, 18))  # degrees between corners of ellipses below a radius
 _NUMBER = r"-?\d+(?:\.\d\d?)?"
 _SHORT = re.compile(f"{_NUMBER},{_NUMBER}(?:;{_NUMBER},{_NUMBER})*")  # as CVAT writes points
 
 
 def read(file: File) -> Sheet:
-    """Reads a file of many images.
+    """Reads a file of many images; an error if it is not CVAT's XML of images.
 
-    Raises:
-      MaskError: if it is not CVAT's XML of images. What is wrong with a shape is the `error` of
-        its image.
+    What is wrong with a shape is the `error` of its image.
     """
     with as_written(file.where, "CVAT's XML"):
         try:
@@ -103,6 +103,7 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
     with as_written(where, "whole numbers as group_id and z_order"):
         number, level = (int(element.get(name, "0")) for name in ("group_id", "z_order"))
     group = str(number) if number else ""
+    (angle,) = _numbers(element, "rotation", where) if "rotation" in element.attrib else (0,)
     if kind == "mask":
         box = [int(side) for side in _numbers(element, "left top width height", where)]
         words = element.get("rle", "").split(",")
@@ -114,14 +115,16 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
     short = False
     if kind == "box":
         x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
-        corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]]
-        points = _rotated(corners, x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2, element, where)
+        corners = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+        points = _rotated(corners, (x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2), angle)
     elif kind == "ellipse":
-        # OpenCV, with which CVAT draws, takes whole numbers, and the pixels on the edge too.
+        # OpenCV, with which CVAT draws, takes whole numbers, some corners for small ellipses, and
+        # the pixels on the edge too.
         x, y, a, b = (round(n) + 0.5 for n in _numbers(element, "cx cy rx ry", where))
-        angles = [math.radians(degree) for degree in range(360)]
-        edge = [[x + a * math.cos(angle), y + b * math.sin(angle)] for angle in angles]
-        points = _rotated(edge, x, y, element, where)
+        step = next((step for side, step in _STEPS if max(a, b) < side), 5)
+        turns = [math.radians(degree) for degree in range(0, 360, step)]
+        edge = [(x + a * math.cos(turn), y + b * math.sin(turn)) for turn in turns]
+        points = _rotated(edge, (x, y), round(angle))
     elif kind == "polygon":
         with as_written(where, "points as x,y;x,y;x,y"):
             text = element.attrib["points"]
@@ -140,14 +143,9 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
 
 
 def _rotated(
-    points: list[list[float]], x0: float, y0: float, element: ET.Element, where: str
+    points: list[tuple[float, float]], middle: tuple[float, float], degrees: float
 ) -> list[list[float]]:
-    """Returns points rotated around one, clockwise, by the degrees that an element says."""
-    if "rotation" not in element.attrib:
-        return points
-    angle = math.radians(*_numbers(element, "rotation", where))
-    cos, sin = math.cos(angle), math.sin(angle)
-    return [
-        [x0 + cos * (x - x0) - sin * (y - y0), y0 + sin * (x - x0) + cos * (y - y0)]
-        for x, y in points
-    ]
+    """Returns points rotated clockwise around another one."""
+    turn, middle_point = cmath.rect(1, math.radians(degrees)), complex(*middle)
+    turned = [middle_point + turn * (complex(*point) - middle_point) for point in points]
+    return [[point.real, point.imag] for point in turned]

@@ -143,10 +143,9 @@ def load_json(file: File, *names: str) -> dict[str, Any]:
 
 
 def checked_points(values: object, where: str, least: int) -> list[float]:
-    """Returns x and y of each point in turn, of a list of them or of pairs.
+    """Returns x and y of each point in turn, of a list of them or of pairs; an error if it is none.
 
-    Raises:
-      MaskError: if there are fewer than `least` points, or one is not a pair of numbers.
+    There have to be `least` points, whose numbers are finite and at most `MAX_SIDE`.
     """
     flat: list[Any] = values if isinstance(values, list) else ["?"]
     if {*map(type, flat)} == {list} and {*map(len, flat)} == {2}:
@@ -175,7 +174,6 @@ def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
 
 
 _LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes for each
-_BY_PILLOW = ("polygon", "fractions", "rectangle", "circle", "line", "strip", "point")
 _LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
 _BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
 _GOES_ON = bytes(range(80, 112))  # characters of a run's text but its last
@@ -232,14 +230,15 @@ def draw(
     """
     if annotation.error:
         raise annotation.error
-    canvas = _Canvas(size) if any(shape.kind in _BY_PILLOW for shape in annotation.shapes) else None
-    drawn = [(s, _rasterize(s, annotation.where, size, canvas)) for s in annotation.shapes]
+    canvas = _Canvas(size)
+    drawn = [(s, _rasterize(s, annotation.where, canvas)) for s in annotation.shapes]
     if annotation.order == "smaller":
         drawn.sort(key=lambda pair: -pair[1].area)
     elif annotation.order == "level":
         drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
     numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
-    order = _order([patch for _, patch in drawn])
+    # Arrays of the order of the patches, because NumPy is slow where they differ.
+    order: Literal["C", "F"] = "F" if any(s.kind in ("parts", "columns") for s, _ in drawn) else "C"
     mask, classes = np.zeros(size, np.uint8, order), np.zeros(size, np.uint8, order)
     object_mask = np.zeros(size if objects else (0, 0), np.uint8, order)
     by_value: dict[int, list[Patch]] = {}
@@ -252,7 +251,7 @@ def draw(
     if _BACKGROUND in by_value:
         mask[mask == _BACKGROUND] = 0
     for patches in by_value.values():  # adds how many classes each pixel is in
-        one = patches[0] if len(patches) == 1 else _union(patches, size)
+        one = patches[0] if len(patches) == 1 else _union(patches, size, order)
         classes[one.place] += one.pixels
     counts = {
         "outside": sum(_outside(shape, size) for shape in annotation.shapes),
@@ -264,14 +263,8 @@ def draw(
     return Drawn(np.ascontiguousarray(mask), object_mask if objects else None, counts)
 
 
-def _order(patches: Sequence[Patch]) -> Literal["C", "F"]:
-    """Returns the order of most patches' pixels. NumPy is slow where that of an array differs."""
-    by_columns = sum(patch.pixels.strides[0] < patch.pixels.strides[1] for patch in patches)
-    return "F" if 2 * by_columns > len(patches) else "C"
-
-
-def _union(patches: Sequence[Patch], size: tuple[int, int]) -> Patch:
-    pixels = np.zeros(size, np.uint8, _order(patches))
+def _union(patches: Sequence[Patch], size: tuple[int, int], order: Literal["C", "F"]) -> Patch:
+    pixels = np.zeros(size, np.uint8, order)
     for patch in patches:
         pixels[patch.place] |= patch.pixels
     return _patch(pixels, 0, 0)
@@ -289,7 +282,7 @@ def _merged(
     for pairs in sorted(groups.values(), key=lambda pairs: int(pairs[0][0].group or 0)):
         largest, patch = max(pairs, key=lambda pair: pair[1].area)
         if len(pairs) > 1:
-            patch = _union([part for _, part in pairs], size)
+            patch = _union([part for _, part in pairs], size, "F")
         merged.append((largest, patch))
     return merged
 
@@ -330,55 +323,49 @@ class _Canvas:
     """An image of Pillow's whose pixels are NumPy's too. It is empty between two shapes."""
 
     def __init__(self, size: tuple[int, int]):
-        self._pixels = np.zeros(size, np.uint8)
+        self.size, self._pixels = size, np.zeros(size, np.uint8)
         image = Image.frombuffer("L", size[::-1], self._pixels, "raw", "L", 0, 1)
         image.readonly = 0  # or else Pillow draws on a copy
         self._pen = ImageDraw.Draw(image)
 
-    def draw(self, kind: str, points: list[float]) -> Patch:
+    def draw(self, kind: str, points: Sequence[float]) -> Patch:
         """Draws a shape, and takes it off."""
-        pen, reach = self._pen, 1.0
+        x, y, reach = points[::2], points[1::2], 1.0
         if kind == "rectangle":
-            (x1, x2), (y1, y2) = sorted(points[::2]), sorted(points[1::2])
-            pen.rectangle((x1, y1, x2, y2), fill=1, outline=1)
+            self._pen.rectangle((min(x), min(y), max(x), max(y)), fill=1, outline=1)
         elif kind in ("line", "strip"):
             joint, reach = "curve" if kind == "strip" else None, _LINE_WIDTH
-            pen.line(points, fill=1, width=_LINE_WIDTH, joint=joint)
+            self._pen.line([*points], fill=1, width=_LINE_WIDTH, joint=joint)
         elif kind in ("circle", "point"):
-            x, y, *end = points
-            r = math.sqrt((x - end[0]) ** 2 + (y - end[1]) ** 2) if end else _POINT_RADIUS
-            pen.ellipse((x - r, y - r, x + r, y + r), fill=1, outline=1)
-            points, reach = [x, y], r + 1
+            r = math.sqrt((x[0] - x[1]) ** 2 + (y[0] - y[1]) ** 2) if x[1:] else _POINT_RADIUS
+            self._pen.ellipse((x[0] - r, y[0] - r, x[0] + r, y[0] + r), fill=1, outline=1)
+            reach += r
         else:
-            pen.polygon(points, fill=1, outline=1)
-        all_x, all_y = points[::2], points[1::2]
-        left, top = max(int(min(all_x) - reach), 0), max(int(min(all_y) - reach), 0)
-        right, bottom = int(max(all_x) + reach) + 1, int(max(all_y) + reach) + 1
-        drawn = self._pixels[top : max(bottom, 0), left : max(right, 0)]
+            self._pen.polygon([*points], fill=1, outline=1)
+        left, top = max(int(min(x) - reach), 0), max(int(min(y) - reach), 0)
+        right, bottom = max(int(max(x) + reach) + 1, 0), max(int(max(y) + reach) + 1, 0)
+        drawn = self._pixels[top:bottom, left:right]
         patch = _patch(drawn.copy(), top, left)
         drawn[:] = 0
         return patch
 
 
-def _rasterize(shape: Shape, where: str, size: tuple[int, int], canvas: _Canvas | None) -> Patch:
-    height, width = size
-    where = f"{where}, {shape.place}"
+def _rasterize(shape: Shape, where: str, canvas: _Canvas) -> Patch:
+    size, where = canvas.size, f"{where}, {shape.place}"
     if shape.kind == "parts":
         return _by_pycocotools(shape.points, shape.data, where, size)
     if shape.kind == "columns":
-        return _patch(_runs(shape.data, width, height).T, 0, 0)
+        return _patch(_runs(shape.data, size[1], size[0]).T, 0, 0)
     if shape.kind == "rows":
         left, top, columns, rows = shape.data[:4]
         return _clipped(_runs(shape.data[4:], rows, columns), top, left, size)
     if shape.kind == "mask":
         return _stored_mask(shape, where, size)
-    points = [*shape.points]
-    if shape.kind == "fractions":
-        # Decimals of a whole number of pixels may come out a hair nearer to 0.
-        points[::2] = [n * width + (1e-6 if n > 0 else -1e-6) for n in points[::2]]
-        points[1::2] = [n * height + (1e-6 if n > 0 else -1e-6) for n in points[1::2]]
-    assert canvas
-    return canvas.draw(shape.kind, points)
+    if shape.kind != "fractions":
+        return canvas.draw(shape.kind, shape.points)
+    points = [number * size[1 - n % 2] for n, number in enumerate(shape.points)]
+    # Decimals of a whole number of pixels may come out a hair nearer to 0.
+    return canvas.draw("polygon", [n + math.copysign(1e-6, n) for n in points])
 
 
 def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:

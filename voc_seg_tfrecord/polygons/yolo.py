@@ -15,22 +15,21 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons.shapes import (
     Annotation,
     Shape,
-    Sheet,
     as_written,
     checked_points,
     wrong,
 )
 
 
-def read(file: File, class_names: tuple[str, ...]) -> Sheet:
-    """Reads the text file of one image; an error if a line is no polygon of a known class."""
+def read(file: File, image: str, class_names: tuple[str, ...]) -> Annotation:
+    """Reads the text file of an image; an error if a line is no polygon of a known class."""
     lines = file.data.decode("utf-8-sig", "replace").splitlines()
     shapes = [
         _shape(line.split(), f"line {number}", file.where, class_names)
         for number, line in enumerate(lines, 1)
         if line.strip()
     ]
-    return Sheet(class_names, [Annotation(file.where, "", None, shapes, "smaller")])
+    return Annotation(file.where, image, None, shapes, "smaller")
 
 
 def _shape(words: list[str], place: str, where: str, class_names: tuple[str, ...]) -> Shape:
@@ -76,10 +75,7 @@ def read_names(file: File) -> tuple[str, ...]:
 def read_splits(file: File, place: str, folders: Container[str]) -> dict[str, list[str]]:
     """Returns the folders of images that a file such as `data.yaml` names for its splits.
 
-    Args:
-      file: the file.
-      place: the folder in which it lies.
-      folders: the folders that are there. Of a path that is named any end may be.
+    Of a path that is named any end may be among `folders`, alone or below the file's `place`.
     """
     try:
         data = yaml.safe_load(file.data)

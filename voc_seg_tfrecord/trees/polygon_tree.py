@@ -33,7 +33,7 @@ from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.formats.file import PNG_SIGNATURE, File, check_pixels
+from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.survey import Look, Survey
 from voc_seg_tfrecord.polygons import labelme
@@ -76,11 +76,7 @@ class Polygons(NamedTuple):
 def number_classes(
     names: Sequence[str], root: epath.Path
 ) -> tuple[tuple[Entry, ...], dict[str, int]]:
-    """Returns background and the classes after it, and the value of each label in masks.
-
-    Raises:
-      LayoutError: if there are too many.
-    """
+    """Returns background and the classes after it, and the value of each label in masks."""
     void = [name for name in names if is_void_name(name)]
     classes = [name for name in names if name not in void]
     place = background_index(classes)
@@ -120,20 +116,21 @@ class PolygonPair(Pair):
         where = f"{self.mask}, image {self.filename}"
         mask, objects = base64.b64decode(self.drawn), None
         if self.shapes is not None:
-            drawn = self.draw(self.shapes, self.drawn_size(self.shapes, image))
+            drawn = self.draw(self.drawn_size(image))
             mask = _png(drawn.mask)
             objects = None if drawn.objects is None else File(_png(drawn.objects), where)
         xml = self.annotation and File.read(self.annotation, AnnotationError)
         return RawExample(image, self.filename, File(mask, where), objects, xml)
 
-    def draw(self, annotation: Annotation, size: tuple[int, int] | None = None) -> Drawn:
-        """Draws the masks, of the size that `drawn_size` gives."""
-        size = size or self.drawn_size(annotation)
-        return draw(annotation, self.values, size, objects=self.instances is not None)
+    def draw(self, size: tuple[int, int]) -> Drawn:
+        """Draws the masks of a pair with shapes."""
+        assert self.shapes
+        return draw(self.shapes, self.values, size, objects=self.instances is not None)
 
-    def drawn_size(self, annotation: Annotation, image: File | None = None) -> tuple[int, int]:
-        """Returns height and width of the mask. The image is read only if it is needed for them."""
-        size = annotation.size
+    def drawn_size(self, image: File | None = None) -> tuple[int, int]:
+        """Returns height and width of the masks. The image is read only if they need it."""
+        assert self.shapes
+        size, where = self.shapes.size, self.shapes.where
         if size is not None and size[0] * size[1] <= _LARGE:
             return size
         image = image or self._image()
@@ -142,7 +139,7 @@ class PolygonPair(Pair):
         if size is None and pillow.is_turned(image) and self.exif != "ignore":
             if self.exif == "auto":
                 raise wrong(
-                    annotation.where,
+                    where,
                     f"no size of the image {self.filename}, which has an EXIF orientation",
                     "polygons that show whether the image was rotated when they were drawn",
                     "say --exif apply if the tool showed it rotated, or --exif ignore",
@@ -151,7 +148,7 @@ class PolygonPair(Pair):
             height, width = still.height, still.width
         if size is not None and sorted(size) != sorted((height, width)):
             found = f"{size[1]} x {size[0]} pixels for the image {self.filename}"
-            raise wrong(annotation.where, found, f"{width} x {height}, as the image has")
+            raise wrong(where, found, f"{width} x {height}, as the image has")
         return size or (height, width)
 
     def size(self) -> int:
@@ -191,19 +188,11 @@ def _png(mask: np.ndarray) -> bytes:
     data = deflate.compress(rows) + deflate.flush()
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
-    return PNG_SIGNATURE + b"".join(png.make_chunk(kind, content).raw for kind, content in chunks)
+    return png.join_chunks(png.make_chunk(*chunk) for chunk in chunks)
 
 
 class PolygonTree(VocTree):
-    """A tree with polygons in place of masks.
-
-    Args:
-      *args: those of `VocTree`.
-      polygons: the polygons.
-
-    Attributes:
-      exif: see `PolygonPair`.
-    """
+    """A tree with polygons in place of masks, whose `exif` is that of `PolygonPair`."""
 
     def __init__(self, *args: Any, polygons: Polygons):
         super().__init__(*args)
@@ -279,8 +268,7 @@ class PolygonTree(VocTree):
 
     def _read_size(self, image_id: str) -> tuple[int, int] | None:
         with contextlib.suppress(VocSegError):  # whoever reads the pair says what is wrong
-            pair = cast(PolygonPair, self.pair(image_id))
-            return pair.drawn_size(self.polygons.shapes[image_id])
+            return cast(PolygonPair, self.pair(image_id)).drawn_size()
         return None
 
     def class_table(self, ids: Collection[str]) -> str:
@@ -299,12 +287,11 @@ class PolygonTree(VocTree):
         return out.getvalue()
 
     def _look(self, image_id: str, size: tuple[int, int] | None) -> None:
-        pair = cast(PolygonPair, self.pair(image_id))
-        annotation = self.polygons.shapes[image_id]
+        pair, annotation = cast(PolygonPair, self.pair(image_id)), self.polygons.shapes[image_id]
         background = not annotation.shapes and not annotation.error
         self._notable[image_id] = {"background": int(background), **annotation.left_out}
         try:
-            drawn = pair.draw(annotation, size)
+            drawn = pair.draw(size or pair.drawn_size())
         except ConfigError:  # about what is not installed
             raise
         except VocSegError:  # whoever reads the pair says what is wrong
@@ -356,8 +343,7 @@ class PolygonTree(VocTree):
                 return path
             try:
                 pixels = stored.read_samples(tree.mask_file(mask_id))
-                pair = cast(PolygonPair, self.pair(image_id))
-                drawn = pair.draw(self.polygons.shapes[image_id]).mask.astype(np.int64)
+                drawn = stored.read_samples(self.mask_file(image_id)).values.astype(np.int64)
             except MaskError:
                 return path
             values = pixels.values.astype(np.int64)
