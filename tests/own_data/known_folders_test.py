@@ -271,6 +271,86 @@ def test_images_of_some_masks_each_are_asked_about(tmp_path, image, other, mask)
         read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("train", "val", "mask"),
+    [
+        ("train/{}.jpg", "val/{}.jpg", "masks/{}.png"),
+        ("images/train/{}.jpg", "images/val/{}.jpg", "masks/{}.png"),
+        ("train_images/{}_sat.jpg", "val_images/{}_sat.jpg", "annotations/{}_mask.png"),
+    ],
+)
+def test_images_of_splits_with_one_folder_of_masks_make_splits(tmp_path, train, val, mask):
+    splits = {
+        "train": put(tmp_path, train, mask, range(2, 8)),
+        "validation": put(tmp_path, val, mask, range(8, 12)),
+    }
+    put(tmp_path, "alone.jpg", mask, [99])
+    pairs, plan = read(tmp_path)
+    assert pairs == splits
+    assert len(plan.tree.masks) == 11  # the mask without an image, once
+    kinds = {kind: len(names) for (_, kind), names in plan.account.items()}
+    assert kinds == {"JPEG": 1, "mask without an image": 1}
+
+
+@pytest.mark.parametrize("other", ["thermal/{}.png", "images_ir/{}.png"])
+def test_other_images_of_all_masks_are_asked_about_beside_those_of_splits(tmp_path, other):
+    put(tmp_path, "train/{}.jpg", "truth/{}.png", range(6))
+    put(tmp_path, "val/{}.jpg", "truth/{}.png", range(6, 9))
+    for n in range(9):
+        save(tmp_path, other.format(n), RNG.integers(0, 256, (40, 48)).astype(np.uint8))
+    with pytest.raises(LayoutError, match=r"2 ways(?s:.*)--images train=train,val=val"):
+        read(tmp_path)
+
+
+def test_images_of_splits_that_count_anew_need_masks_of_their_own(tmp_path):
+    put(tmp_path, "train/{}.jpg", "masks/{}.png", range(6))
+    put(tmp_path, "val/{}.jpg", "masks/{}.png", range(6))  # of other images
+    with pytest.raises(LayoutError, match="2 ways to read images and masks") as error:
+        read(tmp_path)
+    assert "6 images with masks: --images train=train --masks train=masks\n" in str(error.value)
+    assert "train=train,val=val" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("images/image{}.jpg", "masks/{}_mask.png"),
+        ("photos/{}img.jpg", "truth/{}.png"),
+        ("rgb/{}_leftImg8bit.png", "labels/{}_GT_v2.png"),
+    ],
+)
+def test_words_glued_to_words_are_found_around_all_names(tmp_path, image, mask):
+    ids = ["e5309fed", "a01c77", "hall", "0042"]
+    pairs = put(tmp_path, image, mask, ids)
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
+def test_images_and_masks_that_are_left_over_and_may_be_pairs_are_asked_about(tmp_path):
+    pairs = put(tmp_path, "images/IMG{}.jpg", "masks/IMG{}.png", range(6))
+    put(tmp_path, "images/DSC{}.jpg", "masks/lab{}.png", range(6, 9))
+    with pytest.raises(LayoutError, match=r"lab6\.png: a mask without an image") as error:
+        read(tmp_path)
+    assert "--images images --masks masks" in str(error.value)
+    found = read(tmp_path, images="images", masks="masks")
+    assert found[0] == {"train": pairs}
+
+
+def test_a_split_whose_names_fit_no_pattern_is_asked_about(tmp_path):
+    put(tmp_path, "img/south_{}.jpg", "gt/xsouth_{}.png", range(6))
+    put(tmp_path, "test/img/north_{}.jpg", "test/gt/xnorth_{}.png", [6])
+    put(tmp_path, "test/img/south_{}.jpg", "test/gt/xsouth_{}.png", [7])
+    with pytest.raises(LayoutError, match=r"xnorth_6\.png: a mask without an image"):
+        read(tmp_path)
+
+
+def test_images_and_masks_left_over_that_cannot_be_pairs_are_in_the_account(tmp_path):
+    pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", range(6))
+    save(tmp_path, "images/11.jpg", made_folders.draw(RNG, (40, 48))[0])
+    save(tmp_path, "masks/12.png", made_folders.draw(RNG, (40, 48))[1])
+    save(tmp_path, "masks/11_old.png", made_folders.draw(RNG, (30, 30))[1])
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
 def test_augmented_images_win_by_no_name(tmp_path):
     pairs = put(tmp_path, "x{}.png", "lbl{}.png", range(8))
     for number, image in enumerate(pairs):

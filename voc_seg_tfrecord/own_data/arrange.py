@@ -19,7 +19,7 @@ from voc_seg_tfrecord.own_data.folder_names import (
     split_word,
     words,
 )
-from voc_seg_tfrecord.own_data.readings import Reading
+from voc_seg_tfrecord.own_data.readings import Reading, are_apart
 from voc_seg_tfrecord.trees.layout import LISTS, MASK_SUFFIXES, SPLIT, Layout, Part
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -189,6 +189,10 @@ def several_ways(listing: Listing, choice: Choice) -> LayoutError:
     for reading in choice.rivals:
         key = tuple(_of_any_split(name) for name in _tops(reading))
         ways.setdefault(key, []).append(reading)
+    for key, readings in list(ways.items()):
+        if not are_apart(readings):  # of one mask only one image can be right
+            del ways[key]
+            ways |= {(*key, str(n)): [reading] for n, reading in enumerate(readings)}
     asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
     others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
     together = [[*sets_of_way, *others] for sets_of_way in ways.values()]
@@ -212,7 +216,7 @@ def several_sets(listing: Listing, choice: Choice) -> LayoutError:
     if not choice.beside:
         sets = [[reading] for reading in choice.chosen]
     together = [r for of_set in sets for r in of_set]
-    return _question(listing, [*sets, together] if len(sets) > 1 else sets)
+    return _question(listing, [*sets, together] if are_apart(together) else sets)
 
 
 def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
@@ -244,16 +248,4 @@ def _options(listing: Listing, chosen: Sequence[Reading]) -> str:
             Part(f"part{n}", r.images.folder, r.masks.folder, r.image_name, r.mask_name)
             for n, r in enumerate(chosen, 1)
         ]
-    options = {}
-    for option in ("images", "masks"):
-        folders = [(part.name, getattr(part, option)) for part in parts or layout.folders()]
-        texts = [
-            f"{name}{'=' if name else ''}{posixpath.normpath(below(folder))}"
-            for name, folder in folders
-        ]
-        options[option] = ",".join(texts)
-    for option in ("image_name", "mask_name"):
-        names = {getattr(part, option) for part in layout.folders()}
-        if len(names) == 1 and (name := names.pop()):
-            options[option] = name
-    return wording.command(**options)
+    return wording.command(**dataclasses.replace(layout, parts=tuple(parts)).options(root))

@@ -21,10 +21,18 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.own_data.file_sets import Affix, FileSet
-from voc_seg_tfrecord.own_data.folder_names import common_folder, is_split, role, words
+from voc_seg_tfrecord.own_data.file_sets import Affix, FileSet, has_any
+from voc_seg_tfrecord.own_data.folder_names import common_folder, role, split_word, words
 from voc_seg_tfrecord.own_data.pixels import Looks
-from voc_seg_tfrecord.own_data.readings import Reading, companions, few, largest, of_voc
+from voc_seg_tfrecord.own_data.readings import (
+    Reading,
+    are_parts,
+    companions,
+    few,
+    largest,
+    of_voc,
+    parts_of_all,
+)
 from voc_seg_tfrecord.trees.listing import Listing
 
 
@@ -134,7 +142,7 @@ class Chooser(Looks):
     def _by_names(self, readings: Sequence[Reading]) -> list[Reading]:
         """Leaves out what names forbid, and of two ways round the worse one."""
         score = {id(r): (self.as_images(r), self.as_masks(r)) for r in readings}
-        ways = {(_place(r.images), _place(r.masks)): r for r in readings}
+        ways = {(r.images.place, r.masks.place): r for r in readings}
         named = any(min(pair) > 1 for pair in score.values())
         left = []
         for reading in readings:
@@ -142,7 +150,7 @@ class Chooser(Looks):
             # In one folder the files of the other half may be another set, by other endings.
             if images < 0 if reading.is_flat else images < 1 or masks == 0:
                 continue
-            turned = ways.get((_place(reading.masks), _place(reading.images)), reading)
+            turned = ways.get((reading.masks.place, reading.images.place), reading)
             if turned is not reading and (
                 self._is_better(turned, reading, score)
                 or (named and not self._is_better(reading, turned, score))
@@ -155,7 +163,13 @@ class Chooser(Looks):
         """Leaves out readings across splits or other parts of which each has its own masks."""
         good = [r for r in readings if min(self.as_images(r), self.as_masks(r)) > 0]
         # A folder without the name of a split may go with one that is called train.
-        same = {id(s) for r in good if r.of_same_split for s in (r.images, r.masks)}
+        whole = [r for r in good if split_word(r.masks.folder)[1] or self.as_images(r) > 1]
+        same = {id(s) for r in whole if r.of_same_split for s in (r.images, r.masks)}
+        of_masks: dict[int, list[Reading]] = {}
+        for reading in good:
+            if not split_word(reading.masks.folder)[1]:
+                of_masks.setdefault(id(reading.masks), []).append(reading)
+        parts = [r for of in of_masks.values() for r in parts_of_all(of)]
         flat = {id(f) for r in good if r.is_flat for f in (r.images, r.masks)}
         good = [r for r in good if not r.is_flat]
         closest, nearest = dict[int, int](), dict[int, int]()
@@ -169,6 +183,7 @@ class Chooser(Looks):
             for r in readings
             if (
                 r.of_same_split
+                or r in parts
                 or id(r.masks) not in same
                 or (r.of_train and id(r.images) not in same)
             )
@@ -182,7 +197,7 @@ class Chooser(Looks):
     def _without_masks_of_masks(self, readings: list[Reading]) -> list[Reading]:
         """Leaves out readings whose images are called masks and are those of other images."""
         masks = [r.masks for r in readings if self.as_images(r) > 0]
-        return [r for r in readings if self.as_images(r) > 0 or not _has_any(masks, r.images)]
+        return [r for r in readings if self.as_images(r) > 0 or not has_any(masks, r.images)]
 
     def _is_better(
         self, reading: Reading, other: Reading, score: dict[int, tuple[int, int]]
@@ -226,13 +241,15 @@ class Chooser(Looks):
             left = [r for r in left if self._sizes_agree(r)] or left
             left = [r for r in left if not self._images_drawn(r)] or left
         left = self._unpainted(largest(left))
+        of_splits = [r for r in left if split_word(r.images.folder)[1]]
         named = _best(left, self.as_images, at_least=2)
+        named += [r for r in of_splits if r not in named]
         if min(r.steps for r in left) == min(r.steps for r in named):
             left = named
         left = left if len(left) < 2 else self._first_of_same(left)
         perhaps_masks = self.as_images(left[0]) < 2 and self._images_drawn(left[0])
         left += self._of_other_masks(readings, left)
-        choice.rivals += left if len(left) > 1 or perhaps_masks else []
+        choice.rivals += left if perhaps_masks or not are_parts(left) else []
         return left
 
     def _of_other_masks(self, readings: list[Reading], left: list[Reading]) -> list[Reading]:
@@ -255,7 +272,7 @@ class Chooser(Looks):
         left = [r for r in left if self._masks_drawn(r)] or left
         left = of_voc([r for r in left if self._sizes_agree(r)] or left)
         left = self._without_copied_masks(left) if len(left) > 1 else left
-        choice.rivals += left if len(left) > 1 else []
+        choice.rivals += [] if are_parts(left) else left
         return left
 
     def _without_copied_masks(self, readings: list[Reading]) -> list[Reading]:
@@ -293,7 +310,7 @@ class Chooser(Looks):
                 left.append(reading)
                 continue
             copied.add(id(reading.masks))
-            choice.copies += _folders_of_copies(reading)
+            choice.copies += reading.folders_of_copies
             if not self._are_copies(reading, originals):
                 of_copies = dict.fromkeys([*(of for of, _ in originals.values()), reading])
                 choice.rivals += [r for r in of_copies if r not in choice.rivals]
@@ -334,10 +351,10 @@ class Chooser(Looks):
             others = (r for r in readings if r is not reading and self._as_photos(r) >= named)
             used = [r.masks for r in others]
             for _, other in self._companions(reading):
-                if not _has_any(used, other.masks) and self._is_rival(other, reading):
+                if not has_any(used, other.masks) and self._is_rival(other, reading):
                     choice.rivals += [r for r in (reading, other) if r not in choice.rivals]
         masks = [r.masks for r in choice.rivals]
-        return [r for r in readings if r in choice.rivals or not _has_any(masks, r.masks)]
+        return [r for r in readings if r in choice.rivals or not has_any(masks, r.masks)]
 
     def _as_photos(self, reading: Reading) -> tuple[int, bool]:
         """Returns how well names allow images, those among masks after others."""
@@ -380,8 +397,7 @@ class Chooser(Looks):
         image, mask = next(iter(reading.pairs.items()))
         same = (r for r in self.readings if r.pairs.get(image) == mask)
         return any(
-            _has_any([r.images], reading.images) and _has_any([r.masks], reading.masks)
-            for r in same
+            has_any([r.images], reading.images) and has_any([r.masks], reading.masks) for r in same
         )
 
     def _beside(self, choice: Choice) -> list[Reading]:
@@ -417,7 +433,7 @@ class Chooser(Looks):
     def _has_used_masks(self, reading: Reading, choice: Choice) -> bool:
         """Says whether the masks, or pairs, of a reading are copies of chosen ones."""
         if self._are_copies(reading, self._originals(reading, choice.chosen)):
-            choice.copies += _folders_of_copies(reading)
+            choice.copies += reading.folders_of_copies
             return True
         masks = set(reading.pairs.values())
         return any(
@@ -433,22 +449,6 @@ class Chooser(Looks):
             and self._alike((reading.images, other.images), ((s, s) for s in few([*reading.pairs])))
             for other in choice.chosen
         )
-
-
-def _place(files: FileSet) -> tuple[str, tuple[str, str]]:
-    return files.folder, files.affix
-
-
-def _folders_of_copies(reading: Reading) -> list[str]:
-    """Returns the folders of copies. One called val, and nothing else, is a split nevertheless."""
-    folders = [reading.images.folder, reading.masks.folder]
-    return [] if any(map(is_split, folders[0].split("/"))) else folders
-
-
-def _has_any(sets: Iterable[FileSet], files: FileSet) -> bool:
-    """Says whether any of several sets has the first of some files."""
-    stem, name = next(iter(files.names.items()))
-    return any(of.folder == files.folder and of.names.get(stem) == name for of in sets)
 
 
 def _best(

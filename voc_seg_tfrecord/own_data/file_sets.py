@@ -12,7 +12,7 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.folder_names import ROLES, is_split, role, words
+from voc_seg_tfrecord.own_data.folder_names import ROLES, is_split, role, role_of, words
 from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES, Naming
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -21,8 +21,11 @@ _SHARE = 0.6  # of names that begin or end alike
 TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
 # The last word of a name with what is around it, and the first one.
 _LAST = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
-_GLUED = "|".join(sorted(word for word in ROLES if len(word) > 1))  # `img1`, but not `l1`
+_GLUED = "|".join(
+    sorted((w for w in ROLES if len(w) > 1), key=len, reverse=True)
+)  # `img1`, but not `l1`
 _FIRST = re.compile(rf"([^\W\d_]+[ _.\-]+|(?:{_GLUED})(?=\d+$))(.+)", re.IGNORECASE)
+_BEGIN, _END = (re.compile(f, re.IGNORECASE) for f in (f"({_GLUED})", f"({_GLUED})$"))
 _FIRST_WORD = re.compile(r"[^\W\d_]+[\W_]*")
 _LAST_WORD = re.compile(r"[\W_]*[^\W\d_]+\W*$")
 
@@ -47,6 +50,11 @@ class FileSet:
     affix: Affix = ("", "")
     ending: str = ""
     pattern: str = ""
+
+    @property
+    def place(self) -> tuple[str, Affix]:
+        """The folder, and what only these of its files have around their ids."""
+        return self.folder, self.affix
 
     def path(self, stem: str) -> str:
         """Returns the path of a file below the root of the listing."""
@@ -73,12 +81,22 @@ class FileSet:
         first, last = _FIRST_WORD.match(self.shared[0]), _LAST_WORD.search(self.shared[1])
         return first[0] if first else "", last[0] if last else ""
 
+    @property
+    def _glued(self) -> Affix:
+        """The words of `ROLES` that all names begin and end with, also without anything between."""
+        begin = posixpath.commonprefix([*self.names])
+        end = posixpath.commonprefix([stem[::-1] for stem in self.names])[::-1]
+        before, after = _BEGIN.match(begin), _END.search(end)
+        several = len(self.names) > 1
+        return before[0] if several and before else "", after[0] if several and after else ""
+
     @functools.cached_property
     def affixes(self) -> list[Affix]:
         """What may stand around ids, nothing first."""
         if self.pattern:
             return [("", "")]
-        before, after = zip(self.shared, self._outermost, self.affix, strict=True)
+        sources = self.shared, self._outermost, self._glued, self.affix
+        before, after = zip(*sources, strict=True)
         return [*dict.fromkeys(itertools.product(("", *before), ("", *after)))]
 
     @functools.cached_property
@@ -246,10 +264,10 @@ class _Twins:
         places = self._places[0].get(stem, set())
         places = places | (self._places[1].get(stem, set()) if less else set())
         photos = {photo for place, photo in places if place == folder}
-        roles = {"", _role_of(folder)}
+        roles = {"", role_of(folder)}
         return len(photos) > 1 or any(
-            _role_of(place) != "drawn" not in roles
-            and (photo not in photos or {_role_of(place), *roles} == {"", "images", "masks"})
+            role_of(place) != "drawn" not in roles
+            and (photo not in photos or {role_of(place), *roles} == {"", "images", "masks"})
             for place, photo in places
             if place != folder
         )
@@ -267,12 +285,6 @@ class _Twins:
             if ROLES.intersection(words(word)) and self.has(folder, core):
                 return part
         return affix
-
-
-@functools.cache
-def _role_of(folder: str) -> str:
-    roles = [role(part) for part in folder.split("/")[::-1]]
-    return "drawn" if "drawn" in roles else next(filter(None, roles), "")
 
 
 def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, list[str]]:
@@ -333,3 +345,9 @@ def _kinds(parted: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
         if known or (repeated and 2 * with_others >= len(of_affix)):
             kinds.add(affix)
     return kinds
+
+
+def has_any(sets: Iterable[FileSet], files: FileSet) -> bool:
+    """Says whether any of several sets has the first of some files."""
+    stem, name = next(iter(files.names.items()))
+    return any(of.folder == files.folder and of.names.get(stem) == name for of in sets)

@@ -1,6 +1,7 @@
 """What the names of folders say: images, masks, drawings of masks, and the splits they make."""
 
 from collections.abc import Mapping, Sequence
+import functools
 import itertools
 import re
 
@@ -40,7 +41,8 @@ DRAWN = _set(
     backups bak old tmp temp trash deprecated archive archived color colors colour colours
     colored coloured colormap instance instances object objects panoptic boundary boundaries
     check checks qa contour contours edge edges debug heatmap heatmaps painted drawn
-    drawing drawings depth depthmap depthmaps disparity trimap trimaps
+    drawing drawings depth depthmap depthmaps disparity trimap trimaps prob probs
+    probability probabilities logit logits confidence confidences copy copies
     """
 )
 # A set of these names is no second part of the set, and whether it counts nobody can tell.
@@ -48,7 +50,7 @@ EXTRA = _set(
     """
     aug augs augmented augmentation augmentations fold folds backup backups bak old sample
     samples example examples demo demos crop crops cropped resized patches tiles thumb
-    thumbs thumbnail thumbnails preview previews
+    thumbs thumbnail thumbnails preview previews copy copies
     """
 )
 ROLES = _IMAGES | _MASKS | DRAWN
@@ -108,6 +110,13 @@ def role(text: str) -> str:
     if _MASKS.intersection(named):
         return "masks"
     return "images" if _IMAGES.intersection(named) and not EXTRA.intersection(named) else ""
+
+
+@functools.cache
+def role_of(folder: str) -> str:
+    """Returns what the names of a folder and of those above it say of the files in it."""
+    roles = [role(part) for part in folder.split("/")[::-1]]
+    return "drawn" if "drawn" in roles else next(filter(None, roles), "")
 
 
 def common_folder(folders: Sequence[str]) -> str:

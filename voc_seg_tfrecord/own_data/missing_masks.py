@@ -1,6 +1,6 @@
 """What becomes of listed images without a mask, and which pattern would find their masks."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
@@ -9,6 +9,9 @@ from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data.account import Account
+from voc_seg_tfrecord.own_data.folder_names import EXTRA, ROLES, role, role_of, split_word, words
+from voc_seg_tfrecord.own_data.pixels import sizes_agree
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -26,8 +29,8 @@ def without_masks(
 
     Raises:
       ListError: if no image of a split has a mask.
-      LayoutError: if masks are JPEGs, or images would be taken as background while the folder of
-        masks has files that may be their masks.
+      LayoutError: if masks are JPEGs, or images would be left out, or taken as background, while
+        the folder of masks has files that may be their masks.
     """
     _check_names_match(tree)
     _check_files(tree, config, itertools.chain(*splits.values()))
@@ -129,6 +132,93 @@ def _check_files(tree: VocTree, config: VocSegConfig, ids: Iterable[str]) -> Non
             remedy="rename the files, say how they are named with --mask_name, or take them out "
             "of the folder",
         )
+
+
+def check_left_over(tree: VocTree, account: Account, used: Collection[str]) -> None:
+    """Checks that no image and mask that are left over may be a pair.
+
+    Args:
+      tree: the tree.
+      account: the files that are not used.
+      used: the ids of all splits.
+
+    Raises:
+      LayoutError: if an image and a mask of one size have the same numbers in their names, or the
+        same words if these have no numbers.
+    """
+    tops = (tree.layout.images, tree.images), (tree.layout.masks, tree.masks)
+    folders = [
+        {
+            posixpath.normpath(posixpath.join(tree.place, top, names[i], ".."))
+            for i in used
+            if i in names
+        }
+        for top, names in tops
+    ]
+    masks = dict(_left_over(tree, account, folders, "masks"))
+    for numbers, image in _left_over(tree, account, folders, "images") if masks else ():
+        if not (mask := masks.get(numbers)) or _is_copy(tree, image, mask, folders):
+            continue
+        if sizes_agree(tree.given / image, tree.given / mask):
+            raise LayoutError(
+                tree.given / mask,
+                found=f"a mask without an image, and {image}, which has no mask. This may be its "
+                "mask under another name",
+                expected="names of images and masks that are the same, but for what all have "
+                "around them",
+                remedy="rename one of them, or leave out all files without their other half: "
+                + command(**tree.layout.options(tree.place)),
+                kind="names of masks",
+            )
+
+
+def _left_over(
+    tree: VocTree, account: Account, folders: Sequence[Collection[str]], which: str
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yields the numbers and paths of `images` or `masks` that are left over."""
+    parts, copies = tree.layout.folders(), tree.layout.copies
+    places = {posixpath.normpath(posixpath.join(tree.place, folder)) for folder in copies}
+    for (folder, kind), names in account.items():
+        what, _, state = kind.partition(" ")
+        place, of_folder = folder or ".", role_of(folder)
+        extra = of_folder == "drawn" or EXTRA.intersection(words(folder)) or place in places
+        of_images = place in folders[0] or of_folder == "images" or split_word(folder)[1]
+        last = posixpath.basename(folder)
+        of_masks = place in folders[1] or (of_folder == "masks" and last not in MASK_FOLDERS)
+        if state == "in no split" or extra or not (of_masks if which == "masks" else of_images):
+            continue
+        for name in names:
+            stem, ending = posixpath.splitext(name.lower())
+            is_mask = of_masks and (
+                what == "mask" or place not in folders[0] or role(stem) == "masks"
+            )
+            endings = MASK_SUFFIXES if is_mask else IMAGE_SUFFIXES
+            if is_mask == (which == "masks") and ending in endings and role(stem) != "drawn":
+                patterns = (p.mask_name if is_mask else p.image_name for p in parts)
+                yield _numbers(stem, patterns), posixpath.join(folder, name)
+
+
+def _is_copy(tree: VocTree, image: str, mask: str, folders: Sequence[Collection[str]]) -> bool:
+    """Says whether files outside of the tree's folders are named as a pair in them is."""
+    names = posixpath.basename(image), posixpath.basename(mask)
+    places = (posixpath.dirname(path) or "." for path in (image, mask))
+    if any(place in of for place, of in zip(places, folders, strict=True)):
+        return False
+    ids = (
+        (p.image_naming.id_of(names[0]), p.mask_naming.id_of(names[1]))
+        for p in tree.layout.folders()
+    )
+    return any(i is not None and i == of_mask for i, of_mask in ids)
+
+
+def _numbers(stem: str, patterns: Iterable[str]) -> tuple[str, ...]:
+    """Returns the numbers of a name but for those of patterns.
+
+    If it has none, these are its words but for those that say what files hold.
+    """
+    around = {word for pattern in patterns for word in words(pattern)}
+    of_name = [word.lstrip("0") or "0" for word in words(stem) if word not in around | ROLES]
+    return tuple([word for word in of_name if word.isdigit()] or of_name)
 
 
 def _jpegs(tree: VocTree, lacking: Collection[str]) -> list[str]:

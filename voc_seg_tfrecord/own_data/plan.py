@@ -36,6 +36,7 @@ from voc_seg_tfrecord.own_data import classes, discovery, folder_names
 from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.missing_masks import (
+    check_left_over,
     drop_splits_without_masks,
     pattern_note,
     suggest_mask_folders,
@@ -156,6 +157,8 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         read += [class_file.source, *in_splits]
     used = set(itertools.chain(*splits.values()))
     account = unused_files(tree, used, read, instances=bool(config.instance_mask))
+    if "masks" not in layout:  # that says which files are meant
+        check_left_over(tree, account, used)
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown, account)
 
 

@@ -13,7 +13,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, core_of
-from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word, words
+from voc_seg_tfrecord.own_data.folder_names import common_folder, is_split, split_word, words
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -81,6 +81,12 @@ class Reading:
     @functools.cached_property
     def _splits(self) -> set[str]:
         return {split_word(files.folder)[1] for files in (self.images, self.masks)}
+
+    @property
+    def folders_of_copies(self) -> list[str]:
+        """The folders if this is a copy. One called val, and nothing else, is a split."""
+        folders = [self.images.folder, self.masks.folder]
+        return [] if any(map(is_split, folders[0].split("/"))) else folders
 
     @property
     def image_name(self) -> str:
@@ -282,15 +288,49 @@ def _is_glued(affix: Affix, other: Affix) -> bool:
 def _is_pattern(one: Affix, other: Affix) -> bool:
     """Says whether affixes may be a tool's or a person's: words, and no numbers that differ."""
     texts = ["".join(affix) for affix in (one, other)]
-    numbers = [re.findall(r"\d+", text) for text in texts]
+    # The 8 of `leftImg8bit` is a part of a word.
+    numbers = [re.findall(r"\d+(?!(?<=[^\W\d_]\d)[^\W\d_])", text) for text in texts]
     letters = all(re.search(r"[^\W\d_]", text) for text in (*one, *other) if text)
     return letters and (numbers[0] == numbers[1] or not all(numbers))
 
 
+def are_apart(readings: Sequence[Reading]) -> bool:
+    """Says whether no file is in two readings."""
+    masks = [r.masks.path(mask) for r in readings for mask in r.pairs.values()]
+    images = [r.images.path(stem) for r in readings for stem in r.pairs]
+    return len({*masks}) == len(masks) and len({*images}) == len(images)
+
+
+def are_parts(readings: Sequence[Reading]) -> bool:
+    """Says whether readings are parts of one set: no file is in two, and names say the same.
+
+    They lie in the same folders and are named alike, or each in the folder of a split.
+    """
+    if not are_apart(readings):
+        return False
+    names = {(r.images.folder, r.masks.folder, r.image_name, r.mask_name) for r in readings}
+    splits = {split_word(r.images.folder)[1] for r in readings} - {""}
+    return len(names) == 1 or len(splits) == len(readings)
+
+
+def parts_of_all(readings: Sequence[Reading]) -> list[Reading]:
+    """Returns the readings of splits that are parts and explain all masks together, if they do."""
+    parts = [r for r in readings if split_word(r.images.folder)[1]]
+    masks = {mask for r in parts for mask in r.pairs.values()}
+    whole = are_parts(parts) and all(masks.issuperset(r.pairs.values()) for r in readings)
+    return parts if whole else []
+
+
 def largest(readings: list[Reading]) -> list[Reading]:
-    """Leaves out readings that explain a part of the masks that another one explains."""
-    masks = {id(r): set(r.pairs.values()) for r in readings}
-    return [r for r in readings if not any(masks[id(r)] < masks[id(o)] for o in readings)]
+    """Leaves out readings that explain a part of the masks that others explain.
+
+    The parts of a set count together.
+    """
+    masks = {id(r): {*r.pairs.values()} for r in readings}
+    parts = parts_of_all(readings)
+    together = set[str]().union(*(masks[id(r)] for r in parts))
+    explained = [*masks.values(), together]
+    return [r for r in readings if r in parts or not any(masks[id(r)] < of for of in explained)]
 
 
 def of_voc(readings: list[Reading]) -> list[Reading]:

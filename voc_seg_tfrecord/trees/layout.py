@@ -1,6 +1,7 @@
 """The names of a VOC layout's folders, where its root lies, and patterns of file names in it."""
 
 import dataclasses
+import posixpath
 from typing import Self
 
 from etils import epath
@@ -172,6 +173,21 @@ class Layout:
         """Returns the parts; of a set without any the one that it is."""
         whole = Part("", self.images, self.masks, self.image_name, self.mask_name)
         return list(self.parts) or [whole]
+
+    def options(self, root: str) -> dict[str, str]:
+        """Returns the options that say this layout of a tree at `root` below the given folder."""
+        options = {}
+        for option in ("images", "masks"):
+            options[option] = ",".join(
+                f"{part.name}{'=' if part.name else ''}"
+                + posixpath.normpath(posixpath.join(root, getattr(part, option)))
+                for part in self.folders()
+            )
+        for option in ("image_name", "mask_name"):
+            names = {getattr(part, option) for part in self.folders()}
+            if len(names) == 1 and (name := names.pop()):
+                options[option] = name
+        return options
 
     def is_deep(self, folder: str) -> bool:
         """Says whether files in folders below a folder of the layout belong to it too.

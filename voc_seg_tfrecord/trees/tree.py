@@ -33,6 +33,7 @@ from voc_seg_tfrecord.trees.layout import (
     VOC,
     Layout,
     Naming,
+    Part,
 )
 from voc_seg_tfrecord.trees.listing import Listing, Names, index_files, index_names
 from voc_seg_tfrecord.trees.pair import (
@@ -427,10 +428,23 @@ class VocTree:
                 if place in copies or any(n.id_of(name) for n in neither):
                     continue
                 image_id = naming.id_of(name)
+                if which == "masks" and part.name and self._is_of_other(part, image_id):
+                    continue
                 if part.name:
                     yield image_id and f"{part.name}/{image_id}", posixpath.join(folder, name)
                 else:
                     yield image_id, name
+
+    def _is_of_other(self, part: Part, mask_id: str | None) -> bool:
+        """Says whether a mask in the folder of several parts' masks is another part's."""
+        sharing = [p.name for p in self.layout.parts if p.masks == part.masks]
+        if len(sharing) == 1 or f"{part.name}/{mask_id}" in self._image_ids:
+            return False
+        return part.name != sharing[0] or any(f"{p}/{mask_id}" in self._image_ids for p in sharing)
+
+    @functools.cached_property
+    def _image_ids(self) -> Collection[str | None]:
+        return {image_id for image_id, _ in self._files_but((), "images")}
 
     @functools.cached_property
     def instances(self) -> Names:
