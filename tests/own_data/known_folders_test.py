@@ -733,3 +733,14 @@ def test_copies_of_pairs_count_once(tmp_path, names, to):
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
     assert sum(map(len, plan.account.values())) == 4
+
+
+def test_tiles_of_two_columns_are_never_a_pair(tmp_path):
+    mask = "target/mask_tile_{}.png"
+    splits = {
+        "train": put(
+            tmp_path, "train/tile_{}.png", mask, [f"{n}_{k}" for n in "012" for k in "12"]
+        ),
+        "test": put(tmp_path, "test/tile_{}.png", mask, [f"{n}_0" for n in "012"]),
+    }
+    assert read(tmp_path)[0] == splits

@@ -11,7 +11,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.account import Account
 from voc_seg_tfrecord.own_data.folder_names import EXTRA, ROLES, role, role_of, split_word, words
-from voc_seg_tfrecord.own_data.pixels import sizes_agree
+from voc_seg_tfrecord.own_data.pixels import looks_drawn, sizes_agree
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -159,9 +159,10 @@ def check_left_over(tree: VocTree, account: Account, used: Collection[str]) -> N
     for numbers, image in _left_over(tree, account, folders, "images") if masks else ():
         if not (mask := masks.get(numbers)) or _is_copy(tree, image, mask, folders):
             continue
-        if sizes_agree(tree.given / image, tree.given / mask):
+        files = tree.given / image, tree.given / mask
+        if sizes_agree(*files) and looks_drawn(files[1]) and not looks_drawn(files[0]):
             raise LayoutError(
-                tree.given / mask,
+                files[1],
                 found=f"a mask without an image, and {image}, which has no mask. This may be its "
                 "mask under another name",
                 expected="names of images and masks that are the same, but for what all have "
@@ -176,25 +177,27 @@ def _left_over(
     tree: VocTree, account: Account, folders: Sequence[Collection[str]], which: str
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yields the numbers and paths of `images` or `masks` that are left over."""
-    parts, copies = tree.layout.folders(), tree.layout.copies
-    places = {posixpath.normpath(posixpath.join(tree.place, folder)) for folder in copies}
+    patterns = [getattr(p, f"{which[:-1]}_name") for p in tree.layout.folders()]
+    endings = MASK_SUFFIXES if which == "masks" else IMAGE_SUFFIXES
+    places = {posixpath.normpath(posixpath.join(tree.place, f)) for f in tree.layout.copies}
     for (folder, kind), names in account.items():
         what, _, state = kind.partition(" ")
         place, of_folder = folder or ".", role_of(folder)
-        extra = of_folder == "drawn" or EXTRA.intersection(words(folder)) or place in places
-        of_images = place in folders[0] or of_folder == "images" or split_word(folder)[1]
+        if state == "in no split" or of_folder == "drawn" or place in places:
+            continue
+        if EXTRA.intersection(words(folder)):
+            continue
+        of_images = place in folders[0] or of_folder == "images" or bool(split_word(folder)[1])
         last = posixpath.basename(folder)
         of_masks = place in folders[1] or (of_folder == "masks" and last not in MASK_FOLDERS)
-        if state == "in no split" or extra or not (of_masks if which == "masks" else of_images):
+        if of_images != of_masks and of_images != (which == "images"):
             continue
         for name in names:
             stem, ending = posixpath.splitext(name.lower())
-            is_mask = of_masks and (
-                what == "mask" or place not in folders[0] or role(stem) == "masks"
-            )
-            endings = MASK_SUFFIXES if is_mask else IMAGE_SUFFIXES
-            if is_mask == (which == "masks") and ending in endings and role(stem) != "drawn":
-                patterns = (p.mask_name if is_mask else p.image_name for p in parts)
+            of_name = role(stem) if of_images == of_masks else ""
+            if what in ("image", "mask"):
+                of_name = f"{what}s"
+            if ending in endings and of_name in ("", which) and role(stem) != "drawn":
                 yield _numbers(stem, patterns), posixpath.join(folder, name)
 
 

@@ -163,7 +163,8 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
                 continue
             reduced = _reduced(affix, other)
             # Many files have a word and a number: `u1` and `lb1` need not belong together.
-            if _is_pattern(*reduced) and not (count < all_of_one and _is_glued(*reduced)):
+            doubtful = _is_glued(*reduced) or _alone(reduced[0]) != _alone(reduced[1])
+            if _is_pattern(*reduced) and not (count < all_of_one and doubtful):
                 most, affixes = count, reduced
     if not most:
         return None
@@ -205,7 +206,7 @@ def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Re
         first = next(iter(files))
         of_image = around(stems[first], first)
         of_mask = around(reading.pairs[stems[first]], first)
-        if of_image and of_mask:
+        if of_image and of_mask and _alone(affix) in ([], _alone(of_image), _alone(of_mask)):
             names = {stem: stem + ending for stem in files.values()}
             as_images, as_masks = _reduced(affix, of_mask), _reduced(of_image, affix)
             images, masks = (
@@ -278,6 +279,11 @@ def _next_to_id(affix: Sequence[str], other: Sequence[str]) -> int:
         length += len(a)
         whole = length if a.isalnum() else whole
     return length if length in (sum(map(len, affix)), sum(map(len, other))) else whole
+
+
+def _alone(affix: Affix) -> list[str]:
+    """Returns the numbers around ids that are glued to no word, and so may be parts of ids."""
+    return re.findall(r"(?<![^\W_])\d+(?![^\W_])", " ".join(affix))
 
 
 def _is_glued(affix: Affix, other: Affix) -> bool:
