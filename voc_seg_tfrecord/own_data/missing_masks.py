@@ -157,7 +157,7 @@ def check_left_over(tree: VocTree, account: Account, used: Collection[str]) -> N
     ]
     masks = dict(_left_over(tree, account, folders, "masks"))
     for numbers, image in _left_over(tree, account, folders, "images") if masks else ():
-        if not (mask := masks.get(numbers)) or _is_copy(tree, image, mask, folders):
+        if not (mask := masks.get(numbers)) or _is_example(tree, image, mask, folders):
             continue
         files = tree.given / image, tree.given / mask
         if sizes_agree(*files) and looks_drawn(files[1]) and not looks_drawn(files[0]):
@@ -201,17 +201,18 @@ def _left_over(
                 yield _numbers(stem, patterns), posixpath.join(folder, name)
 
 
-def _is_copy(tree: VocTree, image: str, mask: str, folders: Sequence[Collection[str]]) -> bool:
-    """Says whether files outside of the tree's folders are named as a pair in them is."""
-    names = posixpath.basename(image), posixpath.basename(mask)
-    places = (posixpath.dirname(path) or "." for path in (image, mask))
+def _is_example(tree: VocTree, image: str, mask: str, folders: Sequence[Collection[str]]) -> bool:
+    """Says whether an image and a mask outside of the tree's folders show a pair of the tree.
+
+    They lie in folders whose names say nothing, such as `docs`, or have the names of a pair.
+    """
+    places = [posixpath.dirname(path) or "." for path in (image, mask)]
     if any(place in of for place, of in zip(places, folders, strict=True)):
         return False
-    ids = (
-        (p.image_naming.id_of(names[0]), p.mask_naming.id_of(names[1]))
-        for p in tree.layout.folders()
-    )
-    return any(i is not None and i == of_mask for i, of_mask in ids)
+    names = posixpath.basename(image), posixpath.basename(mask)
+    parts = tree.layout.folders()
+    ids = ((p.image_naming.id_of(names[0]), p.mask_naming.id_of(names[1])) for p in parts)
+    return not any(map(role_of, places)) or any(i is not None and i == other for i, other in ids)
 
 
 def _numbers(stem: str, patterns: Iterable[str]) -> tuple[str, ...]:
