@@ -95,7 +95,12 @@ class FileSet:
         """What may stand around ids, nothing first."""
         if self.pattern:
             return [("", "")]
-        sources = self.shared, self._outermost, self._glued, self.affix
+        whole = common_affix([*self.names])
+        glued = (
+            "" if of_all or of_most else word
+            for of_all, of_most, word in zip(whole, self.shared, self._glued, strict=True)
+        )
+        sources = self.shared, self._outermost, whole, tuple(glued), self.affix
         before, after = zip(*sources, strict=True)
         return [*dict.fromkeys(itertools.product(("", *before), ("", *after)))]
 
@@ -106,6 +111,16 @@ class FileSet:
         for affix in self.affixes:
             by_affix[affix] = {core: s for s in self.names if (core := core_of(s, affix))}
         return by_affix
+
+
+def common_affix(stems: Sequence[str]) -> Affix:
+    """Returns what all of a few names begin and end with, in whole words and numbers."""
+    if len(stems) < 2:
+        return "", ""
+    tokens = [TOKEN.findall(stem) for stem in stems[:: max(1, len(stems) // _SAMPLE)]]
+    before = posixpath.commonprefix([t[:-1] for t in tokens])
+    after = posixpath.commonprefix([t[: len(before) : -1] for t in tokens])
+    return "".join(before), "".join(after[::-1])
 
 
 def _beginning(sample: Sequence[Sequence[str]]) -> list[str]:

@@ -12,7 +12,7 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, core_of
+from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, common_affix, core_of
 from voc_seg_tfrecord.own_data.folder_names import common_folder, is_split, split_word, words
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
@@ -20,7 +20,6 @@ from voc_seg_tfrecord.trees.listing import Listing
 _WHOLE = 0.6  # of a folder's files are in a reading that has the folder
 SAMPLE = 6
 """Files of a set that are looked at."""
-_NAMES = 300  # of which it is told what they share
 _FEW = 80  # sets of files of which each two are compared, whatever their folders
 
 
@@ -184,7 +183,7 @@ def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Re
       Of each kind of such files two readings: with the files in place of the images, and in place
       of the masks.
     """
-    affix = _affix_of(reading)
+    affix = common_affix([core_of(stem, reading.image_affix) for stem in reading.pairs])
     some = few([*reading.pairs])
     sample = [core for stem in some if (core := core_of(core_of(stem, reading.image_affix), affix))]
     own = {
@@ -229,18 +228,6 @@ def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[
             start, end = lines.rfind("\n", 0, end) + 1, lines.find("\n", end)
             yield part, lines[start:end]
             end = lines.find(part, end)
-
-
-def _affix_of(reading: Reading) -> Affix:
-    """Returns what the ids of a reading's images share, in whole words and numbers."""
-    stems = list(reading.pairs)
-    if len(stems) < 2:
-        return "", ""
-    sample = stems[:: max(1, len(stems) // _NAMES)]
-    tokens = [TOKEN.findall(core_of(stem, reading.image_affix)) for stem in sample]
-    before = posixpath.commonprefix([t[:-1] for t in tokens])
-    after = posixpath.commonprefix([t[: len(before) : -1] for t in tokens])
-    return "".join(before), "".join(after[::-1])
 
 
 def _around(stem: str, image_id: str, *, glued: bool) -> Affix | None:
@@ -312,17 +299,17 @@ def are_parts(readings: Sequence[Reading]) -> bool:
 
     They lie in the same folders and are named alike, or each in the folder of a split.
     """
-    if not are_apart(readings):
-        return False
+    if len(readings) < 2 or not are_apart(readings):
+        return len(readings) < 2
     names = {(r.images.folder, r.masks.folder, r.image_name, r.mask_name) for r in readings}
-    splits = {split_word(r.images.folder)[1] for r in readings} - {""}
-    return len(names) == 1 or len(splits) == len(readings)
+    splits = {split_word(folder)[1] for folder, *_ in names} - {""}
+    return len(names) == 1 or len(splits) == len(names)
 
 
 def parts_of_all(readings: Sequence[Reading]) -> list[Reading]:
     """Returns the readings of splits that are parts and explain all masks together, if they do."""
     parts = [r for r in readings if split_word(r.images.folder)[1]]
-    masks = {mask for r in parts for mask in r.pairs.values()}
+    masks = {mask for r in parts for mask in r.pairs.values()} if len(parts) > 1 else set()
     whole = are_parts(parts) and all(masks.issuperset(r.pairs.values()) for r in readings)
     return parts if whole else []
 
@@ -332,6 +319,8 @@ def largest(readings: list[Reading]) -> list[Reading]:
 
     The parts of a set count together.
     """
+    if len(readings) < 2:
+        return readings
     masks = {id(r): {*r.pairs.values()} for r in readings}
     parts = parts_of_all(readings)
     together = set[str]().union(*(masks[id(r)] for r in parts))
