@@ -18,7 +18,7 @@ import tempfile
 
 import measuring
 
-BENCHMARKS = ("build", "read", "commands", "tiles")
+BENCHMARKS = ("build", "read", "commands", "tiles", "polygons")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

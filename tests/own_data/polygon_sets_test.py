@@ -128,7 +128,9 @@ def test_a_file_of_all_labels_orders_the_classes_of_labelme(street):
     assert "5 from labels.txt: 0 _background_, 1 tree, 2 bus, 3 road, 4 car" in text
     assert "sorted by name" not in text
     (root / "labels.txt").write_text("tree\nroad\n")
-    assert "0 background, 1 car, 2 road, 3 tree" in notes(root)
+    text = notes(root)
+    assert "0 background, 1 car, 2 road, 3 tree" in text
+    assert "labels.txt lacks car, so it does not number the classes." in text
 
 
 def test_a_label_that_means_void_is_255(street, tmp_path):

@@ -65,6 +65,23 @@ def test_an_ellipse_has_the_pixels_whose_centres_lie_in_it(rotation):
     assert not drawn[~inside[1]].any()
 
 
+def test_ellipses_differ_from_opencvs_by_single_pixels_at_their_edges():
+    # OpenCV 5.0.0 drew the masks once, as CVAT's `EllipsesToMasks` calls it: `cv2.ellipse` with
+    # the centre and the radii rounded, filled.
+    images = read((DATA / "cvat_ellipses.xml").read_text()).annotations
+    masks = np.array(Image.open(DATA / "cvat_ellipses.png")).astype(bool)
+    wrong = 0
+    for image, mask in zip(images, np.split(masks, len(images)), strict=True):
+        drawn = draw(image, {"cell": 1}, image.size).mask.astype(bool)
+        rows, columns = image.size
+        near = np.pad(mask, 1, mode="edge")
+        near = [near[y : y + rows, x : x + columns] for y in range(3) for x in range(3)]
+        assert not drawn[~np.any(near, axis=0)].any()
+        assert drawn[np.all(near, axis=0)].all()
+        wrong += np.count_nonzero(drawn != mask)
+    assert wrong < 0.03 * np.count_nonzero(masks)
+
+
 def test_a_rotated_ellipse_lies_below_a_later_box():
     ellipse = '<ellipse label="car" cx="9" cy="9" rx="5" ry="5" rotation="9"/>'
     annotation = one(ellipse + '<box label="road" xtl="1" ytl="1" xbr="19" ybr="19"/>')

@@ -252,17 +252,16 @@ def _classes(
     """Returns the names of all classes in the tool's order, their source, and notes."""
     source = f"{tool}'s files"
     if tool == "labelme":
+        notes = ["labelme does not number classes, so they are sorted by name."]
         for path in listing.below():
             if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
                 text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
                 names = [line.strip() for line in text.splitlines() if line.strip()]
-                if used <= {*names}:
+                if not (unknown := used - {*names}):
                     return [*dict.fromkeys(names)], path, []
-        return (
-            sorted(used),
-            source,
-            ["labelme does not number classes, so they are sorted by name."],
-        )
+                lacking = ", ".join(sorted(unknown)[:3])
+                notes.append(f"{path} lacks {lacking}, so it does not number the classes.")
+        return sorted(used), source, notes
     names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
     groups = {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used
     if not groups:
