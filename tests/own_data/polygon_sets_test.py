@@ -196,6 +196,17 @@ def test_polygons_of_yolo_without_names_are_an_error(street):
         find_config(root, name="street")
 
 
+def test_a_list_of_names_that_other_tools_write_beside_yolos_files_is_one_too(street):
+    root = street("yolo")
+    (root / "classes.txt").write_text("road\ntree\ncar\n")
+    assert "0 background, 1 road, 2 tree, 3 car" in notes(root)
+    (root / "data.yaml").unlink()
+    assert "0 background, 1 road, 2 tree, 3 car" in notes(root)
+    (root / "data.yaml").write_text("names: [car, road, tree]\n")
+    with pytest.raises(LayoutError, match=r"2 files that name their classes classes\.txt and"):
+        find_config(root, name="street")
+
+
 def test_what_is_wrong_with_the_names_of_yolo_is_said(street):
     root = street("yolo")
     (root / "data.yaml").write_text("names: {0: road, 2: car}\n")
@@ -648,6 +659,42 @@ def test_json_of_another_tool_is_named_beside_masks_and_beside_polygons(street, 
     assert f"export.json is not read: {tool}'s JSON." in notes(
         root, class_names=[f"c{n}" for n in range(21)]
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff0 0.1 0.1 0.5 0.1 0.5 0.5\r\n",
+        "0 1E-1 .1 5.0e-01 1e-1 0.5 5e-1\n",
+        "1" + " " * 5000 + "x\n" + "\n" * 50_000 + "0 0.1 0.1 0.5 0.1 0.5 0.5\n",
+    ],
+)
+def test_lines_of_yolo_are_found_however_they_are_written(tmp_path, text):
+    photos(tmp_path, "a.jpg")
+    (tmp_path / "data.yaml").write_text("names: [road]\n")
+    (tmp_path / "a.txt").write_text(text)
+    assert "polygons of YOLO" in notes(tmp_path)
+
+
+def test_an_image_that_a_file_has_twice_with_other_shapes_is_an_error(tmp_path):
+    coco_file(tmp_path / "all.json", "day/a.jpg", "night/a.jpg")
+    photos(tmp_path, "a.jpg")
+    with pytest.raises(SplitError, match=r"other shapes of a\.jpg than all\.json") as caught:
+        builder_from_tree(tmp_path, name="street", data_dir=tmp_path / "out", verbose=False)
+    assert "--masks" not in str(caught.value)
+
+
+def test_an_image_that_a_file_names_without_its_ending_is_found(tmp_path):
+    coco_file(tmp_path / "all.json", "frame_000001", "frame_000002")
+    photos(tmp_path, "frame_000001.png", "frame_000002.png")
+    assert sizes_of_shapes(tmp_path) == {"frame_000001.png": 100, "frame_000002.png": 110}
+
+
+def test_classes_that_differ_in_case_alone_are_named(street):
+    root = street("labelme")
+    (path, *_) = root.glob("*.json")
+    path.write_text(path.read_text().replace('"car"', '"Car "'))
+    assert "Car and car are classes that differ in case alone." in notes(root)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ def test_a_rotated_ellipse_lies_below_a_later_box():
         ('<box label="car" xtl="1" ytl="1" xbr="9"/>', "no 'ybr'"),
         ('<box label="car" xtl="1" ytl="1" xbr="9" ybr="inf"/>', "inf"),
         ('<ellipse label="car" cx="9" cy="9" rx="2"/>', "no 'ry'"),
+        ('<ellipse label="car" cx="9" cy="9" rx="2" ry="-3"/>', "a negative radius"),
         ('<heart label="car"/>', "the kind 'heart'"),
         ('<mask label="car" rle="1,2" left="0" top="0" width="2" height="2"/>', "do not fill"),
         ('<mask label="car" rle="1,x" left="0" top="0" width="2" height="2"/>', "do not fill"),

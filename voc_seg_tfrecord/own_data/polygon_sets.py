@@ -43,16 +43,9 @@ def find(
 ) -> tuple[PolygonTree | None, list[VocSegError]]:
     """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
-    Args:
-      listing: all that lies in the folder.
-      options: the fields of the layout that the user gave; `masks` may be a file of polygons.
-
-    Returns:
-      The tree, and errors about files of tools that are not used, such as those of boxes.
-
-    Raises:
-      LayoutError: if there are polygons of several tools, or two images of one id.
-      MaskError: if it does not show which image a file means.
+    Of `options`, the fields of the layout that the user gave, `masks` may be a file of polygons.
+    Errors about files that are not used, such as those of boxes, are returned too. What raises
+    one are polygons of several tools, two images of one id, and a file that may mean two images.
     """
     every = [*listing.below()]
     files = yolo_sets.below(every, options.get("masks", ""))
@@ -175,6 +168,7 @@ def _tree(
             if [s[:2] + s[3:] for s in first.shapes] != [s[:2] + s[3:] for s in annotation.shapes]:
                 found = f"other shapes of {path} than {first_file}"
                 remedy = f"name the file that is right: {command(masks=file)}"
+                remedy = "" if file == first_file else remedy  # it has the image twice
                 error = wrong(file, found, "one file for each image", remedy)
                 annotation = dataclasses.replace(annotation, error=error)
             shapes[path] = file, annotation
@@ -196,6 +190,7 @@ def _tree(
     classes, source, class_notes = _classes(listing, tool, sheets, used)
     entries, values = number_classes(classes, listing.root)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
+    notes += _alike([entry.name for entry in entries])
     splits, split_file = dict[str, list[str]](), ""
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
         splits, split_notes = _splits(images_of_split, ids)
@@ -233,6 +228,12 @@ def _splits(
     return {}, [note] if named else []
 
 
+def _alike(names: Sequence[str]) -> list[str]:
+    count = collections.Counter(name.casefold() for name in names)
+    alike = " and ".join(name for name in names if count[name.casefold()] > 1)
+    return [f"{alike} are classes that differ in case alone."] if alike else []
+
+
 def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
     owners: dict[str, str] = {}
     for path, image_id in ids.items():
@@ -256,7 +257,7 @@ def _classes(
         for path in listing.below():
             if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
                 text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
-                names = [line.strip() for line in text.splitlines() if line.strip()]
+                names = [name for line in text.splitlines() if (name := line.strip())]
                 if not (unknown := used - {*names}):
                     return [*dict.fromkeys(names)], path, []
                 lacking = ", ".join(sorted(unknown)[:3])
@@ -284,7 +285,9 @@ class _Images:
             paths, key=lambda p: IMAGE_SUFFIXES.index(posixpath.splitext(p)[1].lower())
         ):
             self._by_stem[posixpath.splitext(path)[0]].append(path)
-            self._by_name[yolo_sets.composed(posixpath.basename(path))].append(path)
+            name = yolo_sets.composed(posixpath.basename(path))
+            for key in (name, posixpath.splitext(name)[0]):  # CVAT calls frames without ending
+                self._by_name[key].append(path)
 
     def find(self, file: str, annotation: Annotation) -> str | None:
         """Returns the path of an annotation's image; an error if it may be several."""

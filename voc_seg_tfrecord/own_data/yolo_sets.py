@@ -15,7 +15,8 @@ from voc_seg_tfrecord.trees.listing import Listing
 
 UNUSABLE = "unusable polygons"
 """The kind of errors that do no harm where there are masks."""
-_YOLO_LINE = re.compile(rb"^\s*\d+(\.0*)?([ \t]+[-+]?[01]?(\.\d*)?(e[-+]?\d+)?){6,}\s*$", re.M)
+_NUMBER = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
+_YOLO_LINE = re.compile(rb"^(\xef\xbb\xbf)?[ \t]*\d+(\.0*)?([ \t]+%b){6,}[ \t\r]*$" % _NUMBER, re.M)
 
 
 composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names
@@ -51,10 +52,10 @@ def find(listing: Listing, files: Sequence[str], images: Sequence[str]) -> dict[
 
 
 def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
-    """Reads the text files of images; an error if not one file of YAML names the classes."""
+    """Reads the text files of images; an error if not one list of names is there."""
     by_names: dict[tuple[str, ...], str] = {}
     refused = list[VocSegError]()
-    for path in _yaml_files(listing):
+    for path in _name_files(listing):
         try:
             by_names.setdefault(yolo.read_names(File.read(listing.root / path)), path)
         except (LayoutError, MaskError) as error:  # perhaps a file of another program
@@ -87,7 +88,7 @@ def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
 
 def splits(listing: Listing, ids: Mapping[str, str]) -> tuple[dict[str, list[str]], str, list[str]]:
     """Returns ids by split, the first file such as `data.yaml` that says them, and notes."""
-    for path in _yaml_files(listing):
+    for path in _name_files(listing):
         file, place = File.read(listing.root / path), posixpath.dirname(path)
         named = yolo.read_splits(file, place, listing.folders).items()
         inside = {name: {ids[i] for f in of for i in below(ids, f)} for name, of in named}
@@ -99,7 +100,8 @@ def splits(listing: Listing, ids: Mapping[str, str]) -> tuple[dict[str, list[str
     return {}, "", []
 
 
-def _yaml_files(listing: Listing) -> list[str]:
-    """Returns the files of YAML, those of outer folders first."""
-    files = [path for path in listing.below() if path.lower().endswith((".yaml", ".yml"))]
+def _name_files(listing: Listing) -> list[str]:
+    """Returns the files of YAML, and `classes.txt`, those of outer folders first."""
+    ends = (".yaml", ".yml", "/classes.txt")
+    files = [path for path in listing.below() if f"/{path}".lower().endswith(ends)]
     return sorted(files, key=lambda path: (path.count("/"), path))

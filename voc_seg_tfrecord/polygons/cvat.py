@@ -53,10 +53,8 @@ def read(file: File) -> Sheet:
     names = [name for label in labels if (name := (label.text or "").strip())]
     elements = enumerate(root.findall("image"), 1)
     images = [_annotation(image, number, names, file.where) for number, image in elements]
-    mixed = 0
-    for annotation in images:
-        pairs = {(shape.group, shape.label) for shape in annotation.shapes if shape.group}
-        mixed += len(pairs) > len({group for group, _ in pairs})
+    grouped = [{(s.group, s.label) for s in image.shapes if s.group} for image in images]
+    mixed = sum(len(pairs) > len(dict(pairs)) for pairs in grouped)
     note = f"Groups of shapes with several labels, in {mixed} images, have that of their largest "
     note += "shape, as in CVAT's own masks."
     return Sheet([*dict.fromkeys(names)], images, [note] if mixed else [])
@@ -121,6 +119,8 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
         # OpenCV, with which CVAT draws, takes whole numbers, some corners for small ellipses, and
         # the pixels on the edge too.
         x, y, a, b = (round(n) + 0.5 for n in _numbers(element, "cx cy rx ry", where))
+        if min(a, b) < 0:
+            raise wrong(where, "a negative radius", "an ellipse of CVAT's")
         step = next((step for side, step in _STEPS if max(a, b) < side), 5)
         turns = [math.radians(degree) for degree in range(0, 360, step)]
         edge = [(x + a * math.cos(turn), y + b * math.sin(turn)) for turn in turns]

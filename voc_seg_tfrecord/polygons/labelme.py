@@ -52,9 +52,9 @@ def read_image(file: File) -> File:
 
 def _shape(shape: Any, place: str, where: str) -> Shape:
     with as_written(f"{where}, {place}", "a shape of labelme's with a label"):
-        label = shape["label"].strip()
-        if not label:
-            raise ValueError("no label")
+        label = shape["label"]
+        if not isinstance(label, str) or not (label := label.strip()):
+            raise ValueError(f"the label {str(shape['label'])[:40]!r}")
         place += f" ({label[:40]})"
         where = f"{where}, {place}"
         name = str(shape.get("shape_type") or "polygon")  # in old files all are polygons

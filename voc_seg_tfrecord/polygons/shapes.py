@@ -143,10 +143,7 @@ def load_json(file: File, *names: str) -> dict[str, Any]:
 
 
 def checked_points(values: object, where: str, least: int) -> list[float]:
-    """Returns x and y of each point in turn, of a list of them or of pairs; an error if it is none.
-
-    There have to be `least` points, whose numbers are finite and at most `MAX_SIDE`.
-    """
+    """Returns x and y of each of `least` points or more in turn, of a list of them or of pairs."""
     flat: list[Any] = values if isinstance(values, list) else ["?"]
     if {*map(type, flat)} == {list} and {*map(len, flat)} == {2}:
         flat = [*itertools.chain.from_iterable(flat)]

@@ -54,7 +54,13 @@ def _shape(words: list[str], place: str, where: str, class_names: tuple[str, ...
 
 
 def read_names(file: File) -> tuple[str, ...]:
-    """Returns the class names in a file such as `data.yaml`; none if it names no classes."""
+    """Returns the class names in a file such as `data.yaml`; none if it names no classes.
+
+    A text such as `classes.txt`, which other tools write beside YOLO's files, has one per line.
+    """
+    if file.where.lower().endswith(".txt"):
+        lines = file.data.decode("utf-8-sig", "replace").splitlines()
+        return tuple(line.strip() for line in lines if line.strip())
     with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
         try:
             data = yaml.safe_load(file.data)
@@ -65,8 +71,8 @@ def read_names(file: File) -> tuple[str, ...]:
             raise ValueError("kpt_shape, which says that the labels are keypoints")
         if isinstance(names, dict):
             names = [names[number] for number in range(len(names))]
-        if not all(isinstance(name, str | int | float) for name in names or ()):
-            raise ValueError("names that are no words")
+        if other := [name for name in names or () if type(name) not in (str, int, float)]:
+            raise ValueError(f"the name {other[0]}, which is no word without quotes")
         if names and data.get("nc", len(names)) != len(names):
             raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
         return tuple(str(name).strip() for name in names or ())

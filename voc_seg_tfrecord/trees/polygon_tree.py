@@ -369,12 +369,10 @@ class PolygonTree(VocTree):
             "empty": ("shape", "without a pixel in the image"),
             "background": ("image", "without a shape: background everywhere"),
         }
-        notes = []
-        for what, number in total.items():
-            other = "shape", f"of the kind {what}, which CVAT draws in no mask"
-            noun, rest = texts.get(what, other)
-            notes += [f"{counted(number, noun)} {rest}."] if number else []
-        return notes
+        for kind in sorted(total.keys() - texts):
+            texts[kind] = "shape", f"of the kind {kind}, which CVAT draws in no mask"
+        said = ((total[what], *text) for what, text in texts.items() if total[what])
+        return [f"{counted(number, noun)} {rest}." for number, noun, rest in said]
 
 
 _ABOVE = {
