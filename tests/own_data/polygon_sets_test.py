@@ -1,6 +1,7 @@
 """Folders of photos and polygons, built as folders of masks are."""
 
 import base64
+import hashlib
 import io
 import json
 import pathlib
@@ -111,6 +112,13 @@ def test_what_the_masks_are_drawn_from_is_said(street):
     assert "masks:            4 drawn from the polygons of labelme" in text
     assert "labelme does not number classes, so they are sorted by name." in text
     assert "516 pixels in shapes of several classes. The later one in the file" in text
+
+
+def test_what_was_counted_of_a_drawn_mask_goes_with_its_bytes(street):
+    tree = find_config(street("coco"), name="street")[1].tree
+    for image_id in tree.masks:
+        raw = tree.pair(image_id).read()
+        assert raw.counted[0] == hashlib.sha256(raw.mask.data).hexdigest()
 
 
 def test_class_names_choose_the_order(street):

@@ -120,7 +120,8 @@ class PolygonPair(Pair):
             mask = _png(drawn.mask)
             objects = None if drawn.objects is None else File(_png(drawn.objects), where)
         xml = self.annotation and File.read(self.annotation, AnnotationError)
-        return RawExample(image, self.filename, File(mask, where), objects, xml)
+        counted = self.counted
+        return RawExample(image, self.filename, File(mask, where), objects, xml, counted=counted)
 
     def draw(self, size: tuple[int, int]) -> Drawn:
         """Draws the masks of a pair with shapes."""
