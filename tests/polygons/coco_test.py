@@ -87,10 +87,11 @@ def test_the_smaller_of_two_shapes_lies_above_in_any_order():
 
 def test_a_crowd_is_void_in_the_mask_of_objects():
     data = document(OUTLINES["runs as text"], OUTLINES["one polygon"])
-    data["annotations"][0]["iscrowd"] = 1
-    (image,) = read(data).annotations
-    drawn = draw(image, {"car": 1}, SIZE, objects=True)
-    assert set(np.unique(drawn.objects)) == {0, 1, 255}
+    for crowd, numbers in ((1, {0, 1, 255}), ("1", {0, 1, 255}), ("0", {0, 1, 2}), (0, {0, 1, 2})):
+        data["annotations"][0]["iscrowd"] = crowd
+        (image,) = read(data).annotations
+        drawn = draw(image, {"car": 1}, SIZE, objects=True)
+        assert set(np.unique(drawn.objects)) == numbers
 
 
 def test_an_image_without_annotations_is_background():

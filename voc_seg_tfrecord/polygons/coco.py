@@ -90,7 +90,7 @@ def _shape(
     if shape.get("category_id") not in names:
         found = f"the category_id {str(shape.get('category_id'))[:40]}"
         raise wrong(f"{where}, {place}", found, "the id of a category")
-    label, crowd = names[shape["category_id"]], bool(shape.get("iscrowd"))
+    label, crowd = names[shape["category_id"]], str(shape.get("iscrowd")) in ("1", "True")
     place = f"{place} ({label[:40]})"
     where, outline = f"{where}, {place}", shape.get("segmentation")
     if not outline:
