@@ -292,6 +292,21 @@ def test_images_of_splits_with_one_folder_of_masks_make_splits(tmp_path, train, 
     assert kinds == {"JPEG": 1, "mask without an image": 1}
 
 
+@pytest.mark.parametrize("masks", ["masks/{}.png", "{}/masks/{}.png"])
+def test_splits_that_have_all_of_a_folder_again_are_read_in_its_place(tmp_path, masks):
+    pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", range(8))
+    for (image, mask), split in zip(pairs.items(), ["train"] * 5 + ["val"] * 3, strict=True):
+        for file, folder in ((image, "images"), (mask, "masks")):
+            if folder == "images" or masks.startswith("{}/"):
+                copy = tmp_path / split / folder / file.name
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, copy)
+    splits = read(tmp_path)[0]
+    assert {s: len(of) for s, of in splits.items()} == {"train": 5, "validation": 3}
+    (tmp_path / "val" / "images" / "7.jpg").unlink()  # now only the folder of all has it
+    assert {s: len(of) for s, of in read(tmp_path)[0].items()} == {"train": 8}
+
+
 @pytest.mark.parametrize("other", ["thermal/{}.png", "images_ir/{}.png"])
 def test_other_images_of_all_masks_are_asked_about_beside_those_of_splits(tmp_path, other):
     put(tmp_path, "train/{}.jpg", "truth/{}.png", range(6))

@@ -22,7 +22,7 @@ import functools
 import posixpath
 
 from voc_seg_tfrecord.own_data.file_sets import Affix, FileSet, has_any
-from voc_seg_tfrecord.own_data.folder_names import common_folder, role, split_word, words
+from voc_seg_tfrecord.own_data.folder_names import common_folder, role, role_of, split_word, words
 from voc_seg_tfrecord.own_data.pixels import Looks
 from voc_seg_tfrecord.own_data.readings import (
     Reading,
@@ -241,9 +241,8 @@ class Chooser(Looks):
             left = [r for r in left if self._sizes_agree(r)] or left
             left = [r for r in left if not self._images_drawn(r)] or left
         left = self._unpainted(largest(left))
-        of_splits = [r for r in left if split_word(r.images.folder)[1]]
         named = _best(left, self.as_images, at_least=2)
-        named += [r for r in of_splits if r not in named]
+        named += [r for r in left if r.of_split and r not in named]
         if min(r.steps for r in left) == min(r.steps for r in named):
             left = named
         left = left if len(left) < 2 else self._first_of_same(left)
@@ -293,15 +292,16 @@ class Chooser(Looks):
     # Sets that are copies of others.
 
     def _without_copies(self, readings: list[Reading], choice: Choice) -> list[Reading]:
-        order = sorted(
-            readings,
-            key=lambda r: (
-                "drawn" in map(role, r.images.folder.split("/")),
-                -len(r.pairs),
-                r.images.folder.count("/"),
-                r.images.folder,
-            ),
+        splits = [r for r in readings if r.of_split]
+        whole = bool(splits) and all(
+            self._are_copies(r, self._originals(r, splits)) for r in readings if r not in splits
         )
+
+        def rank(reading: Reading) -> tuple[bool, bool, int, int, str]:
+            folder, late = reading.images.folder, whole and not reading.of_split
+            return role_of(folder) == "drawn", late, -len(reading.pairs), folder.count("/"), folder
+
+        order = sorted(readings, key=rank)
         left: list[Reading] = []
         copied = set[int]()  # masks, of which other images are no set either
         for reading in order:

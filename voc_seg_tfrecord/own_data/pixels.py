@@ -17,7 +17,7 @@ from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.file_sets import FileSet
-from voc_seg_tfrecord.own_data.readings import Reading, few
+from voc_seg_tfrecord.own_data.readings import Reading, few, parts_of_all
 
 _COLORS = 64  # distinct colours of a mask; photos have more
 _NO_IMAGE = 60  # bytes, in which no format has more than a few pixels
@@ -206,19 +206,25 @@ class Looks:
         return [r for r in readings if id(r) not in painted] or readings
 
     def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
-        """Returns one of readings whose images are all the same, else all of them."""
-        first, *others = sorted(
+        """Returns one of readings whose images are all the same, else all of them.
+
+        Splits that have all of these images come before a folder that has all.
+        """
+        order = sorted(
             readings, key=lambda r: (r.distance, r.images.folder, sorted(r.images.names))
         )
-        of_mask = {mask: stem for stem, mask in first.pairs.items()}
-        are_same = all(
+        first = parts_of_all(order) or order[:1]
+        of_mask = {mask: r.images.path(stem) for r in first for stem, mask in r.pairs.items()}
+        are_all_same = all(
             of_mask.keys() >= {*other.pairs.values()}
-            and self._same(
-                (first.images, other.images), ((of_mask[m], s) for s, m in other.pairs.items())
+            and all(
+                are_same(self.root / of_mask[mask], self.path(other.images, stem))
+                for stem, mask in other.pairs.items()
             )
-            for other in others
+            for other in order
+            if other not in first
         )
-        return [first] if are_same else readings
+        return first if are_all_same else readings
 
     def _same(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
         """Says whether all of these files of two sets have the same bytes."""

@@ -13,7 +13,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, common_affix, core_of
-from voc_seg_tfrecord.own_data.folder_names import common_folder, is_split, split_word, words
+from voc_seg_tfrecord.own_data.folder_names import EXTRA, common_folder, is_split, split_word, words
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -76,6 +76,12 @@ class Reading:
     def of_train(self) -> bool:
         """Whether both folders are called train, or as no split."""
         return self._splits <= {"", "train"}
+
+    @property
+    def of_split(self) -> bool:
+        """Whether the folder of images is called as a split is, and not as one of a fold."""
+        folder = self.images.folder
+        return bool(split_word(folder)[1]) and not EXTRA.intersection(words(folder))
 
     @functools.cached_property
     def _splits(self) -> set[str]:
@@ -308,7 +314,7 @@ def are_parts(readings: Sequence[Reading]) -> bool:
 
 def parts_of_all(readings: Sequence[Reading]) -> list[Reading]:
     """Returns the readings of splits that are parts and explain all masks together, if they do."""
-    parts = [r for r in readings if split_word(r.images.folder)[1]]
+    parts = [r for r in readings if r.of_split]
     masks = {mask for r in parts for mask in r.pairs.values()} if len(parts) > 1 else set()
     whole = are_parts(parts) and all(masks.issuperset(r.pairs.values()) for r in readings)
     return parts if whole else []
