@@ -204,15 +204,18 @@ def _left_over(
 def _is_example(tree: VocTree, image: str, mask: str, folders: Sequence[Collection[str]]) -> bool:
     """Says whether an image and a mask outside of the tree's folders show a pair of the tree.
 
-    They lie in folders whose names say nothing, such as `docs`, or have the names of a pair.
+    They lie in folders whose names say nothing, such as `docs`, or are named as a pair is.
     """
     places = [posixpath.dirname(path) or "." for path in (image, mask)]
     if any(place in of for place, of in zip(places, folders, strict=True)):
         return False
     names = posixpath.basename(image), posixpath.basename(mask)
     parts = tree.layout.folders()
-    ids = ((p.image_naming.id_of(names[0]), p.mask_naming.id_of(names[1])) for p in parts)
-    return not any(map(role_of, places)) or any(i is not None and i == other for i, other in ids)
+    ids = {p: (p.image_naming.id_of(names[0]), p.mask_naming.id_of(names[1])) for p in parts}
+    return not any(map(role_of, places)) or any(
+        of_image == of_mask and posixpath.join(part.name, of_image or "") in tree.images
+        for part, (of_image, of_mask) in ids.items()
+    )
 
 
 def _numbers(stem: str, patterns: Iterable[str]) -> tuple[str, ...]:
