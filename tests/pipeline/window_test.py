@@ -117,33 +117,6 @@ def test_a_png_image_is_told_from_a_jpeg_inside_the_graph(mode):
         assert np.array_equal(later["image"], tf.image.resize_with_crop_or_pad(whole, 45, 45))
 
 
-@pytest.mark.parametrize("ratio", [1, 2, 4, 8])
-@pytest.mark.parametrize("size", [(1, 1), (1, 17), (37, 50), (64, 48)])
-def test_scaled_down_image_and_mask_show_the_same_blocks(size, ratio):
-    rows = np.arange(size[0], dtype=np.uint8)[:, None] + np.zeros(size, np.uint8)
-    smooth = np.stack([rows * 3, rows * 3, rows * 3], axis=-1)
-    mask = encoded(rows)
-    for image, tolerance in ((encoded(smooth, "JPEG", quality=95), 6), (encoded(smooth), 2)):
-        example = pipeline.decode(
-            {"image": tf.constant(image), "segmentation_mask": tf.constant(mask)}, ratio=ratio
-        )
-        assert example["image"].shape[:2] == [-(-side // ratio) for side in size]
-        assert example["segmentation_mask"].shape[:2] == example["image"].shape[:2]
-        apart = example["image"].numpy() / 3.0 - example["segmentation_mask"].numpy()
-        # The middle of a block lies between its pixels; the last block may be incomplete.
-        assert abs(apart).max() <= ratio / 2 + tolerance / 3
-
-
-def test_other_ratios_are_refused():
-    with pytest.raises(ConfigError, match="expected: 1, 2, 4 or 8"):
-        pipeline.decode({"image": tf.constant(encoded(noise(8, 8, 3), "JPEG"))}, ratio=3)
-
-
-def test_a_decoded_image_cannot_be_scaled_by_the_decoder():
-    with pytest.raises(ConfigError, match=r"(?s)2 for image, which is decoded.*resize"):
-        pipeline.decode({"image": tf.constant(noise(8, 8, 3))}, ratio=2)
-
-
 def test_encoded_images_without_their_size_are_refused():
     with pytest.raises(ConfigError, match="expected: image/height and image/width"):
         pipeline.center_crop_or_pad({"image": tf.constant(encoded(noise(8, 8, 3), "JPEG"))}, 4)

@@ -66,7 +66,7 @@ def read(builder: Builder) -> None:
     examples = pipeline.read(builder, "train+validation", epochs=None, balance="classes")
     example = next(iter(pipeline.padded_batch(examples, 3, multiple=32)))
     seed = pipeline.example_seed(example, seed=0)
-    assert_type(pipeline.decode(example, ratio=2), dict[str, Any])
+    assert_type(pipeline.decode(example), dict[str, Any])
     assert_type(pipeline.resize(example, 32), dict[str, Any])
     assert_type(pipeline.center_crop_or_pad(example, 32), dict[str, Any])
     assert_type(pipeline.random_crop_or_pad(example, (32, 48), seed=seed), dict[str, Any])

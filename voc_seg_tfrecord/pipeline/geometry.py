@@ -60,8 +60,7 @@ def resize(example: Mapping[str, Any], size: Size) -> Example:
       size: size of the result.
 
     Returns:
-      The example with image and masks of that size. Neither smooths before it scales down: see
-      `decode(ratio=)` for that.
+      The example with image and masks of that size. Nothing is smoothed before it is scaled down.
     """
     return Window(size=tf.constant(pair("size", size))).apply(example)
 

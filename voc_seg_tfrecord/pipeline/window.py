@@ -164,44 +164,25 @@ def _flipped(image: tf.Tensor, flip: tf.Tensor) -> tf.Tensor:
     return tf.cond(flip, lambda: tf.reverse(image, axis=[1]), lambda: image)
 
 
-RATIOS = (1, 2, 4, 8)
-"""The factors by which a JPEG decoder can scale down."""
-
 _MARGIN = 2  # columns; half of the colour samples lie at most two pixels apart
 
 
-def decode(example: Mapping[str, Any], *, ratio: int = 1) -> Example:
+def decode(example: Mapping[str, Any]) -> Example:
     """Decodes the image and masks of an example that are not decoded yet.
 
     Args:
       example: image and masks are scalar strings; those that are decoded already stay
         unchanged.
-      ratio: 1, 2, 4 or 8: by how much to scale down. The JPEG decoder does it, which is
-        about the mean of each block of pixels (median PSNR on 106 VOC photos 43, 44 and 46
-        dB; `resize`, which does not smooth, has 58, 29 and 26); masks take a pixel near the
-        middle of the block. Height and width become those of the image divided by it,
-        rounded up.
 
     Returns:
-      The example with image uint8 `[H, W, 3]` and masks uint8 `[H, W, 1]`. With ratio 1 the
-      pixels are those that `tfds.load` gives.
-
-    Raises:
-      ConfigError: if the ratio is another, or not 1 for an image that is decoded already.
+      The example with image uint8 `[H, W, 3]` and masks uint8 `[H, W, 1]`, the pixels that
+      `tfds.load` gives.
     """
-    if ratio not in RATIOS:
-        raise ConfigError("ratio", found=str(ratio), expected="1, 2, 4 or 8")
     decoded = dict(example)
     for name in image_names(example):
         if is_encoded(example[name]):
-            decoded[name] = _decoded(example[name], name, ratio)
-        elif ratio != 1:
-            raise ConfigError(
-                "ratio",
-                found=f"{ratio} for {name}, which is decoded",
-                expected="images and masks that are not decoded",
-                remedy="load with tfds.decode.SkipDecoding(), or resize",
-            )
+            data = example[name]
+            decoded[name] = _decode_any(data) if name == IMAGE else _decode_mask(data)
     return decoded
 
 
@@ -217,7 +198,7 @@ def decode_window(data: tf.Tensor, name: str, window: tf.Tensor) -> tf.Tensor:
       uint8 `[height, width, channels]`: the same pixels as cropping the decoded image.
     """
     if name != IMAGE:
-        return cut_window(tf.io.decode_png(data, channels=1), window)
+        return cut_window(_decode_mask(data), window)
     return tf.cond(
         tf.io.is_jpeg(data),
         lambda: _decode_jpeg_window(data, window),
@@ -229,19 +210,6 @@ def cut_window(image: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
     """Crops a decoded image or mask to a window."""
     begin = tf.concat([window[:2], [0]], axis=0)
     return tf.slice(image, begin, tf.concat([window[2:], [-1]], axis=0))
-
-
-def _decoded(data: tf.Tensor, name: str, ratio: int) -> tf.Tensor:
-    if name != IMAGE:
-        mask = tf.io.decode_png(data, channels=1)
-        return mask if ratio == 1 else _every(mask, ratio)
-    if ratio == 1:
-        return _decode_any(data)
-    return tf.cond(
-        tf.io.is_jpeg(data),
-        lambda: tf.io.decode_jpeg(data, channels=3, ratio=ratio),
-        lambda: _block_means(_decode_any(data), ratio),
-    )
 
 
 def _decode_jpeg_window(data: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
@@ -264,16 +232,5 @@ def _decode_any(data: tf.Tensor) -> tf.Tensor:
     return tf.ensure_shape(image, [None, None, 3])
 
 
-def _every(mask: tf.Tensor, ratio: int) -> tf.Tensor:
-    """Takes the pixel after the middle of each block; the last block may be incomplete."""
-    for axis in (0, 1):
-        length = tf.shape(mask)[axis]
-        middles = tf.range((length + ratio - 1) // ratio) * ratio + ratio // 2
-        mask = tf.gather(mask, tf.minimum(middles, length - 1), axis=axis)
-    return mask
-
-
-def _block_means(image: tf.Tensor, ratio: int) -> tf.Tensor:
-    """Scales down as a JPEG decoder would."""
-    means = tf.nn.avg_pool2d(tf.cast(image, tf.float32)[tf.newaxis], ratio, ratio, "SAME")
-    return tf.cast(tf.round(means[0]), tf.uint8)
+def _decode_mask(data: tf.Tensor) -> tf.Tensor:
+    return tf.io.decode_png(data, channels=1)
