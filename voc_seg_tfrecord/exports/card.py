@@ -7,16 +7,18 @@ References:
   https://github.com/huggingface/hub-docs/blob/main/datasetcard.md
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import dataclasses
 import html
 import json
+import math
 import pathlib
 import re
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
+import yaml
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.record import digests_of
@@ -57,9 +59,6 @@ _KINDS = {MASK: "semantic-segmentation", INSTANCES: "instance-segmentation"}
 
 _LONGEST_NAME = 80  # of a licence; a longer text is the licence itself
 
-# What JSON leaves as it is, and YAML does not read, or reads as the end of a line.
-_NOT_IN_YAML = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-
 
 def size_category(examples: int) -> str:
     """Returns the category of a number of examples."""
@@ -77,40 +76,21 @@ def license_fields(text: str | None) -> dict[str, str]:
     return {"license": "other", **named}
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML; texts with other line ends in quotes, as PyYAML loses them otherwise."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        style = None if data.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
 def front_matter(fields: Mapping[str, Any]) -> str:
-    """Returns YAML between two lines of `---`.
-
-    Every text is in quotes, so that `no` stays a word and `---` no line. Values are JSON, which is
-    YAML too; lists and dictionaries are written one item per line, for people who read it.
-    """
-    return "\n".join(["---", *_lines(fields, ""), "---"]) + "\n"
-
-
-def _lines(fields: Mapping[str, Any], indent: str) -> list[str]:
-    lines = []
-    for key, value in fields.items():
-        if isinstance(value, Mapping):
-            lines += [f"{indent}{_key(key)}:", *_lines(value, f"{indent}  ")]
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            lines.append(f"{indent}{_key(key)}:")
-            for item in value:
-                if isinstance(item, Mapping):
-                    first, *rest = _lines(item, f"{indent}  ")
-                    lines += [f"{indent}- {first.strip()}", *rest]
-                else:
-                    lines.append(f"{indent}- {_scalar(item)}")
-        else:
-            lines.append(f"{indent}{_key(key)}: {_scalar(value)}")
-    return lines
-
-
-def _key(name: str) -> str:
-    return _scalar(name) if name.isdigit() else name  # the indices of classes are texts
-
-
-def _scalar(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Returns YAML between two lines of `---`."""
+    options: dict[str, Any] = {"allow_unicode": True, "sort_keys": False, "width": math.inf}
+    return f"---\n{yaml.dump(dict(fields), Dumper=_Dumper, **options)}---\n"
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!^=])")

@@ -189,7 +189,7 @@ def _numbers(array: _Array, file: File) -> np.ndarray:
     height, width = array.shape
     check_pixels(width, height, file, MaskError)
     kind, content = next(array.content, (0, memoryview(b"")))
-    dtype = np.dtype(_DTYPES.get(kind, "u1")).newbyteorder(array.order)
+    dtype = np.dtype(array.order + _DTYPES.get(kind, "u1"))
     if kind not in _DTYPES or len(content) != height * width * dtype.itemsize:
         raise _NoMask(_DAMAGE)
     return np.frombuffer(content, dtype).reshape((height, width), order="F")
