@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 from PIL import Image
 import pytest
@@ -50,3 +52,14 @@ def test_a_damaged_header_is_refused():
     data[20] = 0
     with pytest.raises(ImageError, match=r"no marker|truncated"):
         jpeg.read_header(File(bytes(data), "i.jpg"))
+
+
+def test_a_fill_byte_before_a_segment_does_not_end_the_segments():
+    exif = Image.Exif()
+    exif[0x0112] = 3
+    turned = picture(exif=exif.tobytes())
+    at = turned.index(b"\xff\xe1")
+    upright = jpeg.unturned(File(turned[:at] + b"\xff" + turned[at:], "i.jpg"))
+    assert b"Exif" not in upright
+    plain, upright = (Image.open(io.BytesIO(data)) for data in (picture(), upright))
+    assert np.array_equal(np.asarray(upright), np.asarray(plain))

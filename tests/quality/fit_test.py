@@ -56,6 +56,18 @@ def test_a_shift_in_both_directions_is_told_to_two_pixels(drawn):
     assert abs(down - 9) <= 2
 
 
+@pytest.mark.parametrize(
+    ("correction", "words"),
+    [
+        ((1, 0), "1 px to the left"),
+        ((-1, 2), "1 px to the right and 2 px up"),
+        ((0, -1), "1 px down"),
+    ],
+)
+def test_a_shift_is_told_as_the_opposite_of_its_correction(correction, words):
+    assert fit._shifted(correction) == f"shifted by {words}"
+
+
 def test_the_mask_of_another_image_is_named_with_that_image():
     drawn = [planted.draw(number) for number in range(400, 430)]
     suspects = judged(drawn, lambda _: drawn[9].mask, {3}).suspects

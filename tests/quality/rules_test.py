@@ -181,5 +181,7 @@ def test_few_masks_of_one_class_everywhere_are_named_and_many_are_not():
     drawn = [square(50, label=n % 2 + 1) for n in range(30)]
     usual = [seen(n, mask) for n, mask in enumerate(drawn)]
     full = [seen(50 + n, np.full(planted.SIZE, 3, np.uint8)) for n in range(9)]
-    assert [f.kind for f in found([*usual, *full[:4]])] == ["one class everywhere"] * 4
+    findings = found([*usual, *full[:4]])
+    assert [f.kind for f in findings] == ["one class everywhere"] * 4
+    assert {f.box for f in findings} == {(0, 0, *full[0].size[::-1])}
     assert found([*usual, *full]) == []
