@@ -350,6 +350,18 @@ def test_images_and_masks_that_are_left_over_and_may_be_pairs_are_asked_about(tm
     assert found[0] == {"train": pairs}
 
 
+def test_lists_say_which_images_count_whatever_is_left_over(tmp_path):
+    pairs = put(tmp_path, "JPEGImages/IMG{}.jpg", "SegmentationClass/IMG{}.png", range(6))
+    put(tmp_path, "JPEGImages/DSC{}.jpg", "SegmentationClass/lab{}.png", [7])
+    lists = tmp_path / "ImageSets" / "Segmentation"
+    lists.mkdir(parents=True)
+    (lists / "train.txt").write_text("\n".join(path.stem for path in pairs))
+    assert read(tmp_path)[0] == {"train": pairs}
+    (lists / "train.txt").write_text("\n".join([*(path.stem for path in pairs), "DSC7"]))
+    with pytest.raises(LayoutError, match="which has no mask"):
+        read(tmp_path)
+
+
 def test_a_split_whose_names_fit_no_pattern_is_asked_about(tmp_path):
     put(tmp_path, "img/south_{}.jpg", "gt/xsouth_{}.png", range(6))
     put(tmp_path, "test/img/north_{}.jpg", "test/gt/xnorth_{}.png", [6])

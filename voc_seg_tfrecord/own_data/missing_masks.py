@@ -134,29 +134,34 @@ def _check_files(tree: VocTree, config: VocSegConfig, ids: Iterable[str]) -> Non
         )
 
 
-def check_left_over(tree: VocTree, account: Account, used: Collection[str]) -> None:
+def check_left_over(
+    tree: VocTree,
+    account: Account,
+    used: Collection[str],
+    lacking: Collection[str] | None = None,
+) -> None:
     """Checks that no image and mask that are left over may be a pair.
 
     Args:
       tree: the tree.
       account: the files that are not used.
       used: the ids of all splits.
+      lacking: the ids of images that lists name and that have no mask; None if there are no lists,
+        and any image counts.
 
     Raises:
       LayoutError: if an image and a mask of one size have the same numbers in their names, or the
         same words if these have no numbers.
     """
-    tops = (tree.layout.images, tree.images), (tree.layout.masks, tree.masks)
     folders = [
-        {
-            posixpath.normpath(posixpath.join(tree.place, top, names[i], ".."))
-            for i in used
-            if i in names
-        }
-        for top, names in tops
+        {posixpath.dirname(path) or "." for path in _paths(tree, which, used)}
+        for which in ("images", "masks")
     ]
+    listed = lacking if lacking is None else {*_paths(tree, "images", lacking)}
     masks = dict(_left_over(tree, account, folders, "masks"))
     for numbers, image in _left_over(tree, account, folders, "images") if masks else ():
+        if listed is not None and image not in listed:
+            continue
         if not (mask := masks.get(numbers)) or _is_example(tree, image, mask, folders):
             continue
         files = tree.given / image, tree.given / mask
@@ -171,6 +176,14 @@ def check_left_over(tree: VocTree, account: Account, used: Collection[str]) -> N
                 + command(**tree.layout.options(tree.place)),
                 kind="names of masks",
             )
+
+
+def _paths(tree: VocTree, which: str, ids: Iterable[str]) -> Iterator[str]:
+    """Yields the paths of the `images` or `masks` that ids have, below the given folder."""
+    top, names = posixpath.join(tree.place, getattr(tree.layout, which)), getattr(tree, which)
+    for image_id in ids:
+        if image_id in names:
+            yield posixpath.normpath(posixpath.join(top, names[image_id]))
 
 
 def _left_over(

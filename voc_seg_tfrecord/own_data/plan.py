@@ -158,7 +158,9 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
     used = set(itertools.chain(*splits.values()))
     account = unused_files(tree, used, read, instances=bool(config.instance_mask))
     if "masks" not in layout:  # that says which files are meant
-        check_left_over(tree, account, used)
+        by_lists = any(name.endswith(".txt") for name in sources.values())
+        lacking = {*itertools.chain(*left_out.values())} if by_lists else None
+        check_left_over(tree, account, used, lacking)
     return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown, account)
 
 
