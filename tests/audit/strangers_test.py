@@ -5,7 +5,6 @@ import json
 import pathlib
 import shutil
 import subprocess
-import sys
 
 from etils import epath
 import numpy as np
@@ -17,7 +16,7 @@ from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.built.dataset import UnlistedShards, open_built
+from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.examples import serializer
 from voc_seg_tfrecord.formats import frames
@@ -201,21 +200,3 @@ def test_files_of_another_format_are_read_and_need_no_line(folder):
     assert found(open_built(folder)) == ["train: its array_record files hold other records"]
     added.unlink()
     assert "reading its array_record files stopped" in "\n".join(found(open_built(folder)))
-
-
-@pytest.mark.filterwarnings("ignore:label.. is deprecated")
-def test_a_list_of_an_old_version_is_read_with_a_note(folder):
-    """It had no lines for shards, which are the same bytes today."""
-    sums = folder / "SHA256SUMS"
-    lines = sums.read_text().splitlines(keepends=True)
-    sums.write_text("".join(line for line in lines if "tfrecord-" not in line))
-    with pytest.warns(UnlistedShards, match="lists no shards"):
-        old = open_built(folder)
-    report = verify.verify(old)
-    assert report.faults == []
-    assert not report.lists_shards
-    words = [sys.executable, "-m", "voc_seg_tfrecord", "verify", str(folder)]
-    printed = subprocess.run(words, capture_output=True, text=True)
-    assert printed.returncode == 0
-    assert printed.stderr.startswith("note: ")
-    assert "sha256 of the shards not checked" in printed.stdout

@@ -5,7 +5,6 @@ import re
 import shlex
 
 import pytest
-from support.paths import REPOSITORY
 
 from voc_seg_tfrecord import commands
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
@@ -137,12 +136,3 @@ def test_a_word_that_is_misspelt_is_corrected(words, meant, capsys):
         cli.main(words.split())
     assert caught.value.code == 2
     assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
-
-
-def test_a_command_that_is_gone_names_the_page_that_replaces_it(capsys):
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["copy", "cracks"])
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
-    page, _, heading = said.partition("see ")[2].strip().partition(", ")
-    assert f"# {heading}\n" in (REPOSITORY / page).read_text()

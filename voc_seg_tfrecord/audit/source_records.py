@@ -1,12 +1,11 @@
 """What a dataset's source gives, files and tiles, to compare it with the records.
 
 Records are in no order of images, so to decode the image of each record would be to decode each
-image once for every tile of it. Here each image is cut once, and a digest of each tile is kept.
+image once for every tile of it. Here each file is read once, and a digest of each record is kept.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 import dataclasses
-import functools
 import hashlib
 from typing import Any
 
@@ -15,13 +14,13 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE
+from voc_seg_tfrecord.base.names import IMAGE
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import THREADS, ordered_map
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import class_names, config_of
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.configs import VocSegConfig, field_types
+from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.serializer import stand_in
 from voc_seg_tfrecord.examples.tiles import image_of
@@ -38,20 +37,21 @@ class Originals:
     Attributes:
       features: the dataset's features, which turn examples into records.
       spec: what examples hold.
-      splits: the item that each record is made from, by split and the record's id.
-      digests: of tiles, the digest of the record that each must have, likewise.
-      unusable: of tiles, the images whose files cannot be used, by split and id, with the reason.
+      splits: the item that each record is made from, by split and the record's id; None if its
+        files cannot be used.
+      digests: the digest of the record that each must have, likewise.
+      unusable: images whose files cannot be used, by split and id, with the reason.
     """
 
     features: tfds.features.FeaturesDict
     spec: ExampleSpec
-    splits: dict[str, dict[str, Item]] = dataclasses.field(default_factory=dict)
+    splits: dict[str, dict[str, Item | None]] = dataclasses.field(default_factory=dict)
     digests: dict[str, dict[str, bytes]] = dataclasses.field(default_factory=dict)
     unusable: dict[str, dict[str, VocSegError]] = dataclasses.field(default_factory=dict)
 
     def agrees(self, split: str, record: Record) -> bool:
-        """Says whether a tile is, byte for byte, what its files give; of others it is not known."""
-        return split in self.digests and self.digests[split].get(record.id) == _digest(record)
+        """Says whether a record is, byte for byte, what its files give."""
+        return self.digests[split].get(record.id) == _digest(record)
 
     def record(self, split: str, record_id: str) -> Record | None:
         """Returns the record that an id must have, None if the source has no such id.
@@ -59,44 +59,15 @@ class Originals:
         Raises:
           VocSegError: if the id's files cannot be used.
         """
+        for image in (record_id, image_of(record_id)):
+            if image in self.unusable[split]:
+                raise self.unusable[split][image]
         item = self.splits[split].get(record_id)
-        if item is None:
-            if error := self.unusable.get(split, {}).get(image_of(record_id) or ""):
-                raise error
-            return None
-        made = try_examples(self.spec, item)
+        made = [] if item is None else try_examples(self.spec, item)
         if isinstance(made, VocSegError):
             raise made
-        (example,) = (example for _, example in made if _id(example) == record_id)
-        return _as_record(self.features, example)
-
-
-def _of_tiles(
-    originals: Originals, splits: Mapping[str, Iterable[Item]], *, progress: bool
-) -> Originals:
-    """Cuts each image once, and fills in what is known of its tiles."""
-    digested = functools.partial(_digests, originals.features, originals.spec)
-    for split, items in splits.items():
-        for by_split in (originals.splits, originals.digests, originals.unusable):
-            by_split[split] = {}
-        made = ordered_map(digested, items, ahead=THREADS)
-        bar = tqdm(made, desc=f"source of {split}", unit=" images", disable=not progress)
-        for item, tiles in bar:
-            if isinstance(tiles, VocSegError):
-                originals.unusable[split][item.id] = tiles
-            else:
-                originals.digests[split] |= tiles
-                originals.splits[split] |= dict.fromkeys(tiles, item)
-    return originals
-
-
-def _digests(
-    features: tfds.features.FeaturesDict, spec: ExampleSpec, item: Item
-) -> dict[str, bytes] | VocSegError:
-    made = try_examples(spec, item)
-    if isinstance(made, VocSegError):
-        return made
-    return {_id(example): _digest(_as_record(features, example)) for _, example in made}
+        records = (_as_record(self.features, example) for _, example in made)
+        return next((record for record in records if record.id == record_id), None)
 
 
 def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any]) -> Record:
@@ -106,10 +77,6 @@ def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any])
     if shown is not image:
         record.keep(image)
     return record
-
-
-def _id(example: Mapping[str, Any]) -> str:
-    return image_id(example[FILENAME])
 
 
 def _digest(record: Record) -> bytes:
@@ -145,57 +112,46 @@ class _OnlyFolder:
 
 
 def find_originals(
-    builder: tfds.core.DatasetBuilder,
-    root: PathLike,
-    config: VocSegConfig | None = None,
-    *,
-    progress: bool = False,
+    builder: tfds.core.DatasetBuilder, root: PathLike, *, progress: bool = False
 ) -> Originals:
-    """Finds the files of each split in an unpacked tree.
+    """Reads what a dataset was built from, in an unpacked tree.
 
     Args:
       builder: of a built dataset.
       root: what its `--manual_dir` was.
-      config: the config that it was built with, if its metadata does not hold it.
-      progress: whether to show bars on standard error, for tiles.
-
-    Returns:
-      The source. Only the files that decide what masks mean have been read; all files, if
-      the dataset holds tiles.
+      progress: whether to show progress bars on standard error.
 
     Raises:
       ConfigError: if the folder is not there, or has other splits than the dataset.
       VocSegError: if the folder cannot be a source.
     """
     folder = epath.Path(root).expanduser()
-    source = open_folder(builder, folder, config)
+    source = _open_folder(builder, folder)
     if set(source.splits) != set(builder.info.splits):
         raise ConfigError(
             f"--source {folder}",
             found=f"splits {', '.join(source.splits)}",
             expected=f"the dataset's splits {', '.join(builder.info.splits)}",
-            remedy="give the config that it was built with, as --config JSON",
+            remedy="give the folder as it was when the dataset was built",
         )
-    spec = dataclasses.replace(source.spec, decoding="none")  # what is compared is bytes
-    if spec.tiling is not None:
-        originals = Originals(builder.info.features, spec)
-        return _of_tiles(originals, source.splits, progress=progress)
-    pairs: Mapping[str, Iterable[Any]] = source.splits  # all of them have file names
-    splits = {
-        split: {image_id(p.filename): p for p in of_split} for split, of_split in pairs.items()
-    }
-    return Originals(builder.info.features, spec, splits)
+    originals = Originals(builder.info.features, source.spec)
+    for split in source.splits:
+        items = originals.splits.setdefault(split, {})
+        digests = originals.digests.setdefault(split, {})
+        unusable = originals.unusable.setdefault(split, {})
+        for item, made in _read(builder, source, split, f"source of {split}", progress):
+            if isinstance(made, VocSegError):
+                unusable[image_id(item.filename)] = made
+                continue
+            for record in made:
+                items[record.id], digests[record.id] = item, _digest(record)
+        if source.spec.tiling is None:
+            items |= dict.fromkeys(unusable)
+    return originals
 
 
-def open_folder(
-    builder: tfds.core.DatasetBuilder, folder: epath.Path, config: VocSegConfig | None = None
-) -> Source:
+def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Source:
     """Returns what a build of a dataset would read in an unpacked folder now.
-
-    Args:
-      builder: of the dataset.
-      folder: the folder.
-      config: the config that it was built with, if its metadata does not hold it.
 
     Raises:
       ConfigError: if the folder is not there.
@@ -212,8 +168,10 @@ def open_folder(
     from voc_seg_tfrecord.sources.open import open_source
 
     rows = (builder.info.metadata or {}).get("classes")
-    rule = rule_of_rows(rows, class_names(builder)) if rows and config is None else None
-    return open_source(config or _config(builder), _OnlyFolder(folder), rule)
+    rule = rule_of_rows(rows, class_names(builder)) if rows else None
+    source = open_source(_config(builder), _OnlyFolder(folder), rule)
+    # What is compared is bytes.
+    return dataclasses.replace(source, spec=dataclasses.replace(source.spec, decoding="none"))
 
 
 def read_folder(
@@ -221,34 +179,33 @@ def read_folder(
 ) -> Iterator[tuple[str, str, list[Record] | VocSegError]]:
     """Yields what a build of a dataset would make of an unpacked folder now.
 
-    Args:
-      builder: of the dataset.
-      folder: the folder.
-      progress: whether to show progress bars on standard error.
-
     Yields:
       Split, image id, and its records: one, or one per tile. Files that cannot be used give the
       error in place of records.
 
     Raises:
-      VocSegError: as `open_folder` does.
+      VocSegError: if the folder cannot be a source.
     """
-    source = open_folder(builder, folder)
-    spec = dataclasses.replace(source.spec, decoding="none")  # what is compared is bytes
+    source = _open_folder(builder, folder)
+    for split in source.splits:
+        for item, made in _read(builder, source, split, split, progress):
+            yield split, image_id(item.filename), made
 
-    def read(item: Any) -> list[Record] | VocSegError:
-        made = try_examples(spec, item)
+
+def _read(
+    builder: tfds.core.DatasetBuilder, source: Source, split: str, desc: str, progress: bool
+) -> Iterator[tuple[Any, list[Record] | VocSegError]]:
+    """Yields items of a split, all of which have file names, and their records."""
+
+    def read(item: Item) -> list[Record] | VocSegError:
+        made = try_examples(source.spec, item)
         if isinstance(made, VocSegError):
             return made
         return [_as_record(builder.info.features, example) for _, example in made]
 
-    splits: Mapping[str, Sequence[Any]] = source.splits  # all of them have file names
-    for split, items in splits.items():
-        bar = tqdm(total=len(items), desc=split, unit=" images", disable=not progress, leave=False)
-        with bar:
-            for item, made in ordered_map(read, items):
-                bar.update()
-                yield split, image_id(item.filename), made
+    made = ordered_map(read, source.splits[split], ahead=THREADS)
+    total = len(source.splits[split])
+    return tqdm(made, desc, total, unit=" images", disable=not progress, leave=False)
 
 
 def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
@@ -262,13 +219,6 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
         raise ConfigError(
             builder.info.full_name,
             found="no config in its metadata",
-            expected="a dataset that this version of voc_seg_tfrecord built",
-            remedy="give the config that it was built with, as --config JSON",
-        )
-    if old := [field for field in fields if field in field_types.GONE]:
-        raise ConfigError(
-            builder.info.full_name,
-            found=f"a config with {old[0]}, which is gone",
             expected="a dataset that this version of voc_seg_tfrecord built",
             remedy="build it again from its source, or verify it without --source",
         )

@@ -64,7 +64,6 @@ class Report:
       archives: `filename` and `sha256` of each archive that the dataset was built from, if its
         sha256 was verified at build.
       has_sums: whether the dataset has SHA256SUMS, with which its files were compared.
-      lists_shards: whether it lists the shards; those of old versions do not.
       files: faults of files that belong to no split.
     """
 
@@ -72,7 +71,6 @@ class Report:
     fingerprint: str
     archives: tuple[Mapping[str, str], ...] = ()
     has_sums: bool = True
-    lists_shards: bool = True
     files: tuple[Fault, ...] = ()
 
     def __repr__(self) -> str:
@@ -137,7 +135,6 @@ def verify(
         fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()}),
         tuple((builder.info.metadata or {}).get("archives", ())),
         has_sums=bool(sums),
-        lists_shards=bool(set(sums) & set(shards)),
         files=tuple(fault for fault in faults if not fault.split),
     )
 
@@ -277,7 +274,7 @@ def _file_faults(
             yield Fault(split, "", message)
     if not sums:
         return
-    others = {*storage.WRITTEN_LATER, *(() if set(sums) & set(shards) else shards)}
+    others = {*storage.WRITTEN_LATER}
     for split in builder.info.splits:
         others |= {p.name for paths in _added_files(builder, split).values() for p in paths}
     for name in sorted({path.name for path in folder.iterdir()} - {*sums, *others}):

@@ -6,7 +6,6 @@ import dataclasses
 import datetime
 import re
 from typing import Any
-import warnings
 
 from etils import epath
 import numpy as np
@@ -78,23 +77,9 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
 
 
 def _check_listed(folder: epath.Path, shards: Sequence[str]) -> None:
-    """Checks that SHA256SUMS lists what is read; that of an old version has no shards."""
+    """Checks that SHA256SUMS, if it is there, lists what is read."""
     small = [path.name for path in folder.iterdir() if path.name.endswith(".labels.txt")]
-    storage.check_listed(folder, [INFO, FEATURES, *small])
-    sums = storage.read_sums(folder)
-    if not sums or set(sums) & set(shards):
-        storage.check_listed(folder, shards)
-    elif shards:
-        warnings.warn(
-            f"{folder / storage.SUMS} lists no shards, as an older version wrote it, so nothing "
-            "tells whether they are those that were built. A build with this version lists them",
-            UnlistedShards,
-            stacklevel=3,
-        )
-
-
-class UnlistedShards(UserWarning):
-    """A dataset's SHA256SUMS is that of an older version, which did not list the shards."""
+    storage.check_listed(folder, [INFO, FEATURES, *small, *shards])
 
 
 def open_splits(

@@ -87,16 +87,9 @@ class Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            error.message += _GONE.get(value) or did_you_mean(
-                str(value), map(str, action.choices or ())
-            )
+            error.message += did_you_mean(str(value), map(str, action.choices or ()))
             raise
 
-
-_GONE = {
-    "copy": "; copy a dataset as any other folder: see docs/guides/large-builds.md, Copy a dataset"
-}
-"""Commands that earlier versions had, and what replaces them."""
 
 _GS, _S3 = "gs://", "s3://"
 _LIBRARIES = {_GS: "gcsfs", _S3: "s3fs"}

@@ -6,16 +6,13 @@ the number of shards, the file format or the engine. Exits with 1 if there are f
 
 import argparse
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Any
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import SUMS
 from voc_seg_tfrecord.built.dataset import class_map, has_only_images, open_built
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.configs import VocSegConfig
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.verify import Report
@@ -34,11 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ROOT",
         help="folder that it was built from (its --manual_dir, unpacked)",
     )
-    parser.add_argument(
-        "--config",
-        metavar="JSON",
-        help="config that the dataset was built with; needed only if its metadata does not hold it",
-    )
     arguments.add(parser, "json")
 
 
@@ -47,30 +39,15 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.audit import verify
 
     builder = open_built(args.dataset, args.data_dir)
-    config, source = _config(args.config), None
+    source = None
     if args.source:
-        source = verify.find_originals(builder, args.source, config, progress=True)
+        source = verify.find_originals(builder, args.source, progress=True)
     report = verify.verify(builder, source, progress=True)
     if args.json:
         write_json(_as_json(builder, report, args.source))
     else:
         _print(builder, report, args.source)
     return 1 if report.faults else 0
-
-
-def _config(text: str | None) -> VocSegConfig | None:
-    if text is None:
-        return None
-    try:
-        return VocSegConfig(**json.loads(text))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, VocSegError):
-            raise
-        raise ConfigError(
-            f"--config {text}",
-            found=str(error),
-            expected='a config in JSON, such as {"name": "cracks"}',
-        ) from None
 
 
 def _print(builder: Any, report: "Report", source: str | None) -> None:
@@ -113,13 +90,11 @@ def _checked(builder: Any, report: "Report", source: str | None) -> list[str]:
     if has_only_images(builder):
         inner = "sizes of images"
     if report.has_sums:
-        inner = f"sha256 of {'every file' if report.lists_shards else 'small files'}, {inner}"
+        inner = f"sha256 of every file, {inner}"
     only = "" if source or facts else " only"
     lines = [f"checked in itself{only}: {inner}"]
     if not report.has_sums:
         lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
-    elif not report.lists_shards:
-        lines.append(f"sha256 of the shards not checked: the {SUMS} of an older version lists none")
     if source:
         files = f"compared with the files in {source}: every feature of every record"
         return [*lines, files, *facts]
