@@ -1,4 +1,5 @@
 import dataclasses
+from html.parser import HTMLParser
 from importlib import metadata
 import pathlib
 import shutil
@@ -16,6 +17,20 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.facts import lists
 
 EVIL = '<script>alert("1")</script>'
+TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found, self.text = [], ""
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append(tag)
+        assert all(name == "style" for name, _ in attrs)
+
+    def handle_data(self, data):
+        self.text += data
 
 
 @dataclasses.dataclass
@@ -58,11 +73,21 @@ OBJECTS = {
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_an_object_shows_itself_in_a_short_line(name):
+def test_an_object_shows_itself_in_a_short_line_and_a_table(name):
     made = OBJECTS[name]()
     assert repr(made).startswith(f"<{name}: ")
     assert len(repr(made)) < 200
     assert "\n" not in repr(made)
+    tags = Tags()
+    tags.feed(made._repr_html_())
+    assert set(tags.found) == TAGS
+
+
+@pytest.mark.parametrize("name", ["Stats", "Confusion", "VocSegConfig"])
+def test_a_name_that_looks_like_a_tag_is_text_in_a_table(name):
+    tags = Tags()
+    tags.feed(OBJECTS[name]()._repr_html_())
+    assert EVIL in tags.text
 
 
 @pytest.mark.parametrize(
@@ -92,6 +117,7 @@ def test_a_report_of_verify_and_its_parts_are_short(sample):
     for split in report.splits.values():
         assert len(repr(split)) < 200
         assert len(repr(split.fingerprint)) < 200
+    assert report.fingerprint in report._repr_html_()
 
 
 def test_a_line_sends_no_control_characters_and_ends():

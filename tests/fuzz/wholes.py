@@ -149,7 +149,7 @@ def config(rng: random.Random) -> str:
     features.feature_table(made)
     names = list(made.built_class_names)
     sound = len(set(names)) == len(names) and (names or made.task == "images")
-    return "equal" if sound and repr(made) else f"WRONG {names!r}"
+    return "equal" if sound and repr(made) and made._repr_html_() else f"WRONG {names!r}"
 
 
 def _value(rng: random.Random, depth: int) -> object:

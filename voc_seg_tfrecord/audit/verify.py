@@ -78,6 +78,19 @@ class Report:
         splits = (f"{n} {s.fingerprint.examples:,}" for n, s in self.splits.items())
         return wording.brief_line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
 
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                name,
+                split.fingerprint.examples,
+                len(split.faults),
+                "; ".join(map(str, split.faults[:3])),
+            )
+            for name, split in self.splits.items()
+        )
+        title = f"fingerprint {self.fingerprint}"
+        return wording.brief_table(title, ("split", "examples", "faults", "first faults"), rows)
+
     @property
     def faults(self) -> list[Fault]:
         """All faults: those of files, then split after split."""

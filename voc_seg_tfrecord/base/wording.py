@@ -1,6 +1,7 @@
 """Words for messages: objects in short, commands to paste, templates, versions."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+import html
 from importlib import metadata
 import os
 import pathlib
@@ -74,6 +75,25 @@ def _quoted(word: object) -> str:
     data = text.encode("utf-8", "surrogateescape")  # names that are no UTF-8 keep their bytes
     safe = (chr(b) if 32 <= b < 127 and b not in b"\\'" else f"\\x{b:02x}" for b in data)
     return f"$'{''.join(safe)}'"
+
+
+def brief_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Returns a table for a notebook. All that is not a number is escaped, and nothing is a tag."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return (
+        f"<table><caption>{html.escape(title)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        text = "-" if value != value else f"{value:.4g}"  # NaN is not equal to itself
+    else:
+        text = f"{value:,}" if isinstance(value, int) else str(value)
+    align = "right" if isinstance(value, int | float) else "left"
+    return f'<td style="text-align: {align}">{html.escape(text)}</td>'
 
 
 def templates(folder: pathlib.Path, *, autoescape: bool, **filters: Callable[..., str]) -> Any:

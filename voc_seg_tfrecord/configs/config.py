@@ -247,6 +247,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
             changed["class_names"] = wording.several(self.class_names, _SHOWN)
         return wording.brief_line(self, *(f"{name}={value!r}" for name, value in changed.items()))
 
+    def _repr_html_(self) -> str:
+        rows = ((name, str(value)) for name, value in changed_fields(self).items())
+        return wording.brief_table(f"config {self.name}", ("field", "value"), rows)
+
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""
         return json.dumps(changed_fields(self))

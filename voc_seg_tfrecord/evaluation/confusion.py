@@ -69,6 +69,9 @@ class Confusion:
             wording.counted(int(self.matrix.sum()), "pixel"),
         )
 
+    def _repr_html_(self) -> str:
+        return self.result()._repr_html_()
+
     def update(
         self,
         masks: npt.NDArray[np.integer[Any]],

@@ -76,6 +76,14 @@ class Result:
             self.dataset,
         )
 
+    def _repr_html_(self) -> str:
+        columns = (self.class_names, self.iou, self.accuracy, self.matrix.sum(1))
+        rows = (
+            (name, float(iou), float(accuracy), int(pixels))
+            for name, iou, accuracy, pixels in zip(*columns, strict=True)
+        )
+        return wording.brief_table(repr(self), ("class", "IoU", "accuracy", "pixels"), rows)
+
     @property
     def iou(self) -> npt.NDArray[np.float64]:
         """Intersection over union of each class, float64 `[C]`, 0 to 1; NaN where absent."""

@@ -40,6 +40,9 @@ class NamedList:
         ids = wording.counted(self.examples, "id")
         return wording.brief_line(self, self.name, f"{ids} of {self.images}", self.role)
 
+    def _repr_html_(self) -> str:
+        return wording.brief_table(self.name, ("", ""), dataclasses.asdict(self).items())
+
 
 @functools.cache
 def named_lists() -> dict[str, NamedList]:

@@ -53,6 +53,18 @@ class Stats:
             f"{self.void_share:.1%} void",
         )
 
+    def _repr_html_(self) -> str:
+        rows = (
+            (name, int(pixels), f"{share:.3%}", int(images))
+            for name, pixels, share, images in zip(
+                self.class_names, self.pixels, self.share, self.images, strict=True
+            )
+        )
+        void = ("void", self.void, f"{self.void_share:.3%} of all", "")
+        return wording.brief_table(
+            repr(self), ("class", "pixels", "share", "images"), (*rows, void)
+        )
+
     def __add__(self, other: "Stats") -> "Stats":
         objects = None
         if self.objects is not None and other.objects is not None:
