@@ -78,7 +78,7 @@ def test_an_export_that_cannot_write_says_so_and_leaves_nothing(run, sample, tmp
 
 @pytest.fixture
 def tiny_files():
-    with limit(resource.RLIMIT_FSIZE, 100):
+    with limit(resource.RLIMIT_FSIZE, 300):
         yield
 
 
@@ -95,16 +95,17 @@ def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(run, sample,
         assert list(tmp_path.rglob("*")) == ([out] if there else [])
 
 
-def test_scores_that_cannot_be_written_leave_the_old_one(run, sample, tmp_path):
+def test_a_matrix_that_cannot_be_written_leaves_the_old_one(run, sample, tmp_path):
+    pytest.importorskip("matplotlib")
     predictions = write_predictions(sample, tmp_path / "predictions")
-    scores = tmp_path / "scores.csv"
-    scores.write_text("old")
+    drawn = tmp_path / "matrix.png"
+    drawn.write_text("old")
     words = ("evaluate", f"{sample.data_dir}@train", "--predictions", predictions)
-    with limit(resource.RLIMIT_FSIZE, 100):
-        status, error = run(*words, "--per_image", scores)
+    with limit(resource.RLIMIT_FSIZE, 300):
+        status, error = run(*words, "--confusion", drawn)
     assert status == 2
     assert "cannot be written: File too large" in error
-    assert scores.read_text() == "old"
+    assert drawn.read_text() == "old"
 
 
 def test_too_few_file_handles_are_named_with_what_to_do(build, tmp_path):

@@ -1,9 +1,12 @@
 import json
 
+from etils import epath
+import numpy as np
 import pytest
 from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.evaluation.result import Result, save_confusion
 
 
 @pytest.fixture
@@ -35,12 +38,42 @@ def test_json_holds_the_same_numbers(sample, predictions, capsys):
     assert result["classes"]["bicycle"]["iou"] is None
 
 
+def test_the_matrix_is_drawn(sample, predictions, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "matrix.png"
+    assert evaluate(sample, predictions, "--confusion", str(path)) == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_names_of_classes_are_drawn_as_they_are(tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "matrix.svg"
+    save_confusion(Result((r"$\frac{x}$", "$x$"), np.eye(2, dtype=np.int64)), epath.Path(path))
+    assert r"1 $x$" in path.read_text()
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
+def test_a_drawn_matrix_is_the_same_each_time_and_replaces_links(tmp_path, ending):
+    pytest.importorskip("matplotlib")
+    result = Result(("a", "b"), np.eye(2, dtype=np.int64))
+    other, path = tmp_path / "other", tmp_path / f"matrix.{ending}"
+    other.write_text("mine")
+    path.symlink_to(other)
+    save_confusion(result, epath.Path(path))
+    first = path.read_bytes()
+    save_confusion(result, epath.Path(path))
+    assert path.read_bytes() == first
+    assert not path.is_symlink()
+    assert other.read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("words", "split", "message"),
     [
         ((), "", "no split"),
         ((), "@nothing", "no such split"),
         (("--boundary", "0"), "@train", "above 0 and at most 1"),
+        (("--confusion", "matrix.xyz"), "@train", "the ending '.xyz'"),
     ],
 )
 def test_a_wrong_call_is_named(sample, predictions, capsys, words, split, message):

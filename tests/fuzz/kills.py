@@ -171,7 +171,8 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         "export deeplab": Command([*export, "deeplab"], out / "k", out),
         "report": Command(["report", dataset, "--out", page], page, out),
         "report --card": Command(["report", dataset, "--card", out / "k"], out / "k", out),
-        "evaluate": Command([*score, "--html", page], page, out),
+        "evaluate": Command([*score, "--confusion", out / "k.svg"], out / "k.svg", out),
+        "evaluate --html": Command([*score, "--html", page], page, out),
     }
 
 

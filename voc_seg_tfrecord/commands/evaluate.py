@@ -37,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "as 0.02",
     )
     parser.add_argument(
+        "--confusion",
+        metavar="FILE",
+        help="draw the confusion matrix into this .png, .pdf or .svg file",
+    )
+    parser.add_argument(
         "--per_image",
         metavar="FILE",
         help="write the scores of each image into this CSV file; of each tile if there are tiles",
@@ -52,10 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Scores, prints, and writes the files that are asked for."""
     from voc_seg_tfrecord import evaluation
+    from voc_seg_tfrecord.evaluation import result as results
 
-    per_image, html = (
-        staging.check_file(path, option) if path else None
-        for path, option in ((args.per_image, "--per_image"), (args.html, "--html"))
+    confusion, per_image, html = (
+        staging.check_file(path, option, endings) if path else None
+        for path, option, endings in (
+            (args.confusion, "--confusion", results.DRAWINGS),
+            (args.per_image, "--per_image", ()),
+            (args.html, "--html", ()),
+        )
     )
     decisions = arguments.read_decisions(args)
     if decisions and not html:
@@ -82,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
         per_image=bool(per_image or html),
         progress=True,
     )
+    if confusion:
+        results.save_confusion(result, confusion)
     if per_image:
         staging.write_file(per_image, _per_image(result), "--per_image")
     if html:
@@ -131,7 +143,8 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
         print(f"absent from masks and predictions, not in the mean: {', '.join(result.absent)}")
     if result.only_predicted:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
-    for what, path in {"scores of images": args.per_image, "page": args.html}.items():
+    drawn = {"confusion matrix drawn": args.confusion, "scores of images": args.per_image}
+    for what, path in (drawn | {"page": args.html}).items():
         if path:
             print(f"{what} in {path}")
 

@@ -1,7 +1,7 @@
 """Scores of predictions: IoU per class, mIoU and accuracies, counted as VOC's devkit counts.
 
 Enter at `evaluate` for a folder of predictions, at `Confusion` for arrays, and at `keras_metric`
-for a metric in `model.compile`. `confusion` counts, `result` divides, `predictions`
+for a metric in `model.compile`. `confusion` counts, `result` divides and draws, `predictions`
 reads files, `folder` streams a dataset, `submission` packs predictions for VOC's server. May
 import: up to `audit`. As users import this room by name, it gives out its names.
 """

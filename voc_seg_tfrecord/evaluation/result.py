@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 import dataclasses
+import io
 from typing import Any
 
+from etils import epath
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base import staging, wording
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.facts import lists
 
@@ -249,3 +251,66 @@ def _mean(values: np.ndarray) -> float:
 
 def _defined(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+DRAWINGS = (".png", ".pdf", ".svg")
+"""Endings of the files that a confusion matrix is drawn into."""
+
+
+def save_confusion(result: Result, path: epath.Path) -> None:
+    """Draws which share of each class's pixels was predicted as which class.
+
+    Args:
+      result: the score.
+      path: the file to write; its ending, one of `DRAWINGS`, tells the format. The same score
+        gives the same bytes.
+
+    Raises:
+      ConfigError: if it cannot be written.
+    """
+    import matplotlib
+
+    ending = path.suffix.lower().removeprefix(".")
+    # A class may be called $x$; names of parts of an SVG are random otherwise.
+    settings: Any = {"text.parse_math": False, "svg.hashsalt": "voc_seg_tfrecord"}
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
+    with matplotlib.rc_context(settings), io.BytesIO() as stream:
+        _draw_confusion(result).savefig(stream, format=ending, dpi=150, metadata=dates)
+        staging.write_file(path, stream.getvalue(), "--confusion")
+
+
+def _draw_confusion(result: Result) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = result.matrix.sum(1, keepdims=True)
+    shares = np.divide(result.matrix, rows, out=np.zeros(result.matrix.shape), where=rows > 0)
+    classes = len(result.class_names)
+    side = 2.5 + 0.32 * classes
+    figure = Figure(figsize=(side + 1, side), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    # Cells, as an image of 200 classes would take gigabytes while it is scaled.
+    shown = axes.pcolormesh(shares, cmap="Blues", vmin=0, vmax=1)
+    axes.set_aspect("equal")
+    axes.invert_yaxis()
+    names = [f"{n} {name}" for n, name in enumerate(result.class_names)]
+    middles = np.arange(classes) + 0.5
+    axes.set_xticks(middles, names, rotation=90)
+    axes.set_yticks(middles, names)
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("mask")
+    axes.set_title(f"{result.dataset or 'predictions'}: mIoU {result.miou:.2%}")
+    for row, column in np.argwhere(shares >= 0.005):
+        share = shares[row, column]
+        axes.text(
+            column + 0.5,
+            row + 0.5,
+            f"{100 * share:.0f}",
+            ha="center",
+            va="center",
+            fontsize=6,
+            color="white" if share > 0.6 else "black",
+        )
+    figure.colorbar(shown, ax=axes, label="share of the class's pixels", shrink=0.8)
+    return figure
