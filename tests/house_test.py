@@ -62,9 +62,9 @@ measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
 def test_the_house_keeps_few_and_full_rooms():
     found = measure(REPOSITORY)
     assert found["circle"] == []
-    assert found["modules"] <= 185
-    assert found["arrows"] <= 1082
-    assert found["lines"] <= 39_509
+    assert found["modules"] <= 186
+    assert found["arrows"] <= 1083
+    assert found["lines"] <= 39_722
     assert found["arrows between rooms"] <= 162
     assert len(found["single importers"]) <= 40, found["single importers"]
     assert len(found["small modules"]) <= 12, found["small modules"]

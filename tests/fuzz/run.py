@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="time for each kind; no limit by default")
     args = parser.parse_args()
     from fuzz import kinds
+    import scipy.io  # noqa: F401
     import tensorflow  # noqa: F401 - here, as importing it takes longer than an input may
 
     numbers = range(args.first, args.first + args.inputs) if args.only is None else [args.only]

@@ -1,58 +1,41 @@
-"""Masks in MATLAB files. Of a file only the variable with the mask is looked at.
+"""Masks in MATLAB files, read by SciPy in a child process, because damaged files crash SciPy.
 
-SciPy, which reads these files too, dies on some damaged ones, and asks for gigabytes on others.
+SciPy dies of signal 11 on some damaged files, hangs on others, and asks for gigabytes on others.
+So each thread that reads such files has a child that runs `mat_reader`, until the thread or the
+process ends.
 
-References:
-  The MathWorks, MAT-File Format, "Level 5 MAT-File Format".
+The child is no `ProcessPoolExecutor`: that imports the caller's main module in the child, which
+builds again where a script has no `if __name__ == "__main__"`, and its processes live on for ever
+when this one is killed.
 """
 
-from collections.abc import Iterator
-import math
-import struct
-from typing import Literal, NamedTuple
-import zlib
+import contextlib
+import importlib.util
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+from typing import IO, Literal, cast
+import weakref
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.storage import most_unpacked
-from voc_seg_tfrecord.formats.file import File, check_pixels
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.formats import mat_reader
+from voc_seg_tfrecord.formats.file import File
+
+_SECONDS = 30  # wall time for an answer, where a system has no limit of CPU time
 
 Whose = Literal["SBD", "Pascal Context"]
 """The dataset that a file belongs to, which says what the file has to hold."""
 
-
-class _Structure(NamedTuple):
-    """What a file must hold.
-
-    Attributes:
-      variables: names of which it has one.
-      field: the field with the mask, if the variables are structures; empty if they are masks.
-      dtype: what the mask's values must fit into.
-    """
-
-    variables: tuple[str, ...]
-    field: str
-    dtype: str
+_of_thread = threading.local()
 
 
-_STRUCTURES: dict[Whose, _Structure] = {
-    "SBD": _Structure(("GTcls", "GTinst"), "Segmentation", "u1"),
-    "Pascal Context": _Structure(("LabelMap",), "", "u2"),
-}
-
-_HEADER = 128  # bytes
-_ORDERS = {b"\0\1IM": "<", b"\1\0MI": ">"}  # by the header's end: version 1, and the byte order
-_TEXT, _INT32, _UINT32, _MATRIX, _COMPRESSED = 1, 5, 6, 14, 15  # types of elements
-_DTYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"}
-_DTYPES |= {12: "i8", 13: "u8"}
-_STRUCT, _NUMBERS = 2, range(6, 16)  # classes of arrays
-_COMPLEX = 0x0800  # a flag beside the class
-_DAMAGE = "a damaged MATLAB file"
-
-
-class _NoMask(Exception):  # noqa: N818 - `read` turns it into an error that names the file
-    """What a file holds in place of a mask."""
+class _DiedError(Exception):
+    """The child ended before it answered."""
 
 
 def read(file: File, whose: Whose) -> np.ndarray:
@@ -63,133 +46,119 @@ def read(file: File, whose: Whose) -> np.ndarray:
       Its numbers, uint8 `[H, W]` of SBD and uint16 `[H, W]` of Pascal Context.
 
     Raises:
-      MaskError: if the file is no MATLAB file of that structure.
+      ConfigError: if SciPy is not installed, or cannot be used.
+      MaskError: if the file is no MATLAB file of that structure, or SciPy crashes on it, or
+        needs more than 0.5 s of CPU or 1 GB.
     """
-    names, field, dtype = _STRUCTURES[whose]
     try:
-        array = _find(memoryview(file.data), names)
-        mask = _numbers(array.field(field) if field else array, file)
-        if not ((mask >= 0) & (mask <= np.iinfo(dtype).max) & (mask == np.floor(mask))).all():
-            raise _NoMask(f"a mask with values from {mask.min()} to {mask.max()}")
-        return np.ascontiguousarray(mask, dtype)
-    except _NoMask as error:
-        variables = " or ".join(f"{name}.{field}" if field else name for name in names)
-        raise MaskError(
-            file.where,
-            found=str(error),
-            expected=f"a MATLAB file with {variables}, as {whose} has",
-            remedy=f"unpack {whose}'s archive again",
-        ) from None
+        mask = _child(file).ask(file.data, whose)
+    except _DiedError:  # perhaps of something else, so the file is tried once more
+        del _of_thread.child
+        try:
+            mask = _child(file).ask(file.data, whose)
+        except _DiedError:
+            del _of_thread.child
+            seconds = mat_reader.CPU_SECONDS
+            mask = f"not readable: SciPy crashes on it, or needs more than {seconds} s of CPU"
+    if not isinstance(mask, str):
+        return mask
+    names, field, _ = mat_reader.STRUCTURES[whose]
+    variables = " or ".join(f"{name}.{field}" if field else name for name in names)
+    raise MaskError(
+        file.where,
+        found=mask,
+        expected=f"a MATLAB file with {variables}, as {whose} has",
+        remedy=f"unpack {whose}'s archive again",
+    )
 
 
-_Elements = Iterator[tuple[int, memoryview]]
-"""Type and content of one element after another."""
+def _child(file: File) -> "_Child":
+    """Returns this thread's child; the file of its first use is named if it cannot be started."""
+    old: _Child | None = getattr(_of_thread, "child", None)
+    if old is not None and old.parent == os.getpid():  # else this process is a fork
+        return old
+    if importlib.util.find_spec("scipy") is None:
+        raise _no_scipy(file, "SciPy is not installed, and it is needed to read .mat files")
+    try:
+        child = _Child()
+        fault = child.answer()
+    except OSError as error:
+        raise _no_scipy(file, f"SciPy's own process cannot be started: {error}") from None
+    except _DiedError:
+        fault = "its process ends at once"
+    if fault:
+        raise _no_scipy(file, f"SciPy cannot be used: {fault}")
+    _of_thread.child = child
+    return child
 
 
-class _Array(NamedTuple):
-    """An array, whose content is not looked at yet.
+def _no_scipy(file: File, found: str) -> ConfigError:
+    return ConfigError(
+        file.where,
+        found=found,
+        expected="SciPy 1.11 or later",
+        remedy="pip install scipy",
+    )
+
+
+class _Child:
+    """A running `mat_reader`, which ends when nobody refers to it any more.
 
     Attributes:
-      name: of the variable; empty of a field.
-      kind: its class.
-      shape: its dimensions.
-      content: the elements that follow.
-      order: of bytes, `<` or `>`.
+      parent: the id of the process that started it.
+      process: its own process.
     """
 
-    name: str
-    kind: int
-    shape: tuple[int, ...]
-    content: _Elements
-    order: str
+    def __init__(self) -> None:
+        self.parent = os.getpid()
+        path = os.pathsep.join(str(pathlib.Path(folder).absolute()) for folder in sys.path)
+        self.process = subprocess.Popen(
+            # -P: the folder of the program is no place to import from.
+            [sys.executable, "-P", mat_reader.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # It imports what this process would. One thread is enough; each takes address space.
+            env=os.environ
+            | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl-C is for the parent, whose end ends the child
+        )
+        self._requests = cast(IO[bytes], self.process.stdin)
+        self._answers = cast(IO[bytes], self.process.stdout)
+        weakref.finalize(self, _end, self.process, self._requests, self._answers)
 
-    def field(self, name: str) -> "_Array":
-        """Returns a field of a structure."""
-        if self.kind != _STRUCT or math.prod(self.shape) != 1:
-            raise _NoMask(f"a variable {self.name} that is no structure")
-        (width,) = _integers(self.content, _INT32, self.order)[:1]
-        names = _next(self.content, _TEXT)
-        for start in range(0, len(names), max(1, width)):
-            content = _next(self.content, _MATRIX)
-            if bytes(names[start : start + width]).rstrip(b"\0") == name.encode():
-                return _opened(content, self.order)
-        raise _NoMask(f"a structure {self.name} without {name}")
+    def ask(self, data: bytes, whose: Whose) -> np.ndarray | str:
+        """Returns the mask in a file's bytes, or why there is none.
 
+        Raises:
+          _DiedError: if the process ends.
+        """
+        try:
+            pickle.dump((whose, data), self._requests)
+            self._requests.flush()
+        except OSError:
+            raise _DiedError from None
+        return self.answer()
 
-def _find(data: memoryview, names: tuple[str, ...]) -> _Array:
-    """Returns the first variable that has one of some names."""
-    order = _ORDERS.get(bytes(data[_HEADER - 4 : _HEADER]))
-    if order is None:
-        raise _NoMask("no MATLAB file of the versions 5 to 7")
-    others = []
-    for kind, content in _elements(data[_HEADER:], order):
-        if kind == _COMPRESSED:
-            content = _next(_elements(_inflated(content), order), _MATRIX)
-        array = _opened(content, order)
-        if array.name in names:
-            return array
-        others.append(array.name)
-    raise _NoMask(f"the variables {', '.join(others) or 'of an empty file'}")
-
-
-def _inflated(content: memoryview) -> memoryview:
-    inflater = zlib.decompressobj()
-    try:
-        data = inflater.decompress(content, most_unpacked(len(content)))
-    except zlib.error as error:
-        raise _NoMask(f"{_DAMAGE}: {error}") from None
-    if not inflater.eof:
-        raise _NoMask(f"{_DAMAGE}: the end of its compressed data is missing")
-    return memoryview(data)
-
-
-def _elements(data: memoryview, order: str) -> _Elements:
-    """Yields the elements of a file or an array."""
-    position = 0
-    while position + 8 <= len(data):
-        kind, length = struct.unpack_from(f"{order}II", data, position)
-        start = position + 8
-        position = start + length + (0 if kind == _COMPRESSED else -length % 8)
-        if kind >> 16:  # of at most four bytes, which lie in place of the length
-            kind, length, start, position = kind & 0xFFFF, kind >> 16, start - 4, start
-        if start + length > len(data):
-            raise _NoMask(f"{_DAMAGE}: its end is missing")
-        yield kind, data[start : start + length]
+    def answer(self) -> np.ndarray | str:
+        """Returns the next answer, an empty one if the process is ready."""
+        timer = threading.Timer(_SECONDS, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            return cast(np.ndarray | str, pickle.load(self._answers))
+        except (EOFError, pickle.UnpicklingError):
+            raise _DiedError from None
+        except BaseException:
+            self.process.kill()  # its next answer would be the rest of this one
+            raise
+        finally:
+            timer.cancel()
 
 
-def _next(elements: _Elements, kind: int) -> memoryview:
-    actual, content = next(elements, (0, memoryview(b"")))
-    if actual != kind:
-        raise _NoMask(_DAMAGE)
-    return content
-
-
-def _integers(elements: _Elements, kind: int, order: str) -> list[int]:
-    content = _next(elements, kind)
-    if not content or len(content) % 4:
-        raise _NoMask(_DAMAGE)
-    return [number for (number,) in struct.iter_unpack(f"{order}i", content)]
-
-
-def _opened(content: memoryview, order: str) -> _Array:
-    """Returns the array of an element."""
-    elements = _elements(content, order)
-    flags = _integers(elements, _UINT32, order)[0]
-    shape = _integers(elements, _INT32, order)
-    name = bytes(_next(elements, _TEXT)).decode("ascii", "replace")
-    return _Array(name, flags & (_COMPLEX | 0xFF), tuple(shape), elements, order)
-
-
-def _numbers(array: _Array, file: File) -> np.ndarray:
-    """Returns the numbers of an array, `[H, W]`."""
-    if array.kind not in _NUMBERS:
-        raise _NoMask("a mask that is no array of real numbers")
-    if len(array.shape) != 2 or min(array.shape) < 1:
-        raise _NoMask(f"a mask {list(array.shape)}")
-    height, width = array.shape
-    check_pixels(width, height, file, MaskError)
-    kind, content = next(array.content, (0, memoryview(b"")))
-    dtype = np.dtype(array.order + _DTYPES.get(kind, "u1"))
-    if kind not in _DTYPES or len(content) != height * width * dtype.itemsize:
-        raise _NoMask(_DAMAGE)
-    return np.frombuffer(content, dtype).reshape((height, width), order="F")
+def _end(process: subprocess.Popen[bytes], requests: IO[bytes], answers: IO[bytes]) -> None:
+    process.kill()  # not by a fork, of which it is no child
+    process.wait()
+    answers.close()
+    with contextlib.suppress(OSError):  # what was not written yet
+        requests.close()

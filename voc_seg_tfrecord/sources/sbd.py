@@ -72,7 +72,8 @@ def as_png(file: File) -> File:
     The values are class indices, 0 to 20, or object numbers, 0 for none. There is no void in SBD.
 
     Raises:
-      MaskError: if the file is no MATLAB file of SBD's structure.
+      ConfigError: if SciPy is not installed.
+      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
     """
     if not file.where.endswith(".mat"):
         return file
