@@ -340,6 +340,17 @@ def test_words_glued_to_words_are_found_around_all_names(tmp_path, image, mask):
     assert read(tmp_path)[0] == {"train": pairs}
 
 
+@pytest.mark.parametrize(
+    ("image", "mask"), [("rgb_{}.jpg", "{}.png"), ("{}_rgb.jpg", "{}.png"), ("{}.jpg", "gt_{}.png")]
+)
+def test_the_outermost_word_of_most_names_is_found_beside_other_files(tmp_path, image, mask):
+    ids = [f"north_{n}" for n in range(6)] + [f"south_{n}" for n in range(3)]
+    pairs = put(tmp_path, f"images/{image}", f"masks/{mask}", ids)
+    save(tmp_path, "images/legend.jpg", made_folders.draw(RNG, (30, 20))[0])
+    save(tmp_path, "masks/key.png", made_folders.draw(RNG, (30, 20))[1])
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
 def test_images_and_masks_that_are_left_over_and_may_be_pairs_are_asked_about(tmp_path):
     pairs = put(tmp_path, "images/IMG{}.jpg", "masks/IMG{}.png", range(6))
     put(tmp_path, "images/DSC{}.jpg", "masks/lab{}.png", range(6, 9))
