@@ -32,8 +32,6 @@ SHARD_BYTES = 500_000_000
 GROUP_BYTES, GROUP_ROWS = 100_000_000, 1000
 """How much a row group may hold at most, unless one example is larger."""
 
-_PIECE_BYTES = 2_000_000  # of rows that are Python objects
-
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 
 
@@ -120,53 +118,23 @@ def _row_groups(
     records: Iterator[tuple[str, Record]], described: Sequence[Column], schema: "pa.Schema"
 ) -> Iterator[tuple["pa.Table", int]]:
     """Yields each row group, and how many of its images lost metadata."""
-    group = _Group(schema)
+    import pyarrow as pa
+
     images = [column.name for column in described if column.is_image]
+    rows: list[dict[str, Any]] = []
+    size = turned = 0
     for where, record in records:
         row = {column.name: column.value(record, where) for column in described}
         length = sum(len(row[name][columns.BYTES]) for name in images)
-        if group.rows and (group.size + length > GROUP_BYTES or group.rows == GROUP_ROWS):
-            yield group.table(), group.turned
-            group = _Group(schema)
-        group.add(row, length, turned=row[IMAGE][columns.BYTES] is not record[IMAGE][0])
+        if rows and (size + length > GROUP_BYTES or len(rows) == GROUP_ROWS):
+            yield pa.Table.from_pylist(rows, schema), turned
+            rows, size, turned = [], 0, 0
+        rows.append(row)
+        size += length
+        turned += row[IMAGE][columns.BYTES] is not record[IMAGE][0]
         del row, record  # while a table is written
-    if group.rows:
-        yield group.table(), group.turned
-
-
-class _Group:
-    """A row group that is being filled. Rows become Arrow arrays early, which saves memory."""
-
-    def __init__(self, schema: "pa.Schema"):
-        self.size = self.rows = self.turned = 0
-        self._schema = schema
-        self._batches: list[pa.RecordBatch] = []
-        self._waiting: list[dict[str, Any]] = []
-        self._length = 0
-
-    def add(self, row: dict[str, Any], length: int, *, turned: bool) -> None:
-        """Adds a row with images and masks of so many bytes."""
-        self.rows += 1
-        self.size += length
-        self.turned += turned
-        self._waiting.append(row)
-        self._length += length
-        if self._length > _PIECE_BYTES:
-            self._convert()
-
-    def table(self) -> "pa.Table":
-        """Returns all rows."""
-        import pyarrow as pa
-
-        self._convert()
-        return pa.Table.from_batches(self._batches, self._schema)
-
-    def _convert(self) -> None:
-        import pyarrow as pa
-
-        if self._waiting:
-            self._batches.append(pa.RecordBatch.from_pylist(self._waiting, self._schema))
-            self._waiting, self._length = [], 0
+    if rows:
+        yield pa.Table.from_pylist(rows, schema), turned
 
 
 def _options(described: Sequence[Column]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Still:
           `[H, W, 4]` or `[H, W, 3]`.
         """
         with translated(self._where, self._error):
-            return _stacked(self.height, map(_plain, self._bands()))
+            return _joined(self.height, map(_plain, self._bands()))
 
     def palette(self) -> np.ndarray | None:
         """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
@@ -112,7 +112,7 @@ class Still:
         Of 16-bit grey the high byte is kept; alpha is dropped, not blended.
         """
         with translated(self._where, self._error):
-            return _stacked(self.height, (np.asarray(_rgb(band)) for band in self._bands()))
+            return _joined(self.height, (np.asarray(_rgb(band)) for band in self._bands()))
 
     def rgb_png(self) -> bytes:
         """Returns the pixels of `rgb` as an RGB PNG."""
@@ -126,7 +126,8 @@ class Still:
             bands = (_rgb(band).convert("L") for band in self._bands())
             if not high:
                 bands = (band.resize((width, band.height), _BOX) for band in bands)
-            return np.asarray(_piled(self.height, bands).resize((width, height), _BOX))
+            pixels = _joined(self.height, map(np.asarray, bands))
+            return np.asarray(Image.fromarray(pixels).resize((width, height), _BOX))
 
     def resized(self, height: int, width: int) -> "Still":
         """Returns the RGB image squeezed to this size."""
@@ -137,7 +138,8 @@ class Still:
             if factors != (1, 1):
                 bands = (band.reduce(factors) for band in bands)
             box = (0, 0, self.width / right, self.height / down)
-            image = _piled(-(-self.height // down), bands).resize((width, height), _BOX, box)
+            pixels = _joined(-(-self.height // down), map(np.asarray, bands))
+            image = Image.fromarray(pixels).resize((width, height), _BOX, box)
             return Still(image, self._where, self._error, self.full_size)
 
     def _bands(self, step: int = 1) -> Iterator[Image.Image]:
@@ -303,7 +305,7 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     return image
 
 
-def _stacked(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:
+def _joined(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:
     """Returns an array whose rows come in bands; Pillow would copy all of them twice."""
     first = next(left := iter(bands))
     if len(first) == height:
@@ -312,18 +314,6 @@ def _stacked(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:
     for band in itertools.chain([first], left):
         whole[top : top + len(band)] = band
         top += len(band)
-    return whole
-
-
-def _piled(height: int, bands: Iterable[Image.Image]) -> Image.Image:
-    """Returns an image whose rows come in bands."""
-    first = next(left := iter(bands))
-    if first.height == height:
-        return first
-    whole, top = Image.new(first.mode, (first.width, height)), 0
-    for band in itertools.chain([first], left):
-        whole.paste(band, (0, top))
-        top += band.height
     return whole
 
 

@@ -111,7 +111,9 @@ def render(
         void_share=_void_share(facts),
         instances=masked and all(f.has_objects for f in facts.values()),
         splits=split_rows(facts),
-        classes=class_rows(facts, names),
+        classes=range(len(names)),
+        stats=[f.stats for f in facts.values()],
+        images=_images(facts, names),
         findings=list(findings(facts, shared, label_errors)),
         charts=charts.draw_all(
             facts,
@@ -293,7 +295,6 @@ def split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
                 "classes": int((f.stats.images > 0).sum()),
                 "objects": None if f.stats.objects is None else int(f.stats.objects.sum()),
                 "void": f.stats.void_share if len(f.shares) else None,
-                "pixels": int(f.stats.pixels.sum()) + f.stats.void,
                 "low": sizes.min(0).tolist() if len(sizes) else None,
                 "middle": np.median(sizes, 0).astype(int).tolist() if len(sizes) else None,
                 "high": sizes.max(0).tolist() if len(sizes) else None,
@@ -304,27 +305,6 @@ def split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def class_rows(facts: Mapping[str, SplitFacts], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Returns one row per class, in mask order."""
-    return [
-        {
-            "label": label,
-            "name": clean(name),
-            "splits": [
-                {
-                    "images": int(f.stats.images[label]),
-                    "pixels": int(f.stats.pixels[label]),
-                    "share": float(f.stats.share[label]),
-                    "objects": None if f.stats.objects is None else int(f.stats.objects[label]),
-                }
-                for f in facts.values()
-            ],
-            "images": sum(int(f.stats.images[label]) for f in facts.values()),
-        }
-        for label, name in enumerate(names)
-    ]
 
 
 def object_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
@@ -350,5 +330,10 @@ def object_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
 
 def by_images(facts: Mapping[str, SplitFacts], names: Sequence[str]) -> list[int]:
     """Returns the classes, those in most images first."""
-    images = sum((f.stats.images for f in facts.values()), np.zeros(len(names), np.int64))
+    images = _images(facts, names)
     return sorted(range(len(names)), key=lambda label: (-images[label], label))
+
+
+def _images(facts: Mapping[str, SplitFacts], names: Sequence[str]) -> np.ndarray:
+    """Returns how many images of all splits have each class, int64 `[C]`."""
+    return sum((f.stats.images for f in facts.values()), np.zeros(len(names), np.int64))
