@@ -5,9 +5,6 @@ stream is enough to know that nothing is missing.
 
 Rows that are not filtered, which is how masks are mostly written, are the values already. They need
 not be inflated again by a decoder, after they were inflated to see that they are all there.
-
-Masks are mostly runs of one value. To add up the lengths of the runs takes a fifth of the time of
-adding one per pixel, which waits for the sum before it at each pixel of a run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -253,16 +250,13 @@ def _decode_rows(header: Header, rows: bytes, where: str) -> np.ndarray:
 
 
 _PIXELS = 1 << 20  # looked at together, so that large masks take no memory to speak of
-_SHORT = 16  # mean length of runs, in pixels, below which there is nothing to gain
 
 
 def count_values(pixels: np.ndarray) -> np.ndarray:
     """Returns how many pixels, uint8 `[H, W]`, have each value, int64 `[256]`."""
-    counts = np.zeros(256, np.int64)
-    step = max(1, _PIXELS // max(1, pixels.shape[1]))
-    for top in range(0, len(pixels), step):
-        counts += _counts(pixels[top : top + step].ravel())
-    return counts
+    if not pixels.size:
+        return np.zeros(256, np.int64)
+    return np.array(Image.fromarray(pixels).histogram(), np.int64)
 
 
 def occurring(counts: np.ndarray) -> dict[int, int]:
@@ -299,30 +293,6 @@ def run_ends(*arrays: np.ndarray) -> np.ndarray:
       Ascending indices into the ravelled arrays, int64 `[N]`; the last one is that of the last
       pixel.
     """
-    changes = functools.reduce(np.logical_or, map(_changes, arrays))
+    flat = (array.ravel() for array in arrays)
+    changes = functools.reduce(np.logical_or, (of[1:] != of[:-1] for of in flat))
     return np.append(np.flatnonzero(changes), changes.size)
-
-
-def _changes(array: np.ndarray) -> np.ndarray:
-    values = array.ravel()
-    changes: np.ndarray = values[1:] != values[:-1]
-    return changes
-
-
-def _counts(values: np.ndarray) -> np.ndarray:
-    """Returns the counts of values uint8 `[N]`."""
-    counts = np.zeros(256, np.int64)
-    if not values.size:
-        return counts
-    ends = np.flatnonzero(_changes(values))  # all runs' but the last one's
-    if ends.size * _SHORT > values.size:
-        # Faster than `np.bincount` where there are no runs.
-        return np.array(Image.fromarray(values[None]).histogram(), np.int64)
-    if not ends.size:
-        counts[values[0]] = values.size
-        return counts
-    # The sums are exact: floats hold all integers below 2 to the power of 53.
-    counts += np.bincount(values[ends[1:]], ends[1:] - ends[:-1], 256).astype(np.int64)
-    counts[values[0]] += ends[0] + 1
-    counts[values[-1]] += values.size - ends[-1] - 1
-    return counts
