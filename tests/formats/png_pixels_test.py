@@ -5,7 +5,6 @@ import zlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from PIL import Image
 import pytest
 from support.encoding import decoded
 from support.png_writer import chunk, write_png
@@ -158,13 +157,6 @@ def test_parts_of_an_array_and_columns_in_front_of_rows_are_counted():
     check(pixels[3:60, 20:81])
     check(pixels.T)
     check(pixels[::-1, ::2])
-
-
-def test_noise_is_left_to_pillow_and_a_mask_of_runs_is_not(monkeypatch):
-    monkeypatch.setattr(Image.Image, "histogram", lambda image: [image.width] * 256)
-    noise = np.random.default_rng(0).integers(0, 256, (64, 64), np.uint8)
-    assert png_pixels.count_values(noise)[0] == noise.size
-    check(np.repeat(noise.ravel()[:64], 64).reshape(64, 64))
 
 
 def test_a_large_png_is_checked_piece_by_piece():

@@ -173,14 +173,7 @@ def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
 def compare_with_pinned(
     claim: Claim, split: str, total: Fingerprint, digests: Mapping[str, Digests]
 ) -> Comparison:
-    """Compares a split with the pinned facts.
-
-    Args:
-      claim: what its dataset says that it is.
-      split: the split's name.
-      total: the split's fingerprint.
-      digests: the digests of its examples, by id.
-    """
+    """Compares a split with the pinned facts."""
     row = official_splits.splits().get((claim.release, split)) if claim.complete else None
     if row is None:
         faults, checked = _compare_contained(claim, total, digests)

@@ -95,12 +95,7 @@ def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
 def missing_tiles(
     places: Mapping[str, TilePlace], tiling: Tiling | None
 ) -> Iterator[tuple[str, str]]:
-    """Yields what no record by itself shows: id and problem.
-
-    Args:
-      places: of the tiles of a split, by their ids.
-      tiling: how images were cut.
-    """
+    """Yields what no record by itself shows: id and problem."""
     sizes: dict[str, set[tuple[int, ...]]] = {}
     counts = collections.Counter(place.image_id for place in places.values())
     for place in places.values():

@@ -127,11 +127,7 @@ def _map(
 
 
 class _Pace:
-    """How many items make a group, and how many groups are ahead; both follow what items take.
-
-    Args:
-      ahead: how many groups at least.
-    """
+    """How many items make a group, and how many groups are ahead; both follow what items take."""
 
     def __init__(self, ahead: int):
         self.together = 1

@@ -100,9 +100,6 @@ _VARIABLE = "EPATH_USE_TF"
 def reach_buckets(words: Sequence[str]) -> None:
     """Chooses by what this process reads and writes the addresses in a call, TFDS included.
 
-    Args:
-      words: the command and its arguments.
-
     Raises:
       ConfigError: if a library is needed that is not installed.
     """

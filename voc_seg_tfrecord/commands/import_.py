@@ -131,12 +131,6 @@ def show_scan(
 ) -> dict[str, Any]:
     """Prints what files hold and what an import would make of it.
 
-    Args:
-      files: as `--dry_run` is given them.
-      keys: as `--keys` gives them.
-      size: as `--shape` gives it.
-      silent: whether nothing is printed.
-
     Returns:
       The same as plain data. `complete` says whether every file is a complete TFRecord file; an
       import of them may be impossible all the same.

@@ -41,9 +41,6 @@ _SHOWN_LETTERS = 300
 def check(config: Any) -> None:
     """Checks the choices of a config, and that its fields go together; their types are right.
 
-    Args:
-      config: a `VocSegConfig`, whose module imports this one.
-
     Raises:
       ConfigError: naming the first option that is wrong.
     """

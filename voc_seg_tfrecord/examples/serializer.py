@@ -23,9 +23,6 @@ class StableSerializer(example_serializer.ExampleSerializer):
 
     Strings and integers, which nearly all features are, are laid out here: the bytes of images are
     copied once, and no protobuf is made of each number. TFDS serialises all others, one by one.
-
-    Args:
-      example_specs: see TFDS.
     """
 
     def __init__(self, example_specs: Mapping[str, Any]):

@@ -39,11 +39,6 @@ def shards_for(num_bytes: int, num_examples: int, asked_for: int | None = None) 
     """Returns how many files a split gets, of so many bytes and examples.
 
     There are no more files than examples, because `datasets` fails on a file without rows.
-
-    Args:
-      num_bytes: of the split's records.
-      num_examples: of the split.
-      asked_for: how many files the user asked for.
     """
     return max(1, min(asked_for or -(-num_bytes // SHARD_BYTES), num_examples))
 

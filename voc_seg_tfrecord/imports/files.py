@@ -49,10 +49,6 @@ def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
 def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
     """Returns an uncompressed copy of a gzip file; the path itself for other files.
 
-    Args:
-      path: the file.
-      folder: the folder for copies.
-
     Raises:
       RecordError: if the compressed file is truncated or damaged.
       SourceError: if the copy cannot be written.
@@ -105,10 +101,6 @@ def _opened(path: epath.Path) -> BinaryIO:
 
 def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:
     """Yields the offset and the bytes of each record of an uncompressed file.
-
-    Args:
-      path: the file.
-      where: the file's name in errors.
 
     Yields:
       The offset of the record's data in the file, and the data, whose checksum was verified.

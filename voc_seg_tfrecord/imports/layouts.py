@@ -183,12 +183,6 @@ def read_pixels_or_file(
 ) -> np.ndarray | bytes:
     """Returns an image or mask: uint8 `[H, W]` or `[H, W, C]`, or the bytes of its file.
 
-    Args:
-      record: the record's features.
-      layout: what they hold.
-      key: the feature of the image or mask.
-      where: file and number of the record, for errors.
-
     Returns:
       The bytes of a file as they are. Pixels of an image, C being 3 or 4 where it is not grey;
       or of a mask, always `[H, W]`.

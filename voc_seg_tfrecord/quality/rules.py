@@ -140,13 +140,7 @@ def suspicious_first(findings: Iterable[Finding]) -> list[Finding]:
 def find(
     evidence: Sequence[Evidence], names: Sequence[str], background: int | None
 ) -> list[Finding]:
-    """Returns what may be wrong with the labels of a set, the most likely first.
-
-    Args:
-      evidence: of each example.
-      names: of the classes, in mask order.
-      background: index of the background class, None if there is none.
-    """
+    """Returns what may be wrong with the labels of a set, the most likely first."""
     masks = [e for e in evidence if e.thumbnail is not None]
     sizes = list(_sizes(masks, names, background))
     others = [f for f in _uniform(masks, names, background) if f.ids not in {s.ids for s in sizes}]

@@ -86,12 +86,6 @@ def gather(
 ) -> dict[str, SplitFacts]:
     """Reads the splits of a built dataset.
 
-    Args:
-      builder: of a built dataset.
-      splits: their names.
-      fits: whether to look for masks that do not fit their images.
-      progress: whether to show a progress bar on standard error.
-
     Raises:
       ConfigError: if voc_seg_tfrecord did not build the dataset.
       RecordError: if a shard is damaged. A record that is wrong is a problem of its split.

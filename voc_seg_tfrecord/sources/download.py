@@ -21,9 +21,6 @@ from voc_seg_tfrecord.sources.devkit import NotDownloaded, Verified
 class TfdsFetcher:
     """TFDS's download manager as a `Fetcher`.
 
-    Args:
-      dl_manager: TFDS's download manager.
-
     Attributes:
       verified: the archives that were used and whose sha256 was verified.
     """

@@ -101,11 +101,7 @@ def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
 
 
 class Tally:
-    """Adds up what records hold.
-
-    Args:
-      counted: what the first of them hold.
-    """
+    """Adds up what records hold."""
 
     def __init__(self, counted: Iterable[Counts] = ()) -> None:
         self._ids: list[str] = []
@@ -191,12 +187,7 @@ class ClassCounts:
 def missing_classes(
     class_names: Sequence[str], by_split: Mapping[str, ClassCounts]
 ) -> Iterator[str]:
-    """Yields a sentence about the classes that no image has, and one for each split's.
-
-    Args:
-      class_names: the classes, in mask order.
-      by_split: the counts of each split.
-    """
+    """Yields a sentence about the classes that no image has, and one for each split's."""
     indices = range(len(class_names))
     absent = {i for i in indices if not any(c.images[i] for c in by_split.values())}
     if absent:
