@@ -307,9 +307,12 @@ def test_splits_that_have_all_of_a_folder_again_are_read_in_its_place(tmp_path, 
     assert {s: len(of) for s, of in read(tmp_path)[0].items()} == {"train": 8}
 
 
+@pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize("other", ["thermal/{}.png", "images_ir/{}.png"])
-def test_other_images_of_all_masks_are_asked_about_beside_those_of_splits(tmp_path, other):
-    put(tmp_path, "train/{}.jpg", "truth/{}.png", range(6))
+def test_other_images_of_all_masks_are_asked_about_beside_those_of_splits(tmp_path, other, twice):
+    pairs = put(tmp_path, "train/{}.jpg", "truth/{}.png", range(6))
+    for image in pairs if twice else ():
+        Image.open(image).save(image.with_suffix(".tif"))
     put(tmp_path, "val/{}.jpg", "truth/{}.png", range(6, 9))
     for n in range(9):
         save(tmp_path, other.format(n), RNG.integers(0, 256, (40, 48)).astype(np.uint8))

@@ -313,8 +313,15 @@ def are_parts(readings: Sequence[Reading]) -> bool:
 
 
 def parts_of_all(readings: Sequence[Reading]) -> list[Reading]:
-    """Returns the readings of splits that are parts and explain all masks together, if they do."""
-    parts = [r for r in readings if r.of_split]
+    """Returns the readings of splits that are parts and explain all masks together, if they do.
+
+    Of several that a folder has for the same masks, such as JPEGs and PNGs, one counts.
+    """
+    parts: list[Reading] = []
+    for reading in sorted(readings, key=lambda r: -len(r.pairs)):
+        same = [p for p in parts if p.images.folder == reading.images.folder]
+        if reading.of_split and are_apart([*same, reading]):
+            parts.append(reading)
     masks = {mask for r in parts for mask in r.pairs.values()} if len(parts) > 1 else set()
     whole = are_parts(parts) and all(masks.issuperset(r.pairs.values()) for r in readings)
     return parts if whole else []
