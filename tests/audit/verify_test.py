@@ -246,6 +246,10 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     [
         ({"name": "2012", "release": "2012"}, "neither the release's tree nor its archive"),
         ({}, "no config in its metadata"),
+        (
+            {"name": "own", "void": "ignored"},
+            "(?s)a config with void, which is gone.*build it again",
+        ),
     ],
 )
 def test_a_source_is_not_downloaded_and_not_guessed(sample, tmp_path, config, words):
