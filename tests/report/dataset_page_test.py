@@ -75,7 +75,7 @@ def test_processes_read_the_same(sample, page, tmp_path, monkeypatch):
     monkeypatch.setattr(processes.threads, "CORES", 2)
     facts = gather.gather(sample, [part])[part]
     assert facts.fingerprint == alone.fingerprint
-    assert list(facts.image_sha256) == ["2007_000001", "2009_000003"]
+    assert [e.id for e in facts.evidence] == ["2007_000001", "2009_000003"]
     assert written(sample, tmp_path / "report.html").read_bytes() == page.read_bytes()
 
 

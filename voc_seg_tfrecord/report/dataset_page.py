@@ -84,7 +84,10 @@ def render(
     unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
     background = dataset.background(builder)
     colors = class_colors(background, dataset.palette(builder))
-    sides = [leaks.Side(split, leaks.role_of(split), f.image_sha256) for split, f in facts.items()]
+    sides = [
+        leaks.Side(split, leaks.role_of(split), {e.id: e.image_sha256 for e in f.evidence})
+        for split, f in facts.items()
+    ]
     shared = leaks.compare(sides, sides)
     evidence = [example for f in facts.values() for example in f.evidence]
     label_errors = rules.find(evidence, names, background)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
-import hashlib
 import itertools
 
 import numpy as np
@@ -48,7 +47,6 @@ class SplitFacts:
       together: images that have both of two mask values, int64 `[256, 256]`.
       places: images that have a mask value at a point, int64 `[256, 32, 32]`.
       evidence: what tells which labels may be wrong, of each record whose image can be decoded.
-      image_sha256: sha256 of the image's bytes by id.
       fingerprint: of the split.
       sources: how many images tiles were cut from; None if there are no tiles.
       problems: number, id and what is wrong, of records that are.
@@ -61,7 +59,6 @@ class SplitFacts:
     together: np.ndarray
     places: np.ndarray
     evidence: tuple[Evidence, ...]
-    image_sha256: Mapping[str, str]
     fingerprint: Fingerprint
     sources: int | None
     problems: tuple[tuple[int, str, str], ...]
@@ -109,7 +106,6 @@ class _Read:
     objects: np.ndarray | None
     points: np.ndarray | None
     evidence: Evidence | None
-    image_sha256: str
     digests: Digests
     source: str
     problems: tuple[str, ...]
@@ -133,7 +129,6 @@ def _read(
         objects,
         points,
         evidence,
-        evidence.image_sha256 if evidence else hashlib.sha256(image.data).hexdigest(),
         digests_of(record, arrays),
         record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
         tuple(dict.fromkeys(problems)),
@@ -167,7 +162,6 @@ def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
     tally, places = Tally(), np.zeros((256, GRID, GRID), np.int64)
     together = np.zeros((256, 256), np.int64)
     shares, present, objects, evidence = [], [], [], []
-    images: dict[str, str] = {}
     digests: dict[str, Digests] = {}
     sources: set[str] = set()
     problems: list[tuple[int, str, str]] = []
@@ -178,7 +172,6 @@ def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
         together[np.ix_(values, values)] += 1
         present.append(np.packbits(counts.pixels > 0))
         evidence += [reading.evidence] if reading.evidence else []
-        images[counts.id] = reading.image_sha256
         digests[counts.id] = reading.digests
         sources |= {reading.source} - {""}
         problems += [(number, counts.id, problem) for problem in reading.problems]
@@ -198,7 +191,6 @@ def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
         together=together,
         places=places,
         evidence=tuple(evidence),
-        image_sha256=images,
         fingerprint=fingerprint.of_split(digests),
         sources=len(sources) if sources else None,
         problems=tuple(problems),
