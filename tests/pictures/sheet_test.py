@@ -7,7 +7,7 @@ from voc_seg_tfrecord.pictures.cell import PANEL
 from voc_seg_tfrecord.pictures.lettering import CHIP
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.pictures.pick import Example
-from voc_seg_tfrecord.pictures.preview import MAX_EXAMPLES, Group, sheet
+from voc_seg_tfrecord.pictures.preview import MAX_EXAMPLES, sheet
 
 VOC = Look(VOC_CLASSES, class_colors(0), 0)
 
@@ -18,7 +18,7 @@ def example(mask, name="a", shade=100):
 
 def drawn(*masks, look=VOC, **options):
     examples = [example(mask, str(n)) for n, mask in enumerate(masks)]
-    return np.asarray(sheet("title", [Group(examples)], look, **options))
+    return np.asarray(sheet("title", [(None, examples)], look, **options))
 
 
 def count(pixels, color):
@@ -91,7 +91,7 @@ def test_classes_of_any_colour_are_seen_on_an_image_of_that_colour():
         mask = np.zeros((60, 60), np.uint8)
         mask[20:40, 20:40] = 1
         examples = [example(mask, shade=shade)]
-        pixels = np.asarray(sheet("t", [Group(examples)], Look(VOC_CLASSES, palette, 0)))
+        pixels = np.asarray(sheet("t", [(None, examples)], Look(VOC_CLASSES, palette, 0)))
         overlay = pixels[-PANEL - 40 : -40, -PANEL - 20 : -20]
         far = abs(overlay.astype(int) - shade).max(-1) > 100
         assert far.sum() > 4 * PANEL // 3  # the four sides
@@ -121,8 +121,8 @@ def test_an_object_of_one_pixel_in_a_large_image_is_seen_and_named():
 def test_images_without_masks_are_one_panel_wide_and_may_have_a_class():
     image = np.full((30, 40, 3), 77, np.uint8)
     look = Look(("cat", "dog"), class_colors(None), None)
-    only = np.asarray(sheet("t", [Group([Example("a", image)])], look))
-    labelled = np.asarray(sheet("t", [Group([Example("a", image, label=1)])], look))
+    only = np.asarray(sheet("t", [(None, [Example("a", image)])], look))
+    labelled = np.asarray(sheet("t", [(None, [Example("a", image, label=1)])], look))
     assert only.shape[1] < 2 * PANEL
     assert count(only, (77, 77, 77)) == PANEL * PANEL * 3 // 4
     assert labelled.shape[0] > only.shape[0]
@@ -130,7 +130,7 @@ def test_images_without_masks_are_one_panel_wide_and_may_have_a_class():
 
 def test_groups_stand_under_their_names_and_single_examples_share_a_row():
     def of(sizes):
-        groups = [Group([example(stripes(v))] * n, v) for v, n in sizes.items()]
+        groups = [(v, [example(stripes(v))] * n) for v, n in sizes.items()]
         return np.asarray(sheet("t", groups, VOC, columns=2))
 
     assert of({1: 1, 2: 1}).shape[0] < of({1: 2, 2: 1}).shape[0]
@@ -140,7 +140,7 @@ def test_groups_stand_under_their_names_and_single_examples_share_a_row():
 @pytest.mark.parametrize("number", [0, MAX_EXAMPLES + 1])
 def test_no_examples_and_too_many_are_refused(number):
     with pytest.raises(ConfigError, match="num: "):
-        sheet("t", [Group([example(stripes(1))] * number)], VOC)
+        sheet("t", [(None, [example(stripes(1))] * number)], VOC)
 
 
 def test_of_a_large_example_only_what_is_drawn_is_kept():

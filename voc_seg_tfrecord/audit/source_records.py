@@ -20,7 +20,7 @@ from voc_seg_tfrecord.base.threads import THREADS, ordered_map
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import class_names, config_of
 from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.configs import VocSegConfig, field_types
+from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.serializer import stand_in
 from voc_seg_tfrecord.examples.tiles import image_of
@@ -215,12 +215,15 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
     from the folder that is given.
     """
     fields = config_of(builder)
-    gone = next((field for field in fields if field in field_types.GONE), "")
-    if gone or not fields:
+    remedy = "build it again from its source, or verify it without --source"
+    if not fields:
         raise ConfigError(
             builder.info.full_name,
-            found=f"a config with {gone}, which is gone" if gone else "no config in its metadata",
+            found="no config in its metadata",
             expected="a dataset that this version of voc_seg_tfrecord built",
-            remedy="build it again from its source, or verify it without --source",
+            remedy=remedy,
         )
-    return VocSegConfig(**fields)
+    try:
+        return VocSegConfig(**fields)
+    except ConfigError as error:  # an option that is gone
+        raise error.changed(remedy=remedy) from None

@@ -17,6 +17,7 @@ class VocSegError(ValueError):
     """
 
     KIND = "other"
+    _FIELDS: tuple[str, ...] = ("where", "found", "expected", "remedy", "kind")
 
     def __init__(
         self, where: object, *, found: str, expected: str = "", remedy: str = "", kind: str = ""
@@ -35,8 +36,7 @@ class VocSegError(ValueError):
 
     def to_json(self) -> dict[str, Any]:
         """Returns the error as plain data, for `from_json` in another process."""
-        fields = ("where", "found", "expected", "remedy", "kind")
-        return {"type": type(self).__name__, **{name: getattr(self, name) for name in fields}}
+        return {"type": type(self).__name__, **{name: getattr(self, name) for name in self._FIELDS}}
 
     def changed(self, **fields: str) -> "VocSegError":
         """Returns the error with other fields, or of another `type`, a name of this module."""
@@ -114,7 +114,7 @@ class SplitError(VocSegError):
     """
 
     KIND = "split"
-
+    _FIELDS = ("split", "problems", "examined", "remedy")
     SHOWN = 5
 
     def __init__(
@@ -131,14 +131,7 @@ class SplitError(VocSegError):
 
     def to_json(self) -> dict[str, Any]:
         """Returns the error as plain data, for `from_json` in another process."""
-        problems = [problem.to_json() for problem in self.problems]
-        return {
-            "type": type(self).__name__,
-            "split": self.split,
-            "problems": problems,
-            "examined": self.examined,
-            "remedy": self.remedy,
-        }
+        return {**super().to_json(), "problems": [p.to_json() for p in self.problems]}
 
 
 def from_json(data: Mapping[str, Any]) -> VocSegError:
@@ -156,6 +149,27 @@ def from_json(data: Mapping[str, Any]) -> VocSegError:
         fields["problems"] = [from_json(problem) for problem in fields["problems"]]
         return SplitError(**fields)
     return kind(fields.pop("where"), **fields)
+
+
+_LONGEST_OPTION = 300  # letters of what an option is, in an error
+
+
+def option_error(
+    option: str, found: object, expected: str, choices: Iterable[str] = ()
+) -> ConfigError:
+    """Returns the error about the value of an option of a config.
+
+    Commands, JSON and Python all have the option, and not all of them a config's name. Of `choices`
+    the closest match is suggested.
+    """
+    shown = repr(found)
+    shown = shown if len(shown) <= _LONGEST_OPTION else f"{shown[:_LONGEST_OPTION]}..."
+    return ConfigError(
+        f"option {option}",
+        found=shown + did_you_mean(str(found), choices),
+        expected=expected,
+        remedy=f"change {option}",
+    )
 
 
 def share_advice(messages: Iterable[str]) -> list[str]:

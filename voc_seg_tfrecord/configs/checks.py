@@ -1,11 +1,11 @@
 """What a config may say: the choices that there are, and fields that go together."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import re
 from typing import Any, Literal, get_args
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, option_error
 from voc_seg_tfrecord.base.names import VOID, unprintable
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.facts.releases import RELEASES
@@ -35,7 +35,6 @@ _CHOICES = {
 }
 
 _SHOWN_NAMES = 8
-_SHOWN_LETTERS = 300
 
 
 def check(config: Any) -> None:
@@ -44,6 +43,8 @@ def check(config: Any) -> None:
     Raises:
       ConfigError: naming the first option that is wrong.
     """
+    if config.packaged_tree not in ("", SAMPLE_TREE):
+        raise option_error("packaged_tree", config.packaged_tree, f"{SAMPLE_TREE}, or nothing")
     _check_release(config)
     _check_names(config)
     _check_release_classes(config)
@@ -51,8 +52,8 @@ def check(config: Any) -> None:
     _check_background(config)
     for field, choices in _CHOICES.items():
         if getattr(config, field) not in choices:
-            allowed = [choice for choice in choices if choice]
-            raise error(field, getattr(config, field), f"one of {', '.join(allowed)}", allowed)
+            expected = f"one of {', '.join(choices)}"
+            raise option_error(field, getattr(config, field), expected, choices)
     _check_layout(config)
     _check_splits(config, config.splits or {})
     config.grouping  # noqa: B018 - it checks the rule
@@ -61,11 +62,11 @@ def check(config: Any) -> None:
 
 def _check_release(config: Any) -> None:
     if config.release and config.release not in RELEASES:
-        raise error("release", config.release, f"one of {', '.join(RELEASES)}", RELEASES)
+        raise option_error("release", config.release, f"one of {', '.join(RELEASES)}", RELEASES)
     if config.strict and not config.release:
-        raise error("strict", True, "a release whose lists can be checked")
+        raise option_error("strict", True, "a release whose lists can be checked")
     if config.strict and config.splits is not None:
-        raise error("splits", config.splits, "no splits: those of a release are fixed")
+        raise option_error("splits", config.splits, "no splits: those of a release are fixed")
 
 
 def _check_release_classes(config: Any) -> None:
@@ -75,10 +76,10 @@ def _check_release_classes(config: Any) -> None:
         return
     if config.missing_mask != "error":
         expected = f"no such option, as the masks of {official.name} are known"
-        raise error("missing_mask", config.missing_mask, expected)
+        raise option_error("missing_mask", config.missing_mask, expected)
     if config.table.values or config.table.colors:
         expected = f"names and *, as the values and colours of {official.name} are known"
-        raise error("classes", dict(config.classes), expected)
+        raise option_error("classes", dict(config.classes), expected)
     places = {name: index for index, name in enumerate(official.class_names)}
     wrong = [n for i, n in enumerate(config.class_names) if places.get(n, i) != i]
     if wrong or len(config.class_names) != len(places):
@@ -97,37 +98,39 @@ def _check_rows(config: Any) -> None:
     """Checks the table of classes, and that there is one where there are masks."""
     if config.task != "segmentation":
         if config.classes:
-            raise error("classes", dict(config.classes), "none, because there are no masks")
+            raise option_error("classes", dict(config.classes), "none, because there are no masks")
         return
     if not config.built_class_names:
-        raise error("class_names", list(config.class_names), "a class that is not void")
+        raise option_error("class_names", list(config.class_names), "a class that is not void")
     if config.classes and config.name in {*RELEASES, SAMPLE}:
         found = f"{dict(config.classes)} for {config.name}"
-        raise error("classes", found, "a name of your own for a dataset like that")
+        raise option_error("classes", found, "a name of your own for a dataset like that")
     if config.background and is_void_name(config.background):
-        raise error("background", config.background, "a class whose name does not mean void")
+        raise option_error("background", config.background, "a class whose name does not mean void")
 
 
 def _check_names(config: Any) -> None:
     names = config.class_names
     if config.task == "images":
         if names:
-            raise error("class_names", names, "none: images alone have no classes")
+            raise option_error("class_names", names, "none: images alone have no classes")
     elif not (names or config.classes) or len(set(names)) != len(names) or not all(names):
-        raise error("class_names", names, "names, none empty or given twice, and not all void")
+        raise option_error(
+            "class_names", names, "names, none empty or given twice, and not all void"
+        )
     strange = [name for name in names if unprintable(name)]
     if strange:
-        raise error("class_names", strange[0], "names without control characters")
+        raise option_error("class_names", strange[0], "names without control characters")
     for checked in (names, config.built_class_names):
         if len(checked) > VOID:
             expected = f"at most {VOID} names, as the value {VOID} is void"
-            raise error("class_names", len(checked), expected)
+            raise option_error("class_names", len(checked), expected)
 
 
 def _check_layout(config: Any) -> None:
     names = {field.name for field in dataclasses.fields(Layout)}
     if config.layout is not None and set(config.layout) - names:
-        raise error("layout", config.layout, f"some of {', '.join(sorted(names))}")
+        raise option_error("layout", config.layout, f"some of {', '.join(sorted(names))}")
     for field in {"image_name", "mask_name"} & set(config.layout or ()):
         Naming.parse(config.layout[field], field)
 
@@ -135,7 +138,7 @@ def _check_layout(config: Any) -> None:
 def _check_background(config: Any) -> None:
     names = dict.fromkeys((*config.named_classes, *config.built_class_names))
     if config.background and config.background not in names:
-        raise error("background", config.background, f"one of {_some(tuple(names))}", names)
+        raise option_error("background", config.background, f"one of {_some(tuple(names))}", names)
     needed = config.missing_mask == "background" and config.task == "segmentation"
     if needed and config.table.fill is None:
         raise ConfigError(
@@ -154,18 +157,18 @@ def _check_splits(config: Any, splits: Mapping[str, str | float]) -> None:
         check_split_name(split, "option splits")
     ratios = {n: value for n, value in splits.items() if not isinstance(value, str)}
     if ratios and len(ratios) < len(splits):
-        raise error("splits", dict(splits), "lists for all splits, or ratios for all")
+        raise option_error("splits", dict(splits), "lists for all splits, or ratios for all")
     if ratios:
         check_ratios(ratios, "option splits")
         if lists := (config.layout or {}).get("lists"):
             expected = "lists or ratios, and not both: with ratios the lists are not read"
-            raise error("lists", lists, expected)
+            raise option_error("lists", lists, expected)
         return
     for field in ("split_by", "group_by"):
         value = getattr(config, field)
         if value != getattr(type(config), field):
             expected = "ratios with it, such as train=0.8,validation=0.2 (option splits)"
-            raise error(field, value, expected)
+            raise option_error(field, value, expected)
 
 
 def _check_tiles(config: Any) -> None:
@@ -173,7 +176,7 @@ def _check_tiles(config: Any) -> None:
         for field in ("tile_overlap", "tile_format"):
             value = getattr(config, field)
             if value != getattr(type(config), field):
-                raise error(field, value, "the option tile with it: the size of tiles")
+                raise option_error(field, value, "the option tile with it: the size of tiles")
         return
     if config.release or config.objects or config.task != "segmentation":
         raise ConfigError(
@@ -183,22 +186,6 @@ def _check_tiles(config: Any) -> None:
             remedy="leave tile out, or build the folder as own data (--name) without --objects",
         )
     config.tiling  # noqa: B018 - it checks the numbers
-
-
-def error(option: str, found: object, expected: str, choices: Iterable[str] = ()) -> ConfigError:
-    """Returns the error about an option.
-
-    Commands, JSON and Python all have the option, and not all of them a config's name. Of `choices`
-    the closest match is suggested.
-    """
-    shown = repr(found)
-    shown = shown if len(shown) <= _SHOWN_LETTERS else f"{shown[:_SHOWN_LETTERS]}..."
-    return ConfigError(
-        f"option {option}",
-        found=shown + did_you_mean(str(found), choices),
-        expected=expected,
-        remedy=f"change {option}",
-    )
 
 
 def _untiled(config: Any) -> str:

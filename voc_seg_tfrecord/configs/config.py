@@ -127,8 +127,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def __post_init__(self, packaged_tree: str) -> None:
         field_types.check(self)
         self.version = None if self.version is None else str(self.version)
-        if packaged_tree not in ("", SAMPLE_TREE):
-            raise checks.error("packaged_tree", packaged_tree, f"{SAMPLE_TREE}, or nothing")
         self.packaged_tree = packaged_tree
         official = self.official
         by_default = self.class_names is VOC_CLASSES and official is None

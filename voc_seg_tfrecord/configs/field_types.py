@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean, option_error
 
 MAX_NAME_BYTES = 200
 """Bytes of a config's name: a folder has it, and file systems take 255."""
@@ -65,13 +65,7 @@ def check(config: Any) -> None:
     for field, (test, expected) in field_types(config).items():
         value = getattr(config, field)
         if not test(value):
-            shown = repr(value)
-            raise ConfigError(
-                f"option {field}",
-                found=shown if len(shown) <= 100 else f"{shown[:100]}...",
-                expected=expected,
-                remedy=f"change {field}",
-            )
+            raise option_error(field, value, expected)
 
 
 GONE = {

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError
+from voc_seg_tfrecord.base.errors import ImageError, option_error
 from voc_seg_tfrecord.base.names import (
     FILENAME,
     FILL,
@@ -110,7 +110,7 @@ class Tiling:
         _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)
         if self.format not in get_args(TileFormat):
             expected = f"one of {', '.join(get_args(TileFormat))}"
-            raise _wrong("tile_format", self.format, expected)
+            raise option_error("tile_format", self.format, expected)
 
     def count(self, height: int, width: int) -> int:
         """Returns how many tiles an image has; `MOST_TILES` + 1 stands for all that are more."""
@@ -169,13 +169,7 @@ def _check_number(
 ) -> None:
     whole = isinstance(number, int) and not isinstance(number, bool)
     if not whole or number < lowest or (highest is not None and number > highest):
-        raise _wrong(option, number, expected)
-
-
-def _wrong(option: str, value: object, expected: str) -> ConfigError:
-    return ConfigError(
-        f"option {option}", found=repr(value), expected=expected, remedy=f"change {option}"
-    )
+        raise option_error(option, number, expected)
 
 
 def cut(

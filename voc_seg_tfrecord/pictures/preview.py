@@ -55,17 +55,8 @@ class Choice:
             raise ConfigError("seed", found=str(self.seed), expected="0 or more")
 
 
-@dataclasses.dataclass(frozen=True)
-class Group:
-    """Examples that stand together on a sheet.
-
-    Attributes:
-      examples: in the order of the sheet, one or more.
-      value: class index of the group, None if the sheet is not divided by class.
-    """
-
-    examples: Sequence[Example]
-    value: int | None = None
+Group = tuple[int | None, Sequence[Example]]
+"""Examples that stand together on a sheet, and their class; None if it is not divided by class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,11 +95,11 @@ def draw(builder: tfds.core.DatasetBuilder, choice: Choice) -> Preview:
         )
     absent: tuple[str, ...] = ()
     if choice.by_class:
-        shown = {background(builder), *(group.value for group in groups)}
+        shown = {background(builder), *(value for value, _ in groups)}
         absent = tuple(name for value, name in enumerate(names) if value not in shown)
         content = f"examples of {wording.counted(len(groups), 'class')} of {split}"
     else:
-        content = f"{wording.counted(len(groups[0].examples), 'example')} of {split}"
+        content = f"{wording.counted(len(groups[0][1]), 'example')} of {split}"
     drawn = sheet(
         f"{builder.info.full_name}: {content}",
         groups,
@@ -127,18 +118,18 @@ def _chosen(builder: tfds.core.DatasetBuilder, choice: Choice) -> tuple[list[Gro
         examples, of_splits = pick.named(
             builder, sorted(splits, key=lambda split: split != "train"), choice.ids
         )
-        return [Group(examples)], of_splits
+        return [(None, examples)], of_splits
     split = choice.split or pick.default_split(builder)
     if choice.by_class:
         num = choice.num or _NUM_OF_CLASS
         check_number(num * max(1, len(class_names(builder))))
         of_class = pick.by_class(builder, split, num, choice.seed)
-        groups = [Group(examples, value) for value, examples in of_class.items()]
+        groups: list[Group] = [*of_class.items()]
     else:
         num = choice.num or _NUM
         check_number(min(num, max(1, count_examples(builder, split))))
-        groups = [Group(pick.some(builder, split, num, choice.seed))]
-    return [group for group in groups if group.examples], [split]
+        groups = [(None, pick.some(builder, split, num, choice.seed))]
+    return [group for group in groups if group[1]], [split]
 
 
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -202,7 +193,7 @@ def sheet(
       ConfigError: if there are no examples or too many.
     """
     groups = list(groups)
-    examples = [example for group in groups for example in group.examples]
+    examples = [example for _, of_group in groups for example in of_group]
     check_number(len(examples))
     if columns is None:
         columns = 3 if examples[0].mask is None else 1 if len(examples) <= 3 else 2
@@ -261,11 +252,8 @@ def _legend(
 def _bands(groups: Sequence[Group], columns: int) -> list[list[_Cell]]:
     """Returns what stands side by side. Groups of one example each share a row."""
     cells = [
-        [
-            (None if number else group.value, example)
-            for number, example in enumerate(group.examples)
-        ]
-        for group in groups
+        [(None if number else value, example) for number, example in enumerate(examples)]
+        for value, examples in groups
     ]
     if all(len(group) == 1 for group in cells):
         cells = [[group[0] for group in cells]]
