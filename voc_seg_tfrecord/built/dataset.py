@@ -72,14 +72,9 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
         ]
     except Exception as error:  # TFDS lets out whatever its parsers raise
         raise damaged(folder, error) from None
-    _check_listed(folder, shards)
-    return builder
-
-
-def _check_listed(folder: epath.Path, shards: Sequence[str]) -> None:
-    """Checks that SHA256SUMS, if it is there, lists what is read."""
     small = [path.name for path in folder.iterdir() if path.name.endswith(".labels.txt")]
     storage.check_listed(folder, [INFO, FEATURES, *small, *shards])
+    return builder
 
 
 def open_splits(

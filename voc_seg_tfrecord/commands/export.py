@@ -8,7 +8,7 @@ import argparse
 from voc_seg_tfrecord.built.dataset import open_built, parts_with
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, with_palette
+from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, PALETTE
 
 SUMMARY = "write a built dataset as TFRecords, Parquet, a VOC tree or a COCO panoptic tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
@@ -45,13 +45,12 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.exports.export import export
 
     arguments.check_num_shards(args)
-    layout = with_palette(args.layout) if args.palette else args.layout
     builder = open_built(args.dataset, args.data_dir)
     parts = parts_with(builder, args.ids) if args.ids else None
     notes = export(
         builder,
         args.out,
-        layout=layout,
+        layout=args.layout + PALETTE * args.palette,
         num_shards=args.num_shards,
         described=True,
         splits=parts,

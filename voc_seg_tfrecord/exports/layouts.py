@@ -11,6 +11,9 @@ from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.exports import parquet, records, trees
 from voc_seg_tfrecord.exports.records import Split
 
+PALETTE = "-palette"
+"""What stands behind the name of a layout whose masks are palette PNGs."""
+
 BUILT = "tfds"
 """The layout of a dataset as it was built. It has a card and is not exported."""
 
@@ -52,29 +55,9 @@ def find_layout(name: str) -> Layout:
         raise ConfigError(
             f"--layout {name}",
             found=f"no such layout{did_you_mean(name, EXPORTED)}",
-            expected=f"one of {', '.join(EXPORTED)}",
+            expected=f"one of {', '.join(EXPORTED)}, of which parquet may have a --palette",
         )
     return LAYOUTS[name]
-
-
-def with_palette(name: str) -> str:
-    """Returns the name of the layout that has masks as palette PNGs where another has them grey.
-
-    Raises:
-      ConfigError: if there is none.
-    """
-    colored = f"{name}{_PALETTE}"
-    if colored not in LAYOUTS:
-        raise ConfigError(
-            f"--layout {name} --palette",
-            found="a layout whose masks it does not change",
-            expected="--layout parquet --palette",
-            remedy="leave out --palette",
-        )
-    return colored
-
-
-_PALETTE = "-palette"
 
 
 _GREY = """\
@@ -209,8 +192,8 @@ Features: {_FEATURES}. Where the dataset lies in a `data_dir`, \
 """The layouts by name."""
 
 EXPORTED = tuple(name for name, layout in LAYOUTS.items() if layout.write)
-"""The names of those that datasets are exported in; `with_palette` knows one more."""
+"""The names of those that datasets are exported in, but for parquet with `PALETTE` behind it."""
 
-LAYOUTS[f"parquet{_PALETTE}"] = dataclasses.replace(
+LAYOUTS[f"parquet{PALETTE}"] = dataclasses.replace(
     LAYOUTS["parquet"], masks=_COLORED + _VOID + _INSTANCES, write=parquet.write_colored
 )

@@ -20,10 +20,10 @@ from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import devkit, sbd
 from voc_seg_tfrecord.sources.devkit import Fetcher
-from voc_seg_tfrecord.sources.sbd import SbdTree
+from voc_seg_tfrecord.sources.sbd import SbdPair, SbdTree
 from voc_seg_tfrecord.trees.layout import VOC, find_release
 from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
+from voc_seg_tfrecord.trees.pair import Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "SegmentationClassAug"
@@ -32,7 +32,7 @@ LISTS = ("trainaug", "train_aug")
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainaugPair(Pair):
+class TrainaugPair(SbdPair):
     """One id's files; masks may be SBD's MATLAB files. See `pair.Pair`.
 
     Attributes:
@@ -45,16 +45,12 @@ class TrainaugPair(Pair):
 
     def read(self) -> RawExample:
         """Reads each file once. An instance mask that does not exist becomes all void."""
-        raw = super().read()
-        mask = raw.mask and sbd.as_png(raw.mask)
-        instances = raw.instances and sbd.as_png(raw.instances)
-        if self.wants_instances and mask and instances is None:
-            header = png.read_header(mask)
-            void = np.full((header.height, header.width), VOID, np.uint8)
-            instances = File(pillow.encode_png(void), mask.where)
-        return dataclasses.replace(
-            raw, mask=mask, instances=instances, mask_source=self.mask_source
-        )
+        raw = dataclasses.replace(super().read(), mask_source=self.mask_source)
+        if not self.wants_instances or raw.mask is None or raw.instances is not None:
+            return raw
+        header = png.read_header(raw.mask)
+        void = np.full((header.height, header.width), VOID, np.uint8)
+        return dataclasses.replace(raw, instances=File(pillow.encode_png(void), raw.mask.where))
 
 
 class TrainaugTree(VocTree):
