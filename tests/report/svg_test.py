@@ -12,7 +12,7 @@ NAMES = ["<script>alert(1)</script>", "a & b", "$x^2$", "\x0b\x1b[31m", "\ud800"
 @pytest.fixture
 def chart():
     values = {"train": [1.0, 0, 3, 4, 5, 6, 7], "validation": [2.0] * 7}
-    return charts.bars("Images", values, NAMES, ["#c00080"] * 7, "{:,}")
+    return charts.bars("Images", values, NAMES, ["#c00080"] * 7, range(7), "{:,}")
 
 
 def test_names_stay_text_whatever_they_hold(chart):
@@ -38,16 +38,16 @@ def test_a_missing_bar_is_told_in_words(chart):
 
 def test_a_class_without_any_bar_is_told_once():
     values = {"train": [0, 0], "validation": [0, 2]}
-    chart = charts.bars("Images", values, ["cat", "dog"], ["#c00080"] * 2, "{:,}")
+    chart = charts.bars("Images", values, ["cat", "dog"], ["#c00080"] * 2, range(2), "{:,}")
     texts = re.findall(r">(absent[^<]*)<", chart)
     assert texts == ["absent in all splits here", "absent in train"]
-    alone = charts.bars("Images", {"train": [0]}, ["cat"], ["#c00080"], "{:,}")
+    alone = charts.bars("Images", {"train": [0]}, ["cat"], ["#c00080"], range(1), "{:,}")
     assert re.findall(r">(absent[^<]*)<", alone) == ["absent in train"]
 
 
 def test_a_split_that_has_no_bar_of_its_own_counts_when_a_class_is_called_absent():
     values = {f"split {number}": [float(number == 8)] for number in range(9)}
-    chart = charts.bars("Images", values, ["cat"], ["#c00080"], "{:,}")
+    chart = charts.bars("Images", values, ["cat"], ["#c00080"], range(1), "{:,}")
     assert "in all splits" not in chart
     assert chart.count(">absent in split") == svg.SERIES
 

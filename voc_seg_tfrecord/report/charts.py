@@ -24,13 +24,14 @@ _SIZES = 400  # image sizes
 
 def bars(
     title: str,
-    values: Mapping[str, Sequence[float]],
+    values: Mapping[str, Sequence[float] | np.ndarray],
     names: Sequence[str],
     colors: Sequence[str],
+    labels: Sequence[int],
     form: str,
-    links: Sequence[str] = (),
+    links: Mapping[int, str] | None = None,
 ) -> str:
-    """Draws one bar for each class and split.
+    """Draws one bar for each split and each of the first classes to show.
 
     Where a value is 0 it says that the class is absent, once for a class without any bar.
 
@@ -39,29 +40,32 @@ def bars(
       values: of each split, one value per class.
       names: of the classes.
       colors: of the classes, as `#rrggbb`.
+      labels: the classes to show, in this order.
       form: how a value is written, such as `{:.2%}`.
-      links: of the classes to their examples, as `svg.linked` takes them; empty if there are none.
+      links: of classes to their examples, as `svg.linked` takes them.
     """
-    shown = dict(list(values.items())[:_SPLITS])
+    labels = labels[:CLASSES]
+    chosen = {split: [of[label] for label in labels] for split, of in values.items()}
+    shown = dict(list(chosen.items())[:_SPLITS])
     top = max((max(v, default=0) for v in shown.values()), default=0) or 1
     scale, row = 136 / top, 8 + 13 * len(shown)
     drawn = []
-    for number, (name, color) in enumerate(zip(names, colors, strict=True)):
-        link = links[number] if links else ""
+    for number, label in enumerate(labels):
+        link = (links or {}).get(label, "")
         first = row * number + 10
         middle = first + 6.5 * (len(shown) - 1)
-        name = svg.text(111, middle, clean(name, _NAME), font_size=11, text_anchor="end")
-        square = {"x": 118, "y": middle - 3.5, "width": 7, "height": 7, "fill": color}
+        name = svg.text(111, middle, clean(names[label], _NAME), font_size=11, text_anchor="end")
+        square = {"x": 118, "y": middle - 3.5, "width": 7, "height": 7, "fill": colors[label]}
         drawn += [svg.linked(link, name), svg.element("rect", **square, class_="stroke-line")]
         for place, of_split in enumerate(shown.values()):
             box = {"x": _LEFT, "y": first + 13 * place - 5, "height": 10}
             width = of_split[number] * scale
             bar = svg.element("rect", **box, width=float(width), class_=f"fill-series{place}")
             drawn.append(svg.linked(link, bar))
-    for number, slot, value, words in _bar_texts(values, form):
+    for number, slot, value, words in _bar_texts(chosen, form):
         at = _LEFT + value * scale + 2, row * number + 10 + 13 * slot
         drawn.append(svg.text(*at, words, class_=f"fill-{'ink' if value else 'warn'}"))
-    height = row * len(names) + 10
+    height = row * len(labels) + 10
     drawn.append(svg.line(_LEFT, 0, _LEFT, height))
     return svg.chart(WIDTH, height, _label(title, shown), drawn)
 
@@ -185,13 +189,9 @@ def draw_all(
       masked: whether there are masks.
       unit: what a record is, `image` or `tile`.
     """
-    labels = list(labels[:CLASSES])
-    shown = [names[label] for label in labels], [colors[label] for label in labels]
 
     def per_class(title: str, values: Mapping[str, np.ndarray], form: str) -> str:
-        chosen = {split: of_split[labels].tolist() for split, of_split in values.items()}
-        lead = [links.get(label, "") for label in labels]
-        return bars(title, chosen, *shown, form, lead)
+        return bars(title, values, names, colors, labels, form, links)
 
     drawn = {"sizes": sizes({s: f.stats.sizes for s, f in facts.items()})}
     if labels:

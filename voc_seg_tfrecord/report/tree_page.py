@@ -324,15 +324,11 @@ def _kinds(report: Report, cards: Cards, root: str, found_at: str) -> Iterator[d
 def _charts(
     by_split: dict[str, Any], names: list[str], labels: list[int], colors: np.ndarray
 ) -> dict[str, str]:
-    labels = labels[: charts.CLASSES]
     if not labels or not any(counts.images.any() for counts in by_split.values()):
         return {}
-    shown = [names[label] for label in labels], [page.hex_color(colors[label]) for label in labels]
-    images = {split: c.images[labels].tolist() for split, c in by_split.items()}
-    pixels = {
-        split: (c.pixels[labels] / max(1, c.pixels[:VOID].sum())).tolist()
-        for split, c in by_split.items()
-    }
+    shown = names, [page.hex_color(color) for color in colors], labels
+    images = {split: c.images for split, c in by_split.items()}
+    pixels = {split: c.pixels / max(1, c.pixels[:VOID].sum()) for split, c in by_split.items()}
     return {
         "pixels": charts.bars("Pixels per class, as a share", pixels, *shown, "{:.2%}"),
         "images": charts.bars("Images per class", images, *shown, "{:,}"),
