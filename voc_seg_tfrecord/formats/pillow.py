@@ -53,7 +53,8 @@ _PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
 class Still:
     """A decoded still image, which gives out its pixels as arrays and as PNG bytes.
 
-    Every method raises the error that `decode` was given if Pillow fails.
+    Every method raises the error that `decode` was given if Pillow fails. Of a large image that is
+    no palette image the pixels may be decoded, or taken from an array, some rows at a time.
 
     Attributes:
       full_size: height and width in the file, in pixels; a JPEG may be decoded to less.
@@ -63,16 +64,17 @@ class Still:
     _where: str
     _error: type[VocSegError]
     full_size: tuple[int, int]
+    _rows: Callable[[int], Iterator[np.ndarray]] | None = None
 
     @property
     def height(self) -> int:
         """Height in pixels."""
-        return self._image.height
+        return self._image.height if self._image else self.full_size[0]
 
     @property
     def width(self) -> int:
         """Width in pixels."""
-        return self._image.width
+        return self._image.width if self._image else self.full_size[1]
 
     def values(self) -> np.ndarray:
         """Returns the samples, with no meaning given to them.
@@ -87,8 +89,8 @@ class Still:
 
     def palette(self) -> np.ndarray | None:
         """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
-        palette = self._image.palette
-        if self._image.mode != "P" or palette is None:
+        palette = self._image.palette if self._image and self._image.mode == "P" else None
+        if palette is None:
             return None
         with translated(self._where, self._error):
             colors = np.frombuffer(bytes(palette.getdata()[1]), np.uint8)
@@ -144,37 +146,14 @@ class Still:
 
     def _bands(self, step: int = 1) -> Iterator[Image.Image]:
         """Yields some rows at a time, by a multiple of `step`; of a small image all at once."""
-        image = self._image
-        rows = step * max(1, _PIECE // (step * image.width))
-        if rows >= image.height:
-            yield image
-            return
-        for top in range(0, image.height, rows):
-            yield image.crop((0, top, image.width, min(top + rows, image.height)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Rows(Still):
-    """A large image whose pixels are decoded, or taken from an array, some rows at a time."""
-
-    _rows: Callable[[int], Iterator[np.ndarray]]
-
-    def palette(self) -> None:
-        """Returns None, as such an image has grey values or colours."""
-
-    @property
-    def height(self) -> int:
-        """Height in pixels."""
-        return self.full_size[0]
-
-    @property
-    def width(self) -> int:
-        """Width in pixels."""
-        return self.full_size[1]
-
-    def _bands(self, step: int = 1) -> Iterator[Image.Image]:
-        rows = step * max(1, _PIECE // (step * self.width))
-        return map(Image.fromarray, self._rows(rows))
+        image, height, width = self._image, self.height, self.width
+        rows = step * max(1, _PIECE // (step * width))
+        if self._rows is not None:
+            return map(Image.fromarray, self._rows(rows))
+        if rows >= height:
+            return iter([image])
+        tops = range(0, height, rows)
+        return (image.crop((0, top, width, min(top + rows, height))) for top in tops)
 
 
 def _plain(image: Image.Image) -> np.ndarray:
@@ -234,7 +213,7 @@ def as_still(pixels: np.ndarray, where: str, error: type[VocSegError]) -> Still:
     def rows(step: int) -> Iterator[np.ndarray]:
         return (pixels[top : top + step] for top in range(0, height, step))
 
-    return Rows(None, where, error, (height, width), rows)
+    return Still(None, where, error, (height, width), rows)
 
 
 def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:

@@ -235,7 +235,7 @@ def in_rows(file: File, header: Header) -> pillow.Still:
         except MaskError as error:
             raise error.changed(type="ImageError") from None
 
-    return pillow.Rows(None, file.where, ImageError, size, decoded)
+    return pillow.Still(None, file.where, ImageError, size, decoded)
 
 
 def _decode_rows(header: Header, rows: bytes, where: str) -> np.ndarray:
