@@ -33,9 +33,9 @@ _TOOLS = {
 }
 # By the name of another tool: what its JSON files have, and which export is read.
 _OTHER_TOOLS = {
-    "VIA": (rb'"_via_|"shape_attributes"\s*:', "open it in VIA 2, and export it as COCO"),
-    "Supervisely": (rb'"classTitle"\s*:', "export from Supervisely to COCO or to Pascal VOC"),
-    "Label Studio": (rb'"original_width"\s*:', "export as COCO, and masks of brushes as PNG"),
+    "VIA": (r'"_via_|"shape_attributes"\s*:', "open it in VIA 2, and export it as COCO"),
+    "Supervisely": (r'"classTitle"\s*:', "export from Supervisely to COCO or to Pascal VOC"),
+    "Label Studio": (r'"original_width"\s*:', "export as COCO, and masks of brushes as PNG"),
 }
 
 
@@ -112,34 +112,37 @@ def _read_sheets(
     problems, others = list[VocSegError](), list[str]()
     read = functools.partial(_read_sheet, os.fspath(listing.root))
     names = [name for name in files if name.lower().endswith((".json", ".xml"))]
-    for name, (tool, sheet, problem) in ordered_map(read, names, ahead=1):
-        if problem:
-            problems.append(problem)
-        if sheet:
-            by_tool[tool][name] = sheet
-        elif not problem:
+    for name, (tool, sheet) in ordered_map(read, names, ahead=1):
+        if isinstance(sheet, MaskError):
+            problems.append(sheet)
+            if tool != "labelme":
+                continue
+            sheet = Sheet((), [Annotation(name, "", None, error=sheet)])  # one image lacks its mask
+        if sheet is None:
             others.append(name)
+        else:
+            by_tool[tool][name] = sheet
     return by_tool, problems, others
 
 
-def _read_sheet(root: str, name: str) -> tuple[str, Sheet | None, MaskError | None]:
-    """Returns the tool that wrote a file, what the file holds, and what is wrong with it."""
+def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
+    """Returns the tool that wrote a file, and what the file holds, or what is wrong with it."""
     tool = ""
     try:
         file = File.read(posixpath.join(root, name), MaskError)
         for tool, (ending, word, pattern, reader) in _TOOLS.items():
-            fits = name.lower().endswith(ending) and word in file.data
-            if fits and re.search(pattern, file.data):
-                return tool, reader(file), None
-        for other, (text, remedy) in _OTHER_TOOLS.items():
-            if re.search(text, file.data):
-                expected = "polygons of labelme, COCO, YOLO or CVAT"
-                raise wrong(name, f"{other}'s JSON", expected, remedy)
+            if not name.lower().endswith(ending) or word not in file.data:
+                continue
+            if re.search(pattern, file.data):
+                return tool, reader(file)
+        for tool, (text, remedy) in _OTHER_TOOLS.items():
+            if re.search(text.encode(), file.data):
+                raise wrong(
+                    name, f"{tool}'s JSON", "polygons of labelme, COCO, YOLO or CVAT", remedy
+                )
     except MaskError as error:
-        # A file of labelme's is about one image, which lacks its mask.
-        one = Sheet((), [Annotation(name, "", None, error=error)]) if tool == "labelme" else None
-        return tool, one, error
-    return "", None, None
+        return tool, error
+    return "", None
 
 
 def _tree(
@@ -150,7 +153,7 @@ def _tree(
     notes: Sequence[str],
 ) -> PolygonTree:
     finder = _Images(tool, images)
-    found: dict[str, ImageShapes] = {}  # by the path of the image
+    found: dict[str, tuple[str, Annotation]] = {}  # by the path of the image
     of_file: dict[str, list[str]] = collections.defaultdict(list)
     lost = list[str]()
     for file, sheet in sheets.items():
@@ -160,8 +163,9 @@ def _tree(
                 lost.append(annotation.image or file)
                 continue
             of_file[file].append(path)
-            shapes = ImageShapes(path, file, annotation, embedded=path not in finder.paths)
-            found[path] = _checked_same(found.get(path, shapes), shapes)
+            if path in found:
+                annotation = _checked_same(path, *found[path], file, annotation)
+            found[path] = file, annotation
     if not found:
         raise LayoutError(
             listing.root,
@@ -175,49 +179,56 @@ def _tree(
     _check_unique(listing, ids)
     if lost:
         notes = [*notes, f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}."]
-    used = {shape.label for of_image in found.values() for shape in of_image.annotation.shapes}
+    used = {shape.label for _, annotation in found.values() for shape in annotation.shapes}
     names, source, class_notes = _class_names(listing, tool, sheets, used)
     entries, values = number_classes(names, listing.root)
-    splits: yolo_sets.Splits = {}
-    split_notes = list[str]()
+    splits: yolo_sets.Splits = {}, {}, []
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
-        splits, split_notes = _splits_of_files(of_file, ids)
+        splits = _splits_of_files({f: [ids[path] for path in of_file[f]] for f in sheets})
     elif tool == "YOLO" and not any(split_word(posixpath.dirname(path))[1] for path in ids):
-        splits, split_notes = yolo_sets.splits(listing, ids)
-    by_id = {ids[path]: shapes for path, shapes in found.items()}
-    polygons = Polygons(tool, ClassFile(source, entries), values, by_id, splits)
+        splits = yolo_sets.splits(listing, ids)
+    of_image = {
+        ids[path]: ImageShapes(
+            posixpath.relpath(path, common), file, annotation, path not in finder.paths
+        )
+        for path, (file, annotation) in found.items()
+    }
+    polygons = Polygons(tool, ClassFile(source, entries), values, of_image, *splits[:2])
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
-    notes += [*_alike([entry.name for entry in entries]), *split_notes, *finder.notes()]
+    notes += [*_alike([entry.name for entry in entries]), *splits[2], *finder.notes()]
     layout = Layout(common, ".", mask_name=f"{ID}{posixpath.splitext(next(iter(sheets)))[1]}")
     return PolygonTree(listing.root, layout, listing, [*dict.fromkeys(notes)], polygons=polygons)
 
 
-def _checked_same(first: ImageShapes, second: ImageShapes) -> ImageShapes:
-    """Returns the second shapes of an image, with an error if they differ from the first."""
+def _checked_same(
+    path: str, first_file: str, first: Annotation, file: str, annotation: Annotation
+) -> Annotation:
+    """Returns the second annotation of an image, with an error if its shapes are others."""
     # The same shapes may stand at other places of two files.
-    shapes = ([s._replace(place="") for s in both.annotation.shapes] for both in (first, second))
-    if first is second or next(shapes) == next(shapes):
-        return second
-    remedy = f"name the file that is right: {command(masks=second.file)}"
-    remedy = "" if second.file == first.file else remedy  # it has the image twice
-    found = f"other shapes of {first.image} than {first.file}"
-    error = wrong(second.file, found, "one file for each image", remedy)
-    return second._replace(annotation=dataclasses.replace(second.annotation, error=error))
+    shapes = ([s._replace(place="") for s in a.shapes] for a in (first, annotation))
+    if next(shapes) == next(shapes):
+        return annotation
+    found = f"other shapes of {path} than {first_file}"
+    remedy = f"name the file that is right: {command(masks=file)}"
+    remedy = "" if file == first_file else remedy  # it has the image twice
+    error = wrong(file, found, "one file for each image", remedy)
+    return dataclasses.replace(annotation, error=error)
 
 
-def _splits_of_files(
-    paths: Mapping[str, Sequence[str]], ids: Mapping[str, str]
-) -> tuple[yolo_sets.Splits, list[str]]:
-    """Returns the splits of files with images, if those called as splits have all; and notes."""
-    splits: dict[str, tuple[str, list[str]]] = {}
-    for file, of_file in paths.items():
-        of_split = splits.setdefault(split_word(file)[0], (file, []))[1]
-        of_split += [ids[path] for path in of_file]
-    _, rest = splits.pop("", ("", []))
-    if set(rest).issubset(itertools.chain(*(of_split for _, of_split in splits.values()))):
-        return splits, []
+def _splits_of_files(ids: Mapping[str, Sequence[str]]) -> yolo_sets.Splits:
+    """Returns the splits of the ids in each file, if files called as splits have all of them."""
+    splits: dict[str, list[str]] = collections.defaultdict(list)
+    files: dict[str, str] = {}
+    for file, in_file in ids.items():
+        word = split_word(file)[0]
+        splits[word] += in_file
+        files.setdefault(word, file)
+    rest = {*splits.pop("", ())}
+    files.pop("", None)
+    if rest.issubset(itertools.chain(*splits.values())):
+        return splits, files, []
     note = f"Not all files are called as splits, so these make none: {', '.join(splits)}."
-    return {}, [note] if splits else []
+    return {}, {}, [note] if splits else []
 
 
 def _alike(names: Sequence[str]) -> list[str]:
@@ -270,12 +281,14 @@ class _Images:
         self._by_stem: dict[str, list[str]] = collections.defaultdict(list)
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
         self._moved: dict[str, str] = {}  # by what files call them, where images are
-        parts = [(path, *posixpath.splitext(path)) for path in paths]
         # Of a.jpg and a.png, the latter may be a mask.
-        for path, stem, _ in sorted(parts, key=lambda p: IMAGE_SUFFIXES.index(p[2].lower())):
-            self._by_stem[stem].append(path)
-            for key in (path, stem):  # CVAT calls frames without ending
-                self._by_name[yolo_sets.composed(posixpath.basename(key))].append(path)
+        for path in sorted(
+            paths, key=lambda p: IMAGE_SUFFIXES.index(posixpath.splitext(p)[1].lower())
+        ):
+            self._by_stem[posixpath.splitext(path)[0]].append(path)
+            name = yolo_sets.composed(posixpath.basename(path))
+            for key in (name, posixpath.splitext(name)[0]):  # CVAT calls frames without ending
+                self._by_name[key].append(path)
 
     def find(self, file: str, annotation: Annotation) -> str | None:
         """Returns the path of an annotation's image; an error if it may be several.

@@ -1,6 +1,6 @@
 """Finds the text files of YOLO's polygons in a folder, and what its YAML file says of them."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 import contextlib
 import functools
 import posixpath
@@ -19,6 +19,7 @@ UNUSABLE = "unusable polygons"
 _NUMBER = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
 _YOLO_LINE = re.compile(rb"^(\xef\xbb\xbf)?[ \t]*\d+(\.0*)?([ \t]+%b){6,}[ \t\r]*$" % _NUMBER, re.M)
 
+
 composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names
 
 
@@ -36,30 +37,19 @@ def find(listing: Listing, files: Sequence[str], images: Sequence[str]) -> dict[
     There are none if no line of any text is a polygon.
     """
     texts = {f for f in files if f.lower().endswith(".txt")}
-    pairs = {image: _text_of(image, texts) for image in images} if texts else {}
+    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
     # Names that differ in case or in their Unicode form alone mean the same.
     alike = {composed(text).casefold(): text for text in texts.difference(pairs.values())}
     for image in [image for image in pairs if alike and not pairs[image]]:
-        pairs[image] = alike.get(_text_of(composed(image).casefold(), alike.keys()) or "")
-
-    def has_polygon(text: str) -> bool:
-        return bool(_YOLO_LINE.search(File.read(listing.root / text, MaskError).data))
-
+        pairs[image] = alike.get(yolo.text_of(composed(image).casefold(), alike.keys()) or "")
     found = filter(None, pairs.values())
-    if not any(polygon for _, polygon in ordered_map(has_polygon, found, ahead=1)):
+    lines = ordered_map(
+        lambda t: _YOLO_LINE.search(File.read(listing.root / t, MaskError).data), found, ahead=1
+    )
+    if not any(line for _, line in lines):
         return {}
     folders = {posixpath.dirname(image) for image, text in pairs.items() if text}
     return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
-
-
-def _text_of(image: str, texts: Set[str]) -> str | None:
-    """Returns the text file of an image: in `labels` if it is in `images`, or else beside it."""
-    stem = posixpath.splitext(image)[0]
-    parts, places = stem.split("/"), [stem]
-    for n, folder in enumerate(parts[:-1]):
-        if folder == "images":
-            places.append("/".join([*parts[:n], "labels", *parts[n + 1 :]]))
-    return next((f"{place}.txt" for place in places[::-1] if f"{place}.txt" in texts), None)
 
 
 def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
@@ -97,23 +87,24 @@ def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
     return sheets
 
 
-Splits = Mapping[str, tuple[str, Sequence[str]]]
-"""By split the file that says it, and its ids."""
+Splits = tuple[Mapping[str, list[str]], Mapping[str, str], list[str]]
+"""Ids by split, the file that says each split, and notes."""
 
 
-def splits(listing: Listing, ids: Mapping[str, str]) -> tuple[Splits, list[str]]:
-    """Returns the splits that the first file such as `data.yaml` with any says, and notes."""
+def splits(listing: Listing, ids: Mapping[str, str]) -> Splits:
+    """Returns the splits that the first file such as `data.yaml` with any says."""
     for path in _name_files(listing):
         named: dict[str, list[str]] = {}
         with contextlib.suppress(LayoutError, MaskError):  # perhaps a file of another program
             file = File.read(listing.root / path)
             named = yolo.read_splits(file, posixpath.dirname(path), listing.folders)
         inside = {name: {ids[i] for f in of for i in below(ids, f)} for name, of in named.items()}
-        if sum(map(len, inside.values())) > len(set().union(*inside.values())):
-            return {}, [f"{path} names the same images for several splits, so it makes none."]
-        if any(inside.values()):
-            return {name: (path, sorted(found)) for name, found in inside.items() if found}, []
-    return {}, []
+        of_split = {name: sorted(found) for name, found in inside.items() if found}
+        if sum(map(len, of_split.values())) > len(set().union(*of_split.values())):
+            return {}, {}, [f"{path} names the same images for several splits, so it makes none."]
+        if of_split:
+            return of_split, dict.fromkeys(of_split, path), []
+    return {}, {}, []
 
 
 def _name_files(listing: Listing) -> list[str]:

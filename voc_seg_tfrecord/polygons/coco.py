@@ -74,8 +74,7 @@ def _annotation(
 ) -> Annotation:
     name = str(image["file_name"]).replace("\\", "/")
     try:
-        with as_written(f"{where}, image {name[-80:]}", "height and width of the image"):
-            size = checked_size(image.get("height"), image.get("width"))
+        size = checked_size(image.get("height"), image.get("width"), f"{where}, image {name[-80:]}")
         drawn = [_shape(shape, names, size, where) for shape in shapes]
     except MaskError as error:
         return Annotation(where, name, None, error=error)
@@ -85,18 +84,21 @@ def _annotation(
 def _shape(
     shape: Mapping[str, Any], names: Mapping[Any, str], size: tuple[int, int], where: str
 ) -> Shape:
-    label, outline = names.get(shape.get("category_id"), ""), shape.get("segmentation")
-    place = f"annotation {str(shape.get('id'))[:40]}" + (f" ({label[:40]})" if label else "")
-    expected = f"a category, and polygons or runs that fill {size[1]} x {size[0]} pixels"
-    with as_written(f"{where}, {place}", expected):
-        if not label:
-            raise ValueError(f"the category_id {str(shape.get('category_id'))[:40]}")
-        if not outline:
-            box = ", but a box, of which no mask can be made" if shape.get("bbox") else ""
-            raise ValueError(f"no polygon{box}")
-        crowd = str(shape.get("iscrowd")) in ("1", "True")
+    place = f"annotation {str(shape.get('id'))[:40]}"
+    category = shape.get("category_id")
+    if category not in names:
+        found = f"the category_id {str(category)[:40]}"
+        raise wrong(f"{where}, {place}", found, "the id of a category")
+    label, crowd = names[category], str(shape.get("iscrowd")) in ("1", "True")
+    place += f" ({label[:40]})"
+    where, outline = f"{where}, {place}", shape.get("segmentation")
+    if not outline:
+        found = "no polygon" + (", but a box" if shape.get("bbox") else "")
+        remedy = "draw the outline in the tool; a mask cannot be made of a box"
+        raise wrong(where, found, "polygons or a mask of each object", remedy)
+    with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
         if isinstance(outline, list):
-            parts = [checked_points(part, 3) for part in outline]
+            parts = [checked_points(part, where, 3) for part in outline]
             starts = [0, *itertools.accumulate(map(len, parts[:-1]))]
             points = [*itertools.chain.from_iterable(parts)]
             return Shape(label, "parts", place, points, starts, crowd=crowd)

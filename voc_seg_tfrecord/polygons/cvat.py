@@ -63,12 +63,12 @@ def _annotation(image: ET.Element, number: int, names: list[str], where: str) ->
     left_out: dict[str, int] = collections.Counter()
     shapes = []
     try:
-        with as_written(f"{where}, {place}", "height and width of the image"):
-            size = checked_size(*_numbers(image, "height width"))
+        height, width = _numbers(image, "height width", f"{where}, {place}")
+        size = checked_size(height, width, f"{where}, {place}")
+        elements = enumerate(image, 1)
         # CVAT makes polygons of rotated boxes, and adds them at the end.
         for n, element in sorted(
-            enumerate(image, 1),
-            key=lambda pair: pair[1].tag == "box" and "rotation" in pair[1].attrib,
+            elements, key=lambda pair: pair[1].tag == "box" and "rotation" in pair[1].attrib
         ):
             if element.tag in _NOT_DRAWN:
                 left_out[element.tag] += 1
@@ -79,54 +79,60 @@ def _annotation(image: ET.Element, number: int, names: list[str], where: str) ->
     return Annotation(where, name, size, shapes, "level", left_out=left_out)
 
 
-def _numbers(element: ET.Element, names: str) -> list[float]:
-    numbers = [float(element.attrib[name]) for name in names.split()]
-    if not all(abs(number) <= MAX_SIDE for number in numbers):
-        raise ValueError(f"{str(numbers)[:80]} as {names}")
+def _numbers(element: ET.Element, names: str, where: str) -> list[float]:
+    with as_written(where, f"the numbers {names}"):
+        numbers = [float(element.attrib[name]) for name in names.split()]
+        if not all(abs(number) <= MAX_SIDE for number in numbers):
+            raise ValueError(str(numbers)[:80])
     return numbers
 
 
 def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Shape:
-    label = element.get("label", "").strip()
+    kind, label = element.tag, element.get("label", "").strip()
     place += f" ({label[:40]})"
-    with as_written(f"{where}, {place}", "a polygon, box, ellipse or mask, as CVAT writes it"):
-        if label not in names:
-            raise ValueError(f"the label {label[:80]!r}, none of {', '.join(names)[:120]}")
-        group, level = (int(element.get(name, "0")) for name in ("group_id", "z_order"))
-        shape = Shape(label, "rows", place, group=str(group or ""), level=level)
-        if element.tag == "mask":
-            box = [int(side) for side in _numbers(element, "left top width height")]
-            words = element.get("rle", "").split(",")
-            runs = [int(word) for word in words if word.strip().isdecimal() and len(word) < 16]
-            if min(box) < 0 or len(runs) < len(words) or not 0 < sum(runs) == box[2] * box[3]:
-                raise ValueError("runs of pixels that do not fill its box")
-            return shape._replace(data=[*box, *runs])
-        points = checked_points(_outline(element), 3)
-        # CVAT keeps two digits before it draws.
-        return shape._replace(kind="parts", points=np.round(points, 2).tolist(), data=[0])
+    where = f"{where}, {place}"
+    if label not in names:
+        raise wrong(where, f"the label {label[:80]!r}", f"one of {', '.join(names)[:200]}")
+    with as_written(where, "whole numbers as group_id and z_order"):
+        number, level = (int(element.get(name, "0")) for name in ("group_id", "z_order"))
+    group = str(number) if number else ""
+    if kind == "mask":
+        box = [int(side) for side in _numbers(element, "left top width height", where)]
+        words = element.get("rle", "").split(",")
+        runs = [int(word) for word in words if word.strip().isdecimal() and len(word) < 16]
+        if min(box) < 0 or len(runs) < len(words) or not 0 < sum(runs) == box[2] * box[3]:
+            raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
+        return Shape(label, "rows", place, data=[*box, *runs], group=group, level=level)
+    points = _outline(element, where)
+    # CVAT keeps two digits before it draws.
+    flat = np.round(checked_points(points, where, 3), 2).tolist()
+    return Shape(label, "parts", place, flat, [0], group, level)
 
 
-def _outline(element: ET.Element) -> list[list[float]]:
+def _outline(element: ET.Element, where: str) -> list[list[float]]:
     """Returns x and y of each corner of a polygon, a box or an ellipse."""
+    (angle,) = _numbers(element, "rotation", where) if "rotation" in element.attrib else (0,)
     if element.tag == "polygon":
-        return [[*map(float, pair.split(","))] for pair in element.attrib["points"].split(";")]
-    (angle,) = _numbers(element, "rotation") if "rotation" in element.attrib else (0,)
+        with as_written(where, "points as x,y;x,y;x,y"):
+            return [[*map(float, pair.split(","))] for pair in element.attrib["points"].split(";")]
     if element.tag == "box":
-        x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr")
+        x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
         middle = complex(x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2)
         corners = [complex(x, y) for x, y in ((x1, y1), (x2, y1), (x2, y2), (x1, y2))]
     elif element.tag == "ellipse":
         # OpenCV, with which CVAT draws, takes whole numbers, some corners for small ellipses, and
         # the pixels on the edge too.
-        x, y, a, b = (round(n) + 0.5 for n in _numbers(element, "cx cy rx ry"))
+        x, y, a, b = (round(n) + 0.5 for n in _numbers(element, "cx cy rx ry", where))
         if min(a, b) < 0:
-            raise ValueError("a negative radius")
+            raise wrong(where, "a negative radius", "an ellipse of CVAT's")
         step = next((step for side, step in _STEPS if max(a, b) < side), 5)
         turns = [math.radians(degree) for degree in range(0, 360, step)]
         middle, angle = complex(x, y), round(angle)
         corners = [complex(x + a * math.cos(turn), y + b * math.sin(turn)) for turn in turns]
     else:
-        raise ValueError(f"a shape of the kind {element.tag[:40]!r}")
+        remedy = "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'"
+        known = "polygons, boxes, ellipses, masks"
+        raise wrong(where, f"a shape of the kind {element.tag[:40]!r}", known, remedy)
     turn = cmath.rect(1, math.radians(angle))  # clockwise
     turned = [middle + turn * (corner - middle) for corner in corners]
     return [[corner.real, corner.imag] for corner in turned]

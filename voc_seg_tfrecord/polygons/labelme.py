@@ -16,6 +16,7 @@ from voc_seg_tfrecord.polygons.shapes import (
     checked_points,
     checked_size,
     load_json,
+    wrong,
 )
 
 # By the tool's name of a shape: the name here, and how many points it has; 0 for any number.
@@ -36,8 +37,7 @@ def read(file: File) -> Sheet:
     data = load_json(file, "shapes")
     size = None
     if data.get("imageHeight") is not None and data.get("imageWidth") is not None:
-        with as_written(file.where, "imageHeight and imageWidth of the image"):
-            size = checked_size(data["imageHeight"], data["imageWidth"])
+        size = checked_size(data["imageHeight"], data["imageWidth"], file.where)
     shapes = [_shape(s, f"shape {n}", file.where) for n, s in enumerate(data["shapes"], 1)]
     image = str(data.get("imagePath") or "").replace("\\", "/")
     embedded = bool(data.get("imageData"))
@@ -55,16 +55,16 @@ def _shape(shape: Any, place: str, where: str) -> Shape:
         label = shape["label"]
         if not isinstance(label, str) or not (label := label.strip()):
             raise ValueError(f"the label {str(shape['label'])[:40]!r}")
-    place += f" ({label[:40]})"
-    with as_written(f"{where}, {place}", "a shape as labelme writes it"):
+        place += f" ({label[:40]})"
+        where = f"{where}, {place}"
         name = str(shape.get("shape_type") or "polygon")  # in old files all are polygons
         if name not in _KINDS:
             raise ValueError(f"the type {name[:40]!r}, not {', '.join(_KINDS)}")
         kind, least, most = _KINDS[name]
-        points = checked_points(shape["points"], least)
+        points = checked_points(shape["points"], where, least)
         if name == "rectangle" and len(points) == 8:  # four corners, as X-AnyLabeling writes them
             kind, most = "polygon", 4
         if most and len(points) > 2 * most:
-            raise ValueError(f"{len(points) // 2} points, not {most} of a {name}")
+            raise wrong(where, f"{len(points) // 2} points", f"{most} of a {name}")
         group = "" if shape.get("group_id") is None else str(shape["group_id"])
-        return Shape(label, kind, place, points, shape.get("mask"), group)
+    return Shape(label, kind, place, points, shape.get("mask"), group)

@@ -37,7 +37,8 @@ class Shape(NamedTuple):
       kind: how it is drawn; see this module.
       place: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
-      data: what else its kind needs: runs, a PNG, or where in `points` its polygons begin.
+      data: what else its kind needs: where in `points` its polygons begin, runs of pixels, or a
+        PNG.
       group: shapes of an image with one label and group are one object; empty for one by itself.
       level: see `Annotation.order`.
       crowd: whether it shows several objects.
@@ -115,15 +116,19 @@ def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
     return MaskError(where, found=found, expected=expected, remedy=remedy, kind="polygons")
 
 
-_STUMBLES = LookupError, SyntaxError, TypeError, AttributeError, ValueError, RecursionError
-
-
 @contextlib.contextmanager
 def as_written(where: str, expected: str) -> Iterator[None]:
     """Turns whatever code stumbles over in a file of another structure into an error about it."""
     try:
         yield
-    except _STUMBLES as error:
+    except (
+        LookupError,
+        SyntaxError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         if isinstance(error, VocSegError):
             raise
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -150,22 +155,23 @@ def read_lines(file: File) -> list[str]:
     return [line.strip() for line in file.data.decode("utf-8-sig", "replace").splitlines()]
 
 
-def checked_points(values: object, least: int) -> list[float]:
+def checked_points(values: object, where: str, least: int) -> list[float]:
     """Returns x and y of each of `least` points or more in turn, of a list of them or of pairs."""
     flat: list[Any] = values if isinstance(values, list) else ["?"]
     if {*map(type, flat)} == {list} and {*map(len, flat)} == {2}:
         flat = [*itertools.chain.from_iterable(flat)]
-    if bad := [n for n in flat if type(n) not in (float, int) or not abs(n) <= MAX_SIDE]:
-        raise ValueError(f"the coordinate {str(bad[0])[:80]}, no number within {MAX_SIDE}")
+    if bad := [n for n in flat if type(n) not in (int, float) or not abs(n) <= MAX_SIDE]:
+        expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
+        raise wrong(where, f"the coordinate {str(bad[0])[:80]}", expected)
     if len(flat) % 2 or len(flat) < 2 * least:
-        raise ValueError(f"{len(flat)} coordinates, not x and y of at least {least} points")
+        raise wrong(where, f"{len(flat)} coordinates", f"x and y of at least {least} points")
     return [*map(float, flat)]
 
 
-def checked_size(height: Any, width: Any) -> tuple[int, int]:
+def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
     """Returns the height and width that a file gives for an image; an error if they are none."""
     if not all(type(side) in (int, float) and 1 <= side <= MAX_SIDE for side in (height, width)):
-        raise ValueError(f"{str((width, height))[:80]} pixels as its width and height")
+        raise wrong(where, f"{str((width, height))[:80]} pixels", "width and height of the image")
     return int(height), int(width)
 
 

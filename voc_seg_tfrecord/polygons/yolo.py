@@ -5,7 +5,7 @@ References:
     polygons lies above. An image without a text file is background.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Set
 import posixpath
 import re
 from typing import Any
@@ -19,6 +19,7 @@ from voc_seg_tfrecord.polygons.shapes import (
     as_written,
     checked_points,
     read_lines,
+    wrong,
 )
 
 
@@ -33,21 +34,24 @@ def read(file: File, image: str, class_names: tuple[str, ...]) -> Annotation:
 
 
 def _shape(words: list[str], place: str, where: str, class_names: tuple[str, ...]) -> Shape:
-    expected = f"a class number up to {len(class_names) - 1}, and x and y of three points or more"
-    with as_written(f"{where}, {place}", expected):
-        try:
-            number, *points = map(float, words)
-        except ValueError:
-            raise ValueError(repr(" ".join(words)[:80])) from None
-        if number not in range(len(class_names)):
-            raise ValueError(f"the class number {words[0][:20]}")
-        if len(points) == 4:
-            raise ValueError("a box, of which no mask can be made")
-        points = checked_points(points, 3)
-        if far := [value for value in points if not -1 <= value <= 2]:
-            raise ValueError(f"the coordinate {far[0]:g}, no fraction of the image's sides")
-        label = class_names[int(number)]
-        return Shape(label, "fractions", f"{place} ({label[:40]})", points)
+    where = f"{where}, {place}"
+    try:
+        number, *points = map(float, words)
+    except ValueError:
+        expected = "a class number, and x and y of each point"
+        raise wrong(where, repr(" ".join(words)[:80]), expected) from None
+    if number not in range(len(class_names)):
+        expected = f"0 to {len(class_names) - 1}, as data.yaml names the classes"
+        raise wrong(where, f"the class number {words[0][:20]}", expected)
+    if len(points) == 4:
+        remedy = "export polygons; a mask cannot be made of boxes"
+        raise wrong(where, "a box", "polygons, which have at least three points", remedy)
+    points = checked_points(points, where, 3)
+    if min(points) < -1 or max(points) > 2:
+        far = next(value for value in points if not -1 <= value <= 2)
+        raise wrong(where, f"the coordinate {far:g}", "fractions of the image's sides, 0 to 1")
+    label = class_names[int(number)]
+    return Shape(label, "fractions", f"{place} ({label[:40]})", points)
 
 
 def read_names(file: File) -> tuple[str, ...]:
@@ -95,3 +99,14 @@ def _load_yaml(file: File) -> Mapping[Any, Any]:
         except yaml.YAMLError as error:
             raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
         return data if isinstance(data, dict) else {}
+
+
+def text_of(image: str, texts: Set[str]) -> str | None:
+    """Returns the text file of an image: beside it, or in `labels` if it is in `images`."""
+    stem = posixpath.splitext(image)[0]
+    *above, name = stem.split("/")
+    places = [stem]
+    for place, folder in enumerate(above):
+        if folder == "images":
+            places.append("/".join([*above[:place], "labels", *above[place + 1 :], name]))
+    return next((f"{place}.txt" for place in places[::-1] if f"{place}.txt" in texts), None)

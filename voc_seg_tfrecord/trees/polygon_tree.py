@@ -3,7 +3,6 @@
 import base64
 import collections
 from collections.abc import Collection, Mapping, Sequence
-import contextlib
 import csv
 import dataclasses
 import functools
@@ -47,8 +46,8 @@ class ImageShapes(NamedTuple):
     """An image and its shapes.
 
     Attributes:
-      image: the image's path below the root.
-      file: the path of the file of the shapes below the root.
+      image: the image's name below the folder of images.
+      file: the name of the file of the shapes below the root.
       annotation: the shapes.
       embedded: whether the image is in that file alone.
     """
@@ -67,14 +66,16 @@ class Polygons(NamedTuple):
       class_file: the classes, and the value of each in the masks.
       values: the value of each label in the masks.
       images: the images and their shapes, by id.
-      splits: the file that says each split, and its ids, if any does.
+      splits: ids by split, if the files are called as splits are, or one says the splits.
+      split_files: the file that says each split.
     """
 
     tool: str
     class_file: ClassFile
     values: Mapping[str, int]
     images: Mapping[str, ImageShapes]
-    splits: Mapping[str, tuple[str, Sequence[str]]]
+    splits: Mapping[str, Sequence[str]]
+    split_files: Mapping[str, str]
 
 
 def number_classes(
@@ -123,23 +124,22 @@ class PolygonPair(Pair):
         where = f"{self.mask}, image {self.filename}"
         mask, objects = base64.b64decode(self.drawn), None
         if not self.drawn:
-            drawn = self.draw(self.mask_size(image))
+            drawn = self.draw(image)
             mask = _png(drawn.mask)
             objects = None if drawn.objects is None else File(_png(drawn.objects), where)
         xml = self.annotation and File.read(self.annotation, AnnotationError)
         counted = self.counted
         return RawExample(image, self.filename, File(mask, where), objects, xml, counted=counted)
 
-    def draw(self, size: tuple[int, int]) -> Drawn:
-        """Draws the masks of a pair with shapes."""
+    def draw(self, image: File | None = None) -> Drawn:
+        """Draws the masks. The image is read only if their size needs it."""
+        size = self.shapes.size
+        if size is None or size[0] * size[1] > _LARGE:
+            size = self._checked_size(image or self._image())
         return draw(self.shapes, self.values, size, objects=self.instances is not None)
 
-    def mask_size(self, image: File | None = None) -> tuple[int, int]:
-        """Returns height and width of the masks. The image is read only if they need it."""
+    def _checked_size(self, image: File) -> tuple[int, int]:
         size, where = self.shapes.size, self.shapes.where
-        if size is not None and size[0] * size[1] <= _LARGE:
-            return size
-        image = image or self._image()
         height, width = pillow.read_size(image, ImageError)
         check_pixels(width, height, image, ImageError)
         if size is None and pillow.is_turned(image) and self.exif != "ignore":
@@ -193,12 +193,6 @@ def _png(mask: np.ndarray) -> bytes:
     return png.join_chunks(png.make_chunk(*chunk) for chunk in chunks)
 
 
-def _mask_size(pair: Pair) -> tuple[int, int] | None:
-    with contextlib.suppress(VocSegError):  # whoever reads the pair says what is wrong
-        return cast(PolygonPair, pair).mask_size()
-    return None
-
-
 class PolygonTree(VocTree):
     """A tree with polygons in place of masks, whose `exif` is that of `PolygonPair`."""
 
@@ -217,9 +211,7 @@ class PolygonTree(VocTree):
     @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
-        top = self.layout.images
-        own = {i: posixpath.relpath(s.image, top) for i, s in self.polygons.images.items()}
-        return Names({**super().images, **own})
+        return Names({**super().images, **{i: s.image for i, s in self.polygons.images.items()}})
 
     @functools.cached_property
     def masks(self) -> Names:
@@ -229,8 +221,11 @@ class PolygonTree(VocTree):
     @functools.cached_property
     def _text_files(self) -> dict[str, str]:
         """The texts in the folder of lists; those of YOLO hold shapes and are none."""
-        shapes = {posixpath.relpath(file, self.layout.lists or ".") for file in self.masks.values()}
-        return {name: file for name, file in super()._text_files.items() if file not in shapes}
+        shapes, folder = {*self.masks.values()}, self.layout.lists
+        texts = super()._text_files.items()
+        return {
+            n: f for n, f in texts if posixpath.normpath(posixpath.join(folder, f)) not in shapes
+        }
 
     def _make_places(self, parts: Parts) -> dict[str, Place]:
         places = super()._make_places(parts)
@@ -269,22 +264,23 @@ class PolygonTree(VocTree):
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours
         new = [i for i in ids if i not in self._drawn and i in self.masks and i in self.images]
-        self._drawn.update(dict.fromkeys(new, ""))
-        # Threads are for images. Those that draw would wait for Python's lock.
-        for pair, size in [*ordered_map(_mask_size, map(self.pair, new))]:
-            try:
-                drawn = cast(PolygonPair, pair).draw(size) if size else None
-            except ConfigError:  # about what is not installed
-                raise
-            except VocSegError:  # whoever reads the pair says what is wrong
-                continue
+        for image_id, drawn in ordered_map(self._draw, new, ahead=1):
+            self._drawn[image_id] = ""
             if drawn:
                 mask = _png(drawn.mask)
                 values, digest = stored.counts_by_value(drawn.mask), hashlib.sha256(mask)
-                self._looks[pair.id] = Look("grey", values, sha256=digest.hexdigest())
-                self._drawn[pair.id] = base64.b64encode(mask).decode()
+                self._looks[image_id] = Look("grey", values, sha256=digest.hexdigest())
+                self._drawn[image_id] = base64.b64encode(mask).decode()
                 self._counts.update(drawn.counts)
         return Survey()
+
+    def _draw(self, image_id: str) -> Drawn | None:
+        try:
+            return cast(PolygonPair, self.pair(image_id)).draw()
+        except ConfigError:  # about what is not installed
+            raise
+        except VocSegError:  # whoever reads the pair says what is wrong
+            return None
 
     def class_table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
@@ -293,11 +289,12 @@ class PolygonTree(VocTree):
         for look in (self._looks[i] for i in ids if i in self._looks):
             pixels.update(look.values)
             masks.update([*look.values])
-        named = {name: value for name, value in self.polygons.values.items() if value != VOID}
-        rows = [(name, name, pixels[value], masks[value]) for name, value in named.items()]
         out = io.StringIO()
-        head = ("name", "class", "pixels", "masks")
-        csv.writer(out, lineterminator="\n").writerows([head, *rows])
+        lines = csv.writer(out, lineterminator="\n")
+        lines.writerow(["name", "class", "pixels", "masks"])
+        for name, value in self.polygons.values.items():
+            if value != VOID:
+                lines.writerow([name, name, pixels[value], masks[value]])
         return out.getvalue()
 
     def list_names(self) -> list[str]:
@@ -306,12 +303,12 @@ class PolygonTree(VocTree):
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of a list, or else of the file of shapes that is called so."""
-        file, _ = self.polygons.splits.get(name, ("", ()))
+        file = self.polygons.split_files.get(name)
         return self.root / file if file else super().list_path(name)
 
     def named_sources(self, sources: Mapping[str, str]) -> dict[str, str]:
         """Returns where splits come from, with the files of shapes in place of lists."""
-        files = {f"{name}.txt": file for name, (file, _) in self.polygons.splits.items()}
+        files = {f"{name}.txt": file for name, file in self.polygons.split_files.items()}
         return {split: files.get(source, source) for split, source in sources.items()}
 
     def is_empty(self, name: str) -> bool:
@@ -323,7 +320,7 @@ class PolygonTree(VocTree):
         return [] if name in self.polygons.splits else super().other_mask_folders(name)
 
     def _read(self, name: str, *, repeats: bool) -> list[str]:
-        _, ids = self.polygons.splits.get(name, ("", ()))
+        ids = self.polygons.splits.get(name)
         return [*ids] if ids else super()._read(name, repeats=repeats)
 
     def different(self, tree: VocTree) -> str:
@@ -334,7 +331,8 @@ class PolygonTree(VocTree):
         top = posixpath.join(tree.place, tree.layout.images)
         by_path = {posixpath.normpath(posixpath.join(top, n)): i for i, n in tree.images.items()}
         labels: dict[int, int] = {}
-        for image_id, (path, *_) in self.polygons.images.items():
+        for image_id in self.masks:
+            path = posixpath.normpath(posixpath.join(self.layout.images, self.images[image_id]))
             mask_id = by_path.get(path, "")
             if mask_id not in tree.masks:
                 return path
