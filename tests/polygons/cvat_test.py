@@ -116,7 +116,7 @@ def test_what_is_wrong_with_a_shape_is_the_error_of_its_image(element, found):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("", "no element found"),
+        ("", "not readable as XML"),
         ("<annotation><object/></annotation>", "XML of <annotation>"),
         ("<annotations><track/></annotations>", "tracks of a video"),
         ("<!DOCTYPE a><annotations><image/></annotations>", "a document type"),

@@ -57,7 +57,7 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     name = said.get("mask_name", "")
     said_masks = name.lower().endswith(MASK_SUFFIXES)
     polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said)
-    files = polygons.masks.values() if polygons else ()
+    files = polygons.polygons.files.values() if polygons else ()
     if polygons and (name or posixpath.normpath(said.get("masks", "")) in files):
         return _with_lists(polygons, said)
     try:
@@ -81,7 +81,7 @@ def _masks_or_polygons(tree: VocTree, polygons: PolygonTree) -> VocTree:
     Raises:
       LayoutError: if they have not, with the options that choose each.
     """
-    tool, files = polygons.polygons.tool, [*dict.fromkeys(polygons.masks.values())]
+    tool, files = polygons.polygons.tool, [*dict.fromkeys(polygons.polygons.files.values())]
     if not (different := polygons.different(tree)):
         tree.notes = [*tree.notes, f"The masks are read. {tool}'s polygons have the same pixels."]
         return tree

@@ -1,14 +1,13 @@
 """Finds the polygons of labelling tools in a folder, and the image of each."""
 
 import collections
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import functools
 import itertools
 import os
 import posixpath
 import re
-from typing import Any
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
@@ -19,10 +18,10 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import yolo_sets
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.polygons import coco, cvat, labelme
-from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, read_lines, wrong
+from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.polygon_tree import ImageShapes, Polygons, PolygonTree, number_classes
+from voc_seg_tfrecord.trees.polygon_tree import Polygons, PolygonTree, number_classes
 
 # By tool: the ending of its files, a word and a pattern that all of them have, and their reader.
 # A folder may have thousands of other files, and most are passed over by the word.
@@ -56,11 +55,12 @@ def find(
     try:
         if yolo_files := yolo_sets.find(listing, files, images):
             by_tool["YOLO"] = yolo_sets.read(listing, yolo_files)
+        if not by_tool:
+            return None, problems
         ending = posixpath.splitext(options.get("mask_name", ""))[1].lower()
         by_tool = {t: s for t, s in by_tool.items() if _ENDINGS.get(t) == ending} or by_tool
-        if len(by_tool) > 1:
-            raise _several_tools(listing, by_tool)
-        for tool, sheets in by_tool.items():
+        (tool, sheets), *more = by_tool.items()
+        if not more:
             notes = notes_on(problems)
             if others:
                 notes.append(f"{len(others)} files such as {others[0]} are not {tool}'s.")
@@ -68,22 +68,18 @@ def find(
     except LayoutError as error:
         if error.kind != yolo_sets.UNUSABLE:
             raise
-        problems.insert(0, error)
-    return None, problems
-
-
-_ENDINGS = {"labelme": ".json", "YOLO": ".txt"}  # of tools that have a file per image
-
-
-def _several_tools(listing: Listing, by_tool: Mapping[str, Mapping[str, Sheet]]) -> LayoutError:
+        return None, [error, *problems]
     shown = "; ".join(f"{tool}'s {min(sheets)}" for tool, sheets in by_tool.items())
     ways = [f"{tool}'s with {choice_of(tool, [*sheets])}" for tool, sheets in by_tool.items()]
-    return LayoutError(
+    raise LayoutError(
         listing.root,
         found=f"polygons of several tools: {shown}",
         expected="polygons of one tool",
         remedy=f"choose {', or '.join(ways)}, or name a folder of masks with --masks",
     )
+
+
+_ENDINGS = {"labelme": ".json", "YOLO": ".txt"}  # of tools that have a file per image
 
 
 def choice_of(tool: str, files: Sequence[str]) -> str:
@@ -148,25 +144,35 @@ def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
 def _tree(
     listing: Listing,
     tool: str,
-    sheets: Mapping[str, Sheet],
+    sheets: dict[str, Sheet],
     images: Sequence[str],
     notes: Sequence[str],
 ) -> PolygonTree:
     finder = _Images(tool, images)
-    found: dict[str, tuple[str, Annotation]] = {}  # by the path of the image
-    of_file: dict[str, list[str]] = collections.defaultdict(list)
-    lost = list[str]()
+    shapes: dict[str, tuple[str, Annotation]] = {}
+    images_of_split: dict[str, list[str]] = collections.defaultdict(list)
+    lost, embedded = list[str](), set[str]()
     for file, sheet in sheets.items():
         for annotation in sheet.annotations:
             path = finder.find(file, annotation)
+            if path is None and annotation.embedded:
+                ending = posixpath.splitext(annotation.image)[1] or ".jpg"
+                path = posixpath.splitext(file)[0] + ending
+                embedded.add(path)
             if path is None:
                 lost.append(annotation.image or file)
                 continue
-            of_file[file].append(path)
-            if path in found:
-                annotation = _checked_same(path, *found[path], file, annotation)
-            found[path] = file, annotation
-    if not found:
+            images_of_split[split_word(file)[0]].append(path)
+            # The same shapes may stand at other places of two files.
+            first_file, first = shapes.get(path, (file, annotation))
+            if [s[:2] + s[3:] for s in first.shapes] != [s[:2] + s[3:] for s in annotation.shapes]:
+                found = f"other shapes of {path} than {first_file}"
+                remedy = f"name the file that is right: {command(masks=file)}"
+                remedy = "" if file == first_file else remedy  # it has the image twice
+                error = wrong(file, found, "one file for each image", remedy)
+                annotation = dataclasses.replace(annotation, error=error)
+            shapes[path] = file, annotation
+    if not shapes:
         raise LayoutError(
             listing.root,
             found=f"{tool}'s {min(sheets)}, but no image {min(lost, default='')}".strip(),
@@ -174,61 +180,52 @@ def _tree(
             remedy="put the images into the folder, under the names in the file",
             kind=yolo_sets.UNUSABLE,
         )
-    common = _common(*found) or "."
-    ids = {path: posixpath.splitext(posixpath.relpath(path, common))[0] for path in found}
+    common = _common(*shapes) or "."
+    names = {path: posixpath.relpath(path, common) for path in shapes}
+    ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
     _check_unique(listing, ids)
     if lost:
         notes = [*notes, f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}."]
-    used = {shape.label for _, annotation in found.values() for shape in annotation.shapes}
-    names, source, class_notes = _class_names(listing, tool, sheets, used)
-    entries, values = number_classes(names, listing.root)
-    splits: yolo_sets.Splits = {}, {}, []
-    if tool in ("COCO", "CVAT") and len(sheets) > 1:
-        splits = _splits_of_files({f: [ids[path] for path in of_file[f]] for f in sheets})
-    elif tool == "YOLO" and not any(split_word(posixpath.dirname(path))[1] for path in ids):
-        splits = yolo_sets.splits(listing, ids)
-    of_image = {
-        ids[path]: ImageShapes(
-            posixpath.relpath(path, common), file, annotation, path not in finder.paths
-        )
-        for path, (file, annotation) in found.items()
-    }
-    polygons = Polygons(tool, ClassFile(source, entries), values, of_image, *splits[:2])
+    used = {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
+    classes, source, class_notes = _classes(listing, tool, sheets, used)
+    entries, values = number_classes(classes, listing.root)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
-    notes += [*_alike([entry.name for entry in entries]), *splits[2], *finder.notes()]
-    layout = Layout(common, ".", mask_name=f"{ID}{posixpath.splitext(next(iter(sheets)))[1]}")
-    return PolygonTree(listing.root, layout, listing, [*dict.fromkeys(notes)], polygons=polygons)
+    notes += _alike([entry.name for entry in entries])
+    splits, split_file = dict[str, list[str]](), ""
+    if tool in ("COCO", "CVAT") and len(sheets) > 1:
+        splits, split_notes = _splits(images_of_split, ids)
+        notes += split_notes
+    elif tool == "YOLO" and not any(split_word(posixpath.dirname(path))[1] for path in ids):
+        splits, split_file, split_notes = yolo_sets.splits(listing, ids)
+        notes += split_notes
+    polygons = Polygons(
+        tool,
+        ClassFile(source, entries),
+        values,
+        images={ids[path]: name for path, name in names.items()},
+        shapes={ids[path]: annotation for path, (_, annotation) in shapes.items()},
+        files={ids[path]: file for path, (file, _) in shapes.items()},
+        embedded={ids[path] for path in embedded},
+        splits=splits,
+        split_file=split_file,
+    )
+    ending = posixpath.splitext(next(iter(sheets)))[1]
+    layout = Layout(common, ".", mask_name=f"{ID}{ending}")
+    notes = [*dict.fromkeys([*notes, *finder.notes()])]
+    return PolygonTree(listing.root, layout, listing, notes, polygons=polygons)
 
 
-def _checked_same(
-    path: str, first_file: str, first: Annotation, file: str, annotation: Annotation
-) -> Annotation:
-    """Returns the second annotation of an image, with an error if its shapes are others."""
-    # The same shapes may stand at other places of two files.
-    shapes = ([s._replace(place="") for s in a.shapes] for a in (first, annotation))
-    if next(shapes) == next(shapes):
-        return annotation
-    found = f"other shapes of {path} than {first_file}"
-    remedy = f"name the file that is right: {command(masks=file)}"
-    remedy = "" if file == first_file else remedy  # it has the image twice
-    error = wrong(file, found, "one file for each image", remedy)
-    return dataclasses.replace(annotation, error=error)
-
-
-def _splits_of_files(ids: Mapping[str, Sequence[str]]) -> yolo_sets.Splits:
-    """Returns the splits of the ids in each file, if files called as splits have all of them."""
-    splits: dict[str, list[str]] = collections.defaultdict(list)
-    files: dict[str, str] = {}
-    for file, in_file in ids.items():
-        word = split_word(file)[0]
-        splits[word] += in_file
-        files.setdefault(word, file)
-    rest = {*splits.pop("", ())}
-    files.pop("", None)
-    if rest.issubset(itertools.chain(*splits.values())):
-        return splits, files, []
-    note = f"Not all files are called as splits, so these make none: {', '.join(splits)}."
-    return {}, {}, [note] if splits else []
+def _splits(
+    images: Mapping[str, Sequence[str]], ids: Mapping[str, str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Returns ids by split, if files called as splits have all images; and notes."""
+    named = {word: [ids[path] for path in paths] for word, paths in images.items() if word}
+    unnamed = {ids[path] for path in images.get("", ())}
+    if unnamed <= {image_id for of_word in named.values() for image_id in of_word}:
+        return named, []
+    words = ", ".join(named)
+    note = f"Not all files are called as splits, so these make none: {words}."
+    return {}, [note] if named else []
 
 
 def _alike(names: Sequence[str]) -> list[str]:
@@ -250,34 +247,36 @@ def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
             )
 
 
-def _class_names(
-    listing: Listing, tool: str, sheets: Mapping[str, Sheet], used: Set[str]
+def _classes(
+    listing: Listing, tool: str, sheets: dict[str, Sheet], used: Set[str]
 ) -> tuple[list[str], str, list[str]]:
     """Returns the names of all classes in the tool's order, their source, and notes."""
     source = f"{tool}'s files"
-    if tool != "labelme":
-        names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
-        groups = {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used
-        note = f"{', '.join(sorted(groups))} only groups other classes, so it is none."
-        return [name for name in names if name not in groups], source, [note] if groups else []
-    notes = ["labelme does not number classes, so they are sorted by name."]
-    for path in listing.below():
-        if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
-            lines = read_lines(File.read(listing.root / path, MaskError))
-            names = [*dict.fromkeys(filter(None, lines))]
-            if not (unknown := used - {*names}):
-                return names, path, []
-            lacking = ", ".join(sorted(unknown)[:3])
-            notes.append(f"{path} lacks {lacking}, so it does not number the classes.")
-    return sorted(used), source, notes
+    if tool == "labelme":
+        notes = ["labelme does not number classes, so they are sorted by name."]
+        for path in listing.below():
+            if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
+                text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
+                names = [name for line in text.splitlines() if (name := line.strip())]
+                if not (unknown := used - {*names}):
+                    return [*dict.fromkeys(names)], path, []
+                lacking = ", ".join(sorted(unknown)[:3])
+                notes.append(f"{path} lacks {lacking}, so it does not number the classes.")
+        return sorted(used), source, notes
+    names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
+    groups = {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used
+    if not groups:
+        return names, source, []
+    note = f"{', '.join(sorted(groups))} only groups other classes, so it is none."
+    return [name for name in names if name not in groups], source, [note]
 
 
 class _Images:
     """Finds the images of a folder by the names that the files of a tool have for them."""
 
     def __init__(self, tool: str, paths: Sequence[str]):
-        self.paths = {*paths}
         self._tool = tool
+        self._paths = {*paths}
         self._by_stem: dict[str, list[str]] = collections.defaultdict(list)
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
         self._moved: dict[str, str] = {}  # by what files call them, where images are
@@ -291,47 +290,41 @@ class _Images:
                 self._by_name[key].append(path)
 
     def find(self, file: str, annotation: Annotation) -> str | None:
-        """Returns the path of an annotation's image; an error if it may be several.
-
-        An image that a file holds has a path beside it, which is not among `paths`.
-        """
+        """Returns the path of an annotation's image; an error if it may be several."""
         image = annotation.image
         if self._tool == "YOLO":
             return image
-        path = self._of_labelme(file, image) if self._tool == "labelme" else None
-        path = path or self._by_suffix(file, image)
-        if path is None and annotation.embedded:
-            path = posixpath.splitext(file)[0] + (posixpath.splitext(image)[1] or ".jpg")
-        return path
-
-    def _of_labelme(self, file: str, image: str) -> str | None:
-        """Returns the image at the place that a file names, or else the one beside the file."""
-        named = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
-        stem = posixpath.splitext(file)[0]
-        beside = self._by_stem.get(stem, [])
-        if named in self.paths:
-            if beside and named not in beside:
+        if self._tool == "labelme":
+            named = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
+            stem = posixpath.splitext(file)[0]
+            beside = self._by_stem.get(stem, [])
+            if beside and named in self._paths and named not in beside:
                 raise wrong(
                     file,
                     f"the shapes of {image}, and {beside[0]} beside it",
                     "the shapes of the image of the same name",
                     "rename the file as its image, or correct imagePath in it",
                 )
-            return named
-        name = posixpath.splitext(posixpath.basename(image))[0]
-        if beside and name not in ("", posixpath.basename(stem)):
-            self._moved[image] = beside[0]
-        return beside[0] if beside else None
+            if named in self._paths:
+                return named
+            if beside:
+                name = posixpath.splitext(posixpath.basename(image))[0]
+                if name not in ("", posixpath.basename(stem)):
+                    self._moved[image] = beside[0]
+                return beside[0]
+        return self._by_suffix(file, image)
 
     def _by_suffix(self, file: str, image: str) -> str | None:
         """Returns the image whose path ends as the name of an image does."""
         wanted = [p for p in yolo_sets.composed(image).split("/") if p not in ("", ".", "..")]
         if not wanted or not (alike := self._by_name.get(wanted[-1])):
             return None
-        split = split_word(file)[1]
-        best = _best(alike, lambda path: _same_parts(path, wanted))
-        # Those nearest to the file, or else of its split.
-        best = _best(best, lambda p: (len(_common(file, p)), split_word(p)[1] == split))
+        same = {path: _same_parts(path, wanted) for path in alike}
+        best = [path for path in alike if same[path] == max(same.values())]
+        if len(best) > 1:  # those nearest to the file, or else of its split
+            near = {path: len(_common(file, path)) for path in best}
+            best = [path for path in best if near[path] == max(near.values())]
+            best = [p for p in best if split_word(p)[1] == split_word(file)[1]] or best
         path = best[0]
         if len(best) > 1:
             raise wrong(
@@ -344,18 +337,18 @@ class _Images:
         of_path = split_word(posixpath.dirname(path.removeprefix(common)))[1]
         of_name = split_word(posixpath.dirname(image))[1]
         of_file = of_name or split_word(file.removeprefix(common))[1]
-        if of_path and of_file and of_path != of_file:
-            if of_name:
-                return None
-            raise wrong(
-                file,
-                f"the image {image}, and {path}, which lies in the folder of another split",
-                "the images of the file's own split",
-                "write the folder before the name, or rename the file if it is of no split",
-            )
-        if _same_parts(path, wanted) < len(wanted):
-            self._moved[image] = path
-        return path
+        if not of_path or not of_file or of_path == of_file:
+            if same[path] < len(wanted):
+                self._moved[image] = path
+            return path
+        if of_name:
+            return None
+        raise wrong(
+            file,
+            f"the image {image}, and {path}, which lies in the folder of another split",
+            "the images of the file's own split",
+            "write the folder before the name, or rename the file if it is of no split",
+        )
 
     def notes(self) -> list[str]:
         """Returns a note on images that lie elsewhere than files say."""
@@ -368,15 +361,6 @@ class _Images:
 
 def _common(*paths: str) -> str:
     return common_folder([posixpath.dirname(path) for path in paths])
-
-
-def _best(paths: Sequence[str], rank: Callable[[str], Any]) -> Sequence[str]:
-    """Returns the paths of the highest rank."""
-    if len(paths) == 1:
-        return paths
-    ranks = [rank(path) for path in paths]
-    highest = max(ranks)
-    return [path for path, of_path in zip(paths, ranks, strict=True) if of_path == highest]
 
 
 def _same_parts(path: str, wanted: Sequence[str]) -> int:

@@ -1,7 +1,6 @@
 """Finds the text files of YOLO's polygons in a folder, and what its YAML file says of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-import contextlib
 import functools
 import posixpath
 import re
@@ -75,11 +74,11 @@ def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
         )
     (names,) = by_names
     sheets: dict[str, Sheet] = {}
-    for image, text in files.items():
-        path = text or image
+    for image, text_file in files.items():
+        path = text_file or image
         try:
-            file = File.read(listing.root / path, MaskError) if text else File(b"", image)
-            annotation = yolo.read(file, image, names)
+            text = File.read(listing.root / path, MaskError) if text_file else File(b"", image)
+            annotation = yolo.read(text, image, names)
         except MaskError as error:
             annotation = Annotation(path, image, None, error=error)
         others = sheets[path].annotations if path in sheets else ()
@@ -87,24 +86,18 @@ def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
     return sheets
 
 
-Splits = tuple[Mapping[str, list[str]], Mapping[str, str], list[str]]
-"""Ids by split, the file that says each split, and notes."""
-
-
-def splits(listing: Listing, ids: Mapping[str, str]) -> Splits:
-    """Returns the splits that the first file such as `data.yaml` with any says."""
+def splits(listing: Listing, ids: Mapping[str, str]) -> tuple[dict[str, list[str]], str, list[str]]:
+    """Returns ids by split, the first file such as `data.yaml` that says them, and notes."""
     for path in _name_files(listing):
-        named: dict[str, list[str]] = {}
-        with contextlib.suppress(LayoutError, MaskError):  # perhaps a file of another program
-            file = File.read(listing.root / path)
-            named = yolo.read_splits(file, posixpath.dirname(path), listing.folders)
-        inside = {name: {ids[i] for f in of for i in below(ids, f)} for name, of in named.items()}
+        file, place = File.read(listing.root / path), posixpath.dirname(path)
+        named = yolo.read_splits(file, place, listing.folders).items()
+        inside = {name: {ids[i] for f in of for i in below(ids, f)} for name, of in named}
         of_split = {name: sorted(found) for name, found in inside.items() if found}
         if sum(map(len, of_split.values())) > len(set().union(*of_split.values())):
-            return {}, {}, [f"{path} names the same images for several splits, so it makes none."]
+            return {}, "", [f"{path} names the same images for several splits, so it makes none."]
         if of_split:
-            return of_split, dict.fromkeys(of_split, path), []
-    return {}, {}, []
+            return of_split, path, []
+    return {}, "", []
 
 
 def _name_files(listing: Listing) -> list[str]:

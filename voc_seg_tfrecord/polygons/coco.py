@@ -7,7 +7,6 @@ References:
 
 import collections
 from collections.abc import Mapping
-import itertools
 import re
 from typing import Any
 
@@ -25,41 +24,7 @@ from voc_seg_tfrecord.polygons.shapes import (
 )
 
 
-def read(file: File) -> Sheet:
-    """Reads a file of many images; an error if it is not COCO's, or holds no masks of objects.
-
-    What is wrong with a shape is the `error` of its image.
-    """
-    data = load_json(file, "images", "annotations", "categories")
-    with as_written(file.where, "JSON as COCO writes it"):
-        if kind := _other_kind(data):
-            raise wrong(file.where, kind, "polygons or masks of objects", "export those")
-        categories = sorted(data["categories"], key=lambda category: category["id"])
-        names = {category["id"]: str(category["name"]).strip() for category in categories}
-        texts = all(isinstance(category["name"], str | int) for category in categories)
-        if not texts or "" in names.values() or len(names) < len(categories):
-            raise ValueError("categories without a name or an id of their own")
-        for image_id, count in collections.Counter(i["id"] for i in data["images"]).items():
-            if count > 1:
-                raise ValueError(f"several images of the id {image_id!r}")
-        by_image: dict[Any, list[Any]] = {image["id"]: [] for image in data["images"]}
-        for number, shape in enumerate(data["annotations"], 1):
-            where = f"{file.where}, annotation {number}"
-            with as_written(where, "an annotation of an image in the file"):
-                if shape["image_id"] not in by_image:
-                    raise ValueError(f"the image_id {shape['image_id']!r}")
-                by_image[shape["image_id"]].append(shape)
-        images = [_annotation(i, by_image[i["id"]], names, file.where) for i in data["images"]]
-        above = [(names[c["id"]], str(c.get("supercategory"))) for c in categories]
-        # Roboflow writes one group. Others write a class as the group of itself.
-        groups = {group for _, group in above} - {name for name, group in above if name == group}
-    shown = ", ".join(map(str, [*names][:12])) + (", ..." if len(names) > 12 else "")
-    note = f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."
-    sparse = [*names] not in ([*range(len(names))], [*range(1, len(names) + 1)])
-    return Sheet([*dict.fromkeys(names.values())], images, [note] if sparse else [], groups)
-
-
-def _other_kind(data: Mapping[str, Any]) -> str:
+def other_kind(data: Mapping[str, Any]) -> str:
     """Says what a file of COCO's holds in place of masks of objects; empty if it holds them."""
     shapes = [shape for shape in data["annotations"] if isinstance(shape, dict)]
     if any("segments_info" in shape for shape in shapes):
@@ -67,6 +32,43 @@ def _other_kind(data: Mapping[str, Any]) -> str:
     if any("keypoints" in category for category in data["categories"]):
         return "keypoints"
     return "boxes only" if shapes and not any(s.get("segmentation") for s in shapes) else ""
+
+
+def read(file: File) -> Sheet:
+    """Reads a file of many images; an error if it is not COCO's, or holds no masks of objects.
+
+    What is wrong with a shape is the `error` of its image.
+    """
+    data = load_json(file, "images", "annotations", "categories")
+    with as_written(file.where, "JSON as COCO writes it"):
+        if kind := other_kind(data):
+            raise wrong(file.where, kind, "polygons or masks of objects", "export those")
+        names = {category["id"]: str(category["name"]).strip() for category in data["categories"]}
+        names = {key: names[key] for key in sorted(names)}
+        texts = all(isinstance(category["name"], str | int) for category in data["categories"])
+        if not texts or "" in names.values() or len(names) < len(data["categories"]):
+            raise ValueError("categories without a name or an id of their own")
+        of_id = collections.Counter(image["id"] for image in data["images"])
+        if repeated := [image_id for image_id, count in of_id.items() if count > 1]:
+            raise ValueError(f"several images of the id {repeated[0]!r}")
+        by_image: dict[Any, list[Any]] = collections.defaultdict(list)
+        for number, shape in enumerate(data["annotations"], 1):
+            with as_written(f"{file.where}, annotation {number}", "an annotation of an image"):
+                by_image[shape["image_id"]].append(shape)
+        images = [
+            _annotation(image, by_image.pop(image["id"], []), names, file.where)
+            for image in data["images"]
+        ]
+        for image_id, (shape, *_) in by_image.items():
+            where = f"{file.where}, annotation {shape.get('id')}"
+            raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
+        above = [(names[c["id"]], str(c.get("supercategory"))) for c in data["categories"]]
+        groups = {group for _, group in above} - {name for name, group in above if name == group}
+    shown = ", ".join(map(str, [*names][:12])) + (", ..." if len(names) > 12 else "")
+    note = f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."
+    sparse = [*names] not in ([*range(len(names))], [*range(1, len(names) + 1)])
+    # Roboflow writes one group.
+    return Sheet([*dict.fromkeys(names.values())], images, [note] if sparse else [], groups)
 
 
 def _annotation(
@@ -85,12 +87,11 @@ def _shape(
     shape: Mapping[str, Any], names: Mapping[Any, str], size: tuple[int, int], where: str
 ) -> Shape:
     place = f"annotation {str(shape.get('id'))[:40]}"
-    category = shape.get("category_id")
-    if category not in names:
-        found = f"the category_id {str(category)[:40]}"
+    if shape.get("category_id") not in names:
+        found = f"the category_id {str(shape.get('category_id'))[:40]}"
         raise wrong(f"{where}, {place}", found, "the id of a category")
-    label, crowd = names[category], str(shape.get("iscrowd")) in ("1", "True")
-    place += f" ({label[:40]})"
+    label, crowd = names[shape["category_id"]], str(shape.get("iscrowd")) in ("1", "True")
+    place = f"{place} ({label[:40]})"
     where, outline = f"{where}, {place}", shape.get("segmentation")
     if not outline:
         found = "no polygon" + (", but a box" if shape.get("bbox") else "")
@@ -98,9 +99,10 @@ def _shape(
         raise wrong(where, found, "polygons or a mask of each object", remedy)
     with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
         if isinstance(outline, list):
-            parts = [checked_points(part, where, 3) for part in outline]
-            starts = [0, *itertools.accumulate(map(len, parts[:-1]))]
-            points = [*itertools.chain.from_iterable(parts)]
+            points, starts = list[float](), list[int]()
+            for part in outline:
+                starts.append(len(points))
+                points += checked_points(part, where, 3)
             return Shape(label, "parts", place, points, starts, crowd=crowd)
         runs = outline["counts"]
         runs = _from_text(runs) if isinstance(runs, str) else runs

@@ -10,9 +10,9 @@ References:
 import cmath
 import collections
 import math
+import re
+from typing import Any
 import xml.etree.ElementTree as ET
-
-import numpy as np
 
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.formats.file import MAX_SIDE, File
@@ -28,6 +28,8 @@ from voc_seg_tfrecord.polygons.shapes import (
 
 _NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
 _STEPS = ((3, 90), (10, 30), (15, 18))  # degrees between corners of ellipses below a radius
+_NUMBER = r"-?\d+(?:\.\d\d?)?"
+_SHORT = re.compile(f"{_NUMBER},{_NUMBER}(?:;{_NUMBER},{_NUMBER})*")  # as CVAT writes points
 
 
 def read(file: File) -> Sheet:
@@ -35,10 +37,13 @@ def read(file: File) -> Sheet:
 
     What is wrong with a shape is the `error` of its image.
     """
-    with as_written(file.where, "readable XML of CVAT's"):
-        if b"<!DOCTYPE" in file.data:  # it may stand for any amount of text
-            raise ValueError("a document type")
-        root = ET.fromstring(file.data)
+    with as_written(file.where, "CVAT's XML"):
+        try:
+            if b"<!DOCTYPE" in file.data:  # it may stand for any amount of text
+                raise ValueError("a document type")
+            root = ET.fromstring(file.data)
+        except (ET.ParseError, LookupError) as error:
+            raise ValueError(f"not readable as XML: {str(error)[:200]}") from None
     video = root.find("track") is not None
     if root.tag != "annotations" or video or root.find("image") is None:
         found = "tracks of a video" if video else f"XML of <{root.tag[:40]}> without <image>"
@@ -96,6 +101,7 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
     with as_written(where, "whole numbers as group_id and z_order"):
         number, level = (int(element.get(name, "0")) for name in ("group_id", "z_order"))
     group = str(number) if number else ""
+    (angle,) = _numbers(element, "rotation", where) if "rotation" in element.attrib else (0,)
     if kind == "mask":
         box = [int(side) for side in _numbers(element, "left top width height", where)]
         words = element.get("rle", "").split(",")
@@ -103,23 +109,13 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
         if min(box) < 0 or len(runs) < len(words) or not 0 < sum(runs) == box[2] * box[3]:
             raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
         return Shape(label, "rows", place, data=[*box, *runs], group=group, level=level)
-    points = _outline(element, where)
-    # CVAT keeps two digits before it draws.
-    flat = np.round(checked_points(points, where, 3), 2).tolist()
-    return Shape(label, "parts", place, flat, [0], group, level)
-
-
-def _outline(element: ET.Element, where: str) -> list[list[float]]:
-    """Returns x and y of each corner of a polygon, a box or an ellipse."""
-    (angle,) = _numbers(element, "rotation", where) if "rotation" in element.attrib else (0,)
-    if element.tag == "polygon":
-        with as_written(where, "points as x,y;x,y;x,y"):
-            return [[*map(float, pair.split(","))] for pair in element.attrib["points"].split(";")]
-    if element.tag == "box":
+    points: list[Any]
+    short = False
+    if kind == "box":
         x1, y1, x2, y2 = _numbers(element, "xtl ytl xbr ybr", where)
-        middle = complex(x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2)
-        corners = [complex(x, y) for x, y in ((x1, y1), (x2, y1), (x2, y2), (x1, y2))]
-    elif element.tag == "ellipse":
+        corners = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+        points = _rotated(corners, (x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2), angle)
+    elif kind == "ellipse":
         # OpenCV, with which CVAT draws, takes whole numbers, some corners for small ellipses, and
         # the pixels on the edge too.
         x, y, a, b = (round(n) + 0.5 for n in _numbers(element, "cx cy rx ry", where))
@@ -127,12 +123,29 @@ def _outline(element: ET.Element, where: str) -> list[list[float]]:
             raise wrong(where, "a negative radius", "an ellipse of CVAT's")
         step = next((step for side, step in _STEPS if max(a, b) < side), 5)
         turns = [math.radians(degree) for degree in range(0, 360, step)]
-        middle, angle = complex(x, y), round(angle)
-        corners = [complex(x + a * math.cos(turn), y + b * math.sin(turn)) for turn in turns]
+        edge = [(x + a * math.cos(turn), y + b * math.sin(turn)) for turn in turns]
+        points = _rotated(edge, (x, y), round(angle))
+    elif kind == "polygon":
+        with as_written(where, "points as x,y;x,y;x,y"):
+            text = element.attrib["points"]
+            if short := _SHORT.fullmatch(text) is not None:
+                points = [*map(float, text.replace(";", ",").split(","))]
+            else:
+                points = [[*map(float, pair.split(","))] for pair in text.split(";")]
     else:
         remedy = "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'"
         known = "polygons, boxes, ellipses, masks"
-        raise wrong(where, f"a shape of the kind {element.tag[:40]!r}", known, remedy)
-    turn = cmath.rect(1, math.radians(angle))  # clockwise
-    turned = [middle + turn * (corner - middle) for corner in corners]
-    return [[corner.real, corner.imag] for corner in turned]
+        raise wrong(where, f"a shape of the kind {kind[:40]!r}", known, remedy)
+    flat = checked_points(points, where, 3)
+    if not short:  # CVAT keeps two digits before it draws
+        flat = [round(number, 2) for number in flat]
+    return Shape(label, "parts", place, flat, [0], group, level)
+
+
+def _rotated(
+    points: list[tuple[float, float]], middle: tuple[float, float], degrees: float
+) -> list[list[float]]:
+    """Returns points rotated clockwise around another one."""
+    turn, middle_point = cmath.rect(1, math.radians(degrees)), complex(*middle)
+    turned = [middle_point + turn * (complex(*point) - middle_point) for point in points]
+    return [[point.real, point.imag] for point in turned]

@@ -18,7 +18,6 @@ import io
 import itertools
 import json
 import math
-import operator
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -121,14 +120,7 @@ def as_written(where: str, expected: str) -> Iterator[None]:
     """Turns whatever code stumbles over in a file of another structure into an error about it."""
     try:
         yield
-    except (
-        LookupError,
-        SyntaxError,
-        TypeError,
-        AttributeError,
-        ValueError,
-        RecursionError,
-    ) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
         if isinstance(error, VocSegError):
             raise
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -150,22 +142,25 @@ def load_json(file: File, *names: str) -> dict[str, Any]:
     return dict(data)
 
 
-def read_lines(file: File) -> list[str]:
-    """Returns the lines of a text, without spaces around them; empty ones too."""
-    return [line.strip() for line in file.data.decode("utf-8-sig", "replace").splitlines()]
-
-
 def checked_points(values: object, where: str, least: int) -> list[float]:
     """Returns x and y of each of `least` points or more in turn, of a list of them or of pairs."""
     flat: list[Any] = values if isinstance(values, list) else ["?"]
     if {*map(type, flat)} == {list} and {*map(len, flat)} == {2}:
         flat = [*itertools.chain.from_iterable(flat)]
-    if bad := [n for n in flat if type(n) not in (int, float) or not abs(n) <= MAX_SIDE]:
+    if not _are_coordinates(flat):
+        bad = next(value for value in flat if not _are_coordinates([value]))
         expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
-        raise wrong(where, f"the coordinate {str(bad[0])[:80]}", expected)
+        raise wrong(where, f"the coordinate {str(bad)[:80]}", expected)
     if len(flat) % 2 or len(flat) < 2 * least:
         raise wrong(where, f"{len(flat)} coordinates", f"x and y of at least {least} points")
     return [*map(float, flat)]
+
+
+def _are_coordinates(values: list[Any]) -> bool:
+    if not values or not {*map(type, values)} <= {int, float}:
+        return not values
+    within = min(values) >= -MAX_SIDE and max(values) <= MAX_SIDE
+    return within and math.isfinite(sum(values))  # NaN is neither less nor more
 
 
 def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
@@ -178,21 +173,20 @@ def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
 _LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes for each
 _LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
 _BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
-_HAIR = 1e-6  # pixels
 _GOES_ON = bytes(range(80, 112))  # characters of a run's text but its last
 
 
 class Patch(NamedTuple):
-    """The pixels of a shape: bool `[h, w]`, rows and columns of the image, and their number."""
+    """The pixels of a shape: uint8 `[h, w]` of 0 and 1, rows and columns, and how many are 1."""
 
     pixels: np.ndarray
     place: tuple[slice, slice]
     area: int
 
 
-def _patch(pixels: np.ndarray, top: int = 0, left: int = 0) -> Patch:
+def _patch(pixels: np.ndarray, top: int, left: int) -> Patch:
     place = np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]]
-    return Patch(pixels.view(bool), place, int(np.count_nonzero(pixels.view(bool))))
+    return Patch(pixels.view(np.uint8), place, int(np.count_nonzero(pixels.view(bool))))
 
 
 class Drawn(NamedTuple):
@@ -204,8 +198,7 @@ class Drawn(NamedTuple):
         of void and crowds; None if it was not asked for.
       counts: of `outside`, points that lie outside the image; `contested`, pixels in shapes of two
         classes or more; `empty`, shapes without a pixel in the image; `boxes`, shapes that
-        are such; `discs`, shapes of one point; `background`, 1 if there is no shape; and of each
-        kind of shapes that the tool does not draw.
+        are such; and `discs`, shapes of one point.
     """
 
     mask: np.ndarray
@@ -220,9 +213,13 @@ def draw(
     *,
     objects: bool = False,
 ) -> Drawn:
-    """Draws the shapes of an image, whose height and width are `size`; with `objects` these too.
+    """Draws the shapes of an image.
 
-    `values` has the value of each label in the mask: 0 is background, 255 void.
+    Args:
+      annotation: the shapes.
+      values: the value of each label in the mask: 0 is background, 255 void.
+      size: height and width of the image.
+      objects: whether to number the objects too.
 
     Raises:
       MaskError: if a shape cannot be drawn, or there are too many objects.
@@ -230,9 +227,8 @@ def draw(
     """
     if annotation.error:
         raise annotation.error
-    shapes = [_in_pixels(shape, size) for shape in annotation.shapes]
     canvas = _Canvas(size)
-    drawn = [(shape, _rasterize(shape, annotation.where, canvas)) for shape in shapes]
+    drawn = [(s, _rasterize(s, annotation.where, canvas)) for s in annotation.shapes]
     if annotation.order == "smaller":
         drawn.sort(key=lambda pair: -pair[1].area)
     elif annotation.order == "level":
@@ -240,36 +236,35 @@ def draw(
     numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
     # Arrays of the order of the patches, because NumPy is slow where they differ.
     order: Literal["C", "F"] = "F" if any(s.kind in ("parts", "columns") for s, _ in drawn) else "C"
-    mask, contested = np.zeros(size, np.uint8, order), np.zeros(size, bool, order)
-    object_mask = np.zeros(size, np.uint8, order) if objects else None
+    mask, classes = np.zeros(size, np.uint8, order), np.zeros(size, np.uint8, order)
+    object_mask = np.zeros(size if objects else (0, 0), np.uint8, order)
+    by_value: dict[int, list[Patch]] = {}
     for place, (shape, patch) in enumerate(drawn):
-        value, below = values[shape.label] or _BACKGROUND, mask[patch.place]
-        contested[patch.place] |= patch.pixels & (below != 0) & (below != value)
-        np.copyto(below, value, where=patch.pixels)
-        if object_mask is not None:
-            np.copyto(object_mask[patch.place], numbers[place], where=patch.pixels)
-    mask[mask == _BACKGROUND] = 0
-    points = np.reshape([*itertools.chain.from_iterable(s.points for s in shapes)], (-1, 2))
-    outside = (points < -2 * _HAIR) | (points > np.add(size[::-1], 2 * _HAIR))
+        value, where = values[shape.label] or _BACKGROUND, patch.pixels.view(bool)
+        np.copyto(mask[patch.place], value, where=where)
+        if objects:
+            np.copyto(object_mask[patch.place], numbers[place], where=where)
+        by_value.setdefault(value, []).append(patch)
+    if _BACKGROUND in by_value:
+        mask[mask == _BACKGROUND] = 0
+    for patches in by_value.values():  # adds how many classes each pixel is in
+        one = patches[0] if len(patches) == 1 else _union(patches, size, order)
+        classes[one.place] += one.pixels
     counts = {
-        "outside": int(np.count_nonzero(outside.any(axis=1))),
-        "contested": int(np.count_nonzero(contested)),
+        "outside": sum(_outside(shape, size) for shape in annotation.shapes),
+        "contested": int(np.count_nonzero(classes > 1)),
         "empty": sum(not patch.area for _, patch in drawn),
-        "boxes": sum(map(_is_box, shapes)),
-        "discs": sum(shape.kind == "point" for shape in shapes),
-        "background": int(not shapes),
-        **annotation.left_out,
+        "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
+        "discs": sum(shape.kind == "point" for shape in annotation.shapes),
     }
-    return Drawn(np.ascontiguousarray(mask), object_mask, counts)
+    return Drawn(np.ascontiguousarray(mask), object_mask if objects else None, counts)
 
 
-def _in_pixels(shape: Shape, size: tuple[int, int]) -> Shape:
-    if shape.kind != "fractions":
-        return shape
-    points = [number * size[1 - n % 2] for n, number in enumerate(shape.points)]
-    # Decimals of a whole number of pixels may come out a hair nearer to 0.
-    points = [n + math.copysign(_HAIR, n) for n in points]
-    return shape._replace(kind="polygon", points=points)
+def _union(patches: Sequence[Patch], size: tuple[int, int], order: Literal["C", "F"]) -> Patch:
+    pixels = np.zeros(size, np.uint8, order)
+    for patch in patches:
+        pixels[patch.place] |= patch.pixels
+    return _patch(pixels, 0, 0)
 
 
 def _merged(
@@ -284,10 +279,7 @@ def _merged(
     for pairs in sorted(groups.values(), key=lambda pairs: int(pairs[0][0].group or 0)):
         largest, patch = max(pairs, key=lambda pair: pair[1].area)
         if len(pairs) > 1:
-            pixels = np.zeros(size, bool, "F")
-            for _, part in pairs:
-                pixels[part.place] |= part.pixels
-            patch = _patch(pixels)
+            patch = _union([part for _, part in pairs], size, "F")
         merged.append((largest, patch))
     return merged
 
@@ -307,11 +299,19 @@ def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> 
     return numbers
 
 
-def _is_box(shape: Shape) -> bool:
+def _outside(shape: Shape, size: tuple[int, int]) -> int:
+    height, width = (1, 1) if shape.kind == "fractions" else size
+    points, x, y = shape.points, shape.points[::2], shape.points[1::2]
+    if not points or (min(points) >= 0 and max(x) <= width and max(y) <= height):
+        return 0
+    return sum(not (0 <= x <= width and 0 <= y <= height) for x, y in zip(x, y, strict=True))
+
+
+def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     """Says whether a shape is a box, rotated or not, to within a pixel."""
     if len(shape.points) != 8 or (shape.kind == "parts" and len(shape.data) > 1):
         return shape.kind == "rectangle"
-    a, b, c, d = np.reshape(shape.points, (4, 2))
+    a, b, c, d = np.reshape(shape.points, (4, 2)) * (size[::-1] if shape.kind == "fractions" else 1)
     diagonals = np.hypot(*(a - c)), np.hypot(*(b - d))
     return bool(np.abs(a + c - b - d).max() <= 1 and abs(diagonals[0] - diagonals[1]) <= 1)
 
@@ -350,18 +350,22 @@ class _Canvas:
 def _rasterize(shape: Shape, where: str, canvas: _Canvas) -> Patch:
     size, where = canvas.size, f"{where}, {shape.place}"
     if shape.kind == "parts":
-        return _by_pycocotools(shape, size, where)
+        return _by_pycocotools(shape.points, shape.data, where, size)
     if shape.kind == "columns":
-        return _patch(_runs(shape.data, size[1], size[0]).T)
+        return _patch(_runs(shape.data, size[1], size[0]).T, 0, 0)
     if shape.kind == "rows":
-        left, top, columns, rows, *runs = shape.data
-        return _clipped(_runs(runs, rows, columns), top, left, size)
+        left, top, columns, rows = shape.data[:4]
+        return _clipped(_runs(shape.data[4:], rows, columns), top, left, size)
     if shape.kind == "mask":
-        return _stored_mask(shape, size, where)
-    return canvas.draw(shape.kind, shape.points)
+        return _stored_mask(shape, where, size)
+    if shape.kind != "fractions":
+        return canvas.draw(shape.kind, shape.points)
+    points = [number * size[1 - n % 2] for n, number in enumerate(shape.points)]
+    # Decimals of a whole number of pixels may come out a hair nearer to 0.
+    return canvas.draw("polygon", [n + math.copysign(1e-6, n) for n in points])
 
 
-def _stored_mask(shape: Shape, size: tuple[int, int], where: str) -> Patch:
+def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     """Reads labelme's PNG of a shape, which lies between two corners."""
     try:
         with Image.open(io.BytesIO(base64.b64decode(shape.data)), formats=["PNG"]) as image:
@@ -390,12 +394,16 @@ def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(rows, columns)
 
 
-def _by_pycocotools(shape: Shape, size: tuple[int, int], where: str) -> Patch:
-    x, y = shape.points[::2], shape.points[1::2]
-    parts = [[*shape.points[a:b]] for a, b in itertools.pairwise([*shape.data, len(shape.points)])]
-    length = sum(sum(map(abs, map(operator.sub, part, part[2:]))) for part in parts)
-    if length > _LONGEST:
-        raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
+def _by_pycocotools(
+    points: Sequence[float], starts: Sequence[int], where: str, size: tuple[int, int]
+) -> Patch:
+    parts = [[*points[a:b]] for a, b in itertools.pairwise([*starts, len(points)])]
+    x, y = points[::2], points[1::2]
+    top, bottom, right = min(y), max(y), max(x)
+    if len(x) * (bottom - top + right - min(x)) > _LONGEST:
+        length = sum(np.abs(np.diff(part[n::2])).sum() for part in parts for n in (0, 1))
+        if length > _LONGEST:
+            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
     try:
         from pycocotools import mask as coco_masks
     except ImportError:
@@ -407,9 +415,10 @@ def _by_pycocotools(shape: Shape, size: tuple[int, int], where: str) -> Patch:
         ) from None
     # Columns and rows behind the last point take time, and change nothing.
     height, width = (
-        max(min(side, int(end) + 2), 1) for side, end in zip(size, (max(y), max(x)), strict=True)
+        max(min(side, int(end) + 2), 1) for side, end in zip(size, (bottom, right), strict=True)
     )
-    counts = coco_masks.merge(coco_masks.frPyObjects(parts, height, width))["counts"]
+    runs = coco_masks.frPyObjects(parts, height, width)
+    counts = (runs[0] if len(parts) == 1 else coco_masks.merge(runs))["counts"]
     # Nor do the columns before the first pixel change anything. The first run ends there.
     first = counts[: 1 + len(counts) - len(counts.lstrip(_GOES_ON))]
     run = sum((c - 48 & 31) << 5 * n for n, c in enumerate(first))
@@ -418,5 +427,5 @@ def _by_pycocotools(shape: Shape, size: tuple[int, int], where: str) -> Patch:
     digits = [before & 31, before >> 5 & 31, before >> 10 & 31, before >> 15 & 31]
     counts = bytes(digit + 80 for digit in digits) + b"0" + counts[len(first) :]
     pixels = coco_masks.decode({"size": [height, width - left], "counts": counts})
-    top = min(max(int(min(y)) - 1, 0), height)
+    top = min(max(int(top) - 1, 0), height)
     return _patch(pixels[top:], top, left)

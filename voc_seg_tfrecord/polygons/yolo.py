@@ -5,10 +5,9 @@ References:
     polygons lies above. An image without a text file is background.
 """
 
-from collections.abc import Container, Mapping, Set
+from collections.abc import Container, Set
 import posixpath
 import re
-from typing import Any
 
 import yaml
 
@@ -18,17 +17,17 @@ from voc_seg_tfrecord.polygons.shapes import (
     Shape,
     as_written,
     checked_points,
-    read_lines,
     wrong,
 )
 
 
 def read(file: File, image: str, class_names: tuple[str, ...]) -> Annotation:
     """Reads the text file of an image; an error if a line is no polygon of a known class."""
+    lines = file.data.decode("utf-8-sig", "replace").splitlines()
     shapes = [
         _shape(line.split(), f"line {number}", file.where, class_names)
-        for number, line in enumerate(read_lines(file), 1)
-        if line
+        for number, line in enumerate(lines, 1)
+        if line.strip()
     ]
     return Annotation(file.where, image, None, shapes, "smaller")
 
@@ -60,19 +59,23 @@ def read_names(file: File) -> tuple[str, ...]:
     A text such as `classes.txt`, which other tools write beside YOLO's files, has one per line.
     """
     if file.where.lower().endswith(".txt"):
-        return tuple(filter(None, read_lines(file)))
-    data = _load_yaml(file)
+        lines = file.data.decode("utf-8-sig", "replace").splitlines()
+        return tuple(line.strip() for line in lines if line.strip())
     with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
-        names = data.get("names") or ()
-        if names and "kpt_shape" in data:
+        try:
+            data = yaml.safe_load(file.data)
+        except yaml.YAMLError as error:
+            raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
+        names = data.get("names") if isinstance(data, dict) else None
+        if isinstance(names, list | dict) and "kpt_shape" in data:
             raise ValueError("kpt_shape, which says that the labels are keypoints")
         if isinstance(names, dict):
             names = [names[number] for number in range(len(names))]
-        if other := [name for name in names if type(name) not in (str, int, float)]:
+        if other := [name for name in names or () if type(name) not in (str, int, float)]:
             raise ValueError(f"the name {other[0]}, which is no word without quotes")
         if names and data.get("nc", len(names)) != len(names):
             raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
-        return tuple(str(name).strip() for name in names)
+        return tuple(str(name).strip() for name in names or ())
 
 
 def read_splits(file: File, place: str, folders: Container[str]) -> dict[str, list[str]]:
@@ -80,9 +83,12 @@ def read_splits(file: File, place: str, folders: Container[str]) -> dict[str, li
 
     Of a path that is named any end may be among `folders`, alone or below the file's `place`.
     """
-    data = _load_yaml(file)
+    try:
+        data = yaml.safe_load(file.data)
+    except yaml.YAMLError:
+        return {}
     splits: dict[str, list[str]] = {}
-    for name in ("train", "val", "test"):
+    for name in ("train", "val", "test") if isinstance(data, dict) else ():
         said = data.get(name)
         for text in said if isinstance(said, list) else [said]:
             parts = [part for part in re.split(r"[/\\]", str(text)) if part.strip(".")]
@@ -90,15 +96,6 @@ def read_splits(file: File, place: str, folders: Container[str]) -> dict[str, li
             there = (posixpath.join(top, end) for end in ends for top in (place, ""))
             splits.setdefault(name, []).extend([f for f in there if f in folders][:1])
     return splits
-
-
-def _load_yaml(file: File) -> Mapping[Any, Any]:
-    with as_written(file.where, "YAML as Ultralytics writes it"):
-        try:
-            data = yaml.safe_load(file.data)
-        except yaml.YAMLError as error:
-            raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
-        return data if isinstance(data, dict) else {}
 
 
 def text_of(image: str, texts: Set[str]) -> str | None:

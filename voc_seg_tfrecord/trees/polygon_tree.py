@@ -2,7 +2,8 @@
 
 import base64
 import collections
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
+import contextlib
 import csv
 import dataclasses
 import functools
@@ -42,22 +43,6 @@ from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
-class ImageShapes(NamedTuple):
-    """An image and its shapes.
-
-    Attributes:
-      image: the image's name below the folder of images.
-      file: the name of the file of the shapes below the root.
-      annotation: the shapes.
-      embedded: whether the image is in that file alone.
-    """
-
-    image: str
-    file: str
-    annotation: Annotation
-    embedded: bool
-
-
 class Polygons(NamedTuple):
     """The polygons of a set.
 
@@ -65,17 +50,27 @@ class Polygons(NamedTuple):
       tool: the tool that wrote them.
       class_file: the classes, and the value of each in the masks.
       values: the value of each label in the masks.
-      images: the images and their shapes, by id.
+      images: names of the images below their folder, by id.
+      shapes: the shapes of each image, by id.
+      files: the names of the files that they are from, below the root, by id.
+      embedded: ids of images that are in the files of their shapes alone.
       splits: ids by split, if the files are called as splits are, or one says the splits.
-      split_files: the file that says each split.
+      split_file: the file that says them.
     """
 
     tool: str
     class_file: ClassFile
     values: Mapping[str, int]
-    images: Mapping[str, ImageShapes]
+    images: Mapping[str, str]
+    shapes: Mapping[str, Annotation]
+    files: Mapping[str, str]
+    embedded: Set[str]
     splits: Mapping[str, Sequence[str]]
-    split_files: Mapping[str, str]
+    split_file: str = ""
+
+    def file_of_split(self, name: str) -> str:
+        """Returns the file that says which ids a split has."""
+        return self.split_file or self.files[self.splits[name][0]]
 
 
 def number_classes(
@@ -97,49 +92,49 @@ def number_classes(
     return entries, {e.name: e.value for e in entries} | dict.fromkeys(void, VOID)
 
 
-_LARGE = 1 << 24  # pixels, above which a file is not believed
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class PolygonPair(Pair):
     """An image and its shapes. See `Pair`; its `mask` is the file of the shapes.
 
     Attributes:
-      shapes: what is drawn; without shapes if all of it was drawn already.
+      shapes: what is drawn; None if all of it was drawn already.
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
       drawn: the mask as a PNG in base64, if it was drawn already.
       embedded: whether the image is in the file of the shapes.
     """
 
-    shapes: Annotation
-    values: Mapping[str, int]
-    exif: str
-    drawn: str
-    embedded: bool
+    shapes: Annotation | None = None
+    values: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    exif: str = "auto"
+    drawn: str = ""
+    embedded: bool = False
 
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
         image = self._image()
         where = f"{self.mask}, image {self.filename}"
         mask, objects = base64.b64decode(self.drawn), None
-        if not self.drawn:
-            drawn = self.draw(image)
+        if self.shapes is not None:
+            drawn = self.draw(self.drawn_size(image))
             mask = _png(drawn.mask)
             objects = None if drawn.objects is None else File(_png(drawn.objects), where)
         xml = self.annotation and File.read(self.annotation, AnnotationError)
         counted = self.counted
         return RawExample(image, self.filename, File(mask, where), objects, xml, counted=counted)
 
-    def draw(self, image: File | None = None) -> Drawn:
-        """Draws the masks. The image is read only if their size needs it."""
-        size = self.shapes.size
-        if size is None or size[0] * size[1] > _LARGE:
-            size = self._checked_size(image or self._image())
+    def draw(self, size: tuple[int, int]) -> Drawn:
+        """Draws the masks of a pair with shapes."""
+        assert self.shapes
         return draw(self.shapes, self.values, size, objects=self.instances is not None)
 
-    def _checked_size(self, image: File) -> tuple[int, int]:
+    def drawn_size(self, image: File | None = None) -> tuple[int, int]:
+        """Returns height and width of the masks. The image is read only if they need it."""
+        assert self.shapes
         size, where = self.shapes.size, self.shapes.where
+        if size is not None and size[0] * size[1] <= _LARGE:
+            return size
+        image = image or self._image()
         height, width = pillow.read_size(image, ImageError)
         check_pixels(width, height, image, ImageError)
         if size is None and pillow.is_turned(image) and self.exif != "ignore":
@@ -157,11 +152,6 @@ class PolygonPair(Pair):
             raise wrong(where, found, f"{width} x {height}, as the image has")
         return size or (height, width)
 
-    def _image(self) -> File:
-        if self.embedded and self.mask:
-            return labelme.read_image(File.read(self.mask, ImageError))
-        return File.read(self.image, ImageError)
-
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
         holder = self.mask if self.embedded and self.mask else self.image
@@ -169,12 +159,21 @@ class PolygonPair(Pair):
 
     def to_json(self) -> dict[str, Any]:
         """Returns the pair as plain data, for `from_json` on a worker."""
-        return {**super().to_json(), "shapes": self.shapes.to_json()}
+        return {**super().to_json(), "shapes": self.shapes and self.shapes.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the pair that `to_json` made plain data of."""
-        return cls(**{**data, "shapes": Annotation.from_json(data["shapes"])})
+        shapes = data["shapes"] and Annotation.from_json(data["shapes"])
+        return cls(**{**data, "shapes": shapes})
+
+    def _image(self) -> File:
+        if self.embedded and self.mask:
+            return labelme.read_image(File.read(self.mask, ImageError))
+        return File.read(self.image, ImageError)
+
+
+_LARGE = 1 << 24  # pixels, above which a file is not believed
 
 
 def _png(mask: np.ndarray) -> bytes:
@@ -200,8 +199,8 @@ class PolygonTree(VocTree):
         super().__init__(*args)
         self.polygons = polygons
         self.exif = "auto"
-        self._drawn: dict[str, str] = {}  # PNGs in base64; empty where drawing failed
-        self._counts = collections.Counter[str]()
+        self._drawn: dict[str, str] = {}
+        self._notable: dict[str, Mapping[str, int]] = {}
 
     @property
     def origin(self) -> str:
@@ -211,17 +210,17 @@ class PolygonTree(VocTree):
     @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
-        return Names({**super().images, **{i: s.image for i, s in self.polygons.images.items()}})
+        return Names({**super().images, **self.polygons.images})
 
     @functools.cached_property
     def masks(self) -> Names:
         """The names of the files of shapes below the root, by the ids of their images."""
-        return Names({image_id: s.file for image_id, s in self.polygons.images.items()})
+        return Names(self.polygons.files)
 
     @functools.cached_property
     def _text_files(self) -> dict[str, str]:
         """The texts in the folder of lists; those of YOLO hold shapes and are none."""
-        shapes, folder = {*self.masks.values()}, self.layout.lists
+        shapes, folder = {*self.polygons.files.values()}, self.layout.lists
         texts = super()._text_files.items()
         return {
             n: f for n, f in texts if posixpath.normpath(posixpath.join(folder, f)) not in shapes
@@ -238,23 +237,20 @@ class PolygonTree(VocTree):
         pair = super().make_pair(image_id, places, parts)
         if pair.mask is None:
             return pair
-        of_image = self.polygons.images[image_id]
-        shapes = of_image.annotation
-        if drawn := "" if parts.instances else self._drawn.get(image_id, ""):
-            shapes = dataclasses.replace(shapes, shapes=())
+        drawn = self._drawn.get(image_id, "")
         return PolygonPair(
             **vars(pair),
-            shapes=shapes,
+            shapes=None if drawn and not parts.instances else self.polygons.shapes[image_id],
             values=self.polygons.values,
             exif=self.exif,
             drawn=drawn,
-            embedded=of_image.embedded,
+            embedded=image_id in self.polygons.embedded,
         )
 
     def shapes_of(self, image_id: str) -> str:
         """Returns the shapes that an id's mask is drawn from."""
-        of_image = self.polygons.images.get(image_id)
-        return of_image.annotation.to_json() if of_image else ""
+        shapes = self.polygons.shapes.get(image_id)
+        return shapes.to_json() if shapes else ""
 
     def mask_file(self, image_id: str) -> File:
         """Returns the mask of an id that has one, drawn."""
@@ -263,24 +259,18 @@ class PolygonTree(VocTree):
     def survey(self, ids: Collection[str], **options: Any) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del options  # there are no colours
-        new = [i for i in ids if i not in self._drawn and i in self.masks and i in self.images]
-        for image_id, drawn in ordered_map(self._draw, new, ahead=1):
-            self._drawn[image_id] = ""
-            if drawn:
-                mask = _png(drawn.mask)
-                values, digest = stored.counts_by_value(drawn.mask), hashlib.sha256(mask)
-                self._looks[image_id] = Look("grey", values, sha256=digest.hexdigest())
-                self._drawn[image_id] = base64.b64encode(mask).decode()
-                self._counts.update(drawn.counts)
+        new = [i for i in ids if i not in self._notable and i in self.masks and i in self.images]
+        # Threads are for images. Those that draw would wait for Python's lock.
+        unsized = [i for i in new if not self.polygons.shapes[i].size]
+        sizes = dict(ordered_map(self._read_size, unsized))
+        for image_id in new:
+            self._look(image_id, sizes.get(image_id))
         return Survey()
 
-    def _draw(self, image_id: str) -> Drawn | None:
-        try:
-            return cast(PolygonPair, self.pair(image_id)).draw()
-        except ConfigError:  # about what is not installed
-            raise
-        except VocSegError:  # whoever reads the pair says what is wrong
-            return None
+    def _read_size(self, image_id: str) -> tuple[int, int] | None:
+        with contextlib.suppress(VocSegError):  # whoever reads the pair says what is wrong
+            return cast(PolygonPair, self.pair(image_id)).drawn_size()
+        return None
 
     def class_table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
@@ -297,18 +287,34 @@ class PolygonTree(VocTree):
                 lines.writerow([name, name, pixels[value], masks[value]])
         return out.getvalue()
 
+    def _look(self, image_id: str, size: tuple[int, int] | None) -> None:
+        pair, annotation = cast(PolygonPair, self.pair(image_id)), self.polygons.shapes[image_id]
+        background = not annotation.shapes and not annotation.error
+        self._notable[image_id] = {"background": int(background), **annotation.left_out}
+        try:
+            drawn = pair.draw(size or pair.drawn_size())
+        except ConfigError:  # about what is not installed
+            raise
+        except VocSegError:  # whoever reads the pair says what is wrong
+            return
+        mask, values = _png(drawn.mask), stored.counts_by_value(drawn.mask)
+        self._looks[image_id] = Look("grey", values, sha256=hashlib.sha256(mask).hexdigest())
+        self._drawn[image_id] = base64.b64encode(mask).decode()
+        self._notable[image_id] = {**self._notable[image_id], **drawn.counts}
+
     def list_names(self) -> list[str]:
         """Returns the names of the lists, or else of the splits that files of shapes are called."""
         return super().list_names() or [*self.polygons.splits]
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of a list, or else of the file of shapes that is called so."""
-        file = self.polygons.split_files.get(name)
-        return self.root / file if file else super().list_path(name)
+        if name not in self.polygons.splits:
+            return super().list_path(name)
+        return self.root / self.polygons.file_of_split(name)
 
     def named_sources(self, sources: Mapping[str, str]) -> dict[str, str]:
         """Returns where splits come from, with the files of shapes in place of lists."""
-        files = {f"{name}.txt": file for name, file in self.polygons.split_files.items()}
+        files = {f"{n}.txt": self.polygons.file_of_split(n) for n in self.polygons.splits}
         return {split: files.get(source, source) for split, source in sources.items()}
 
     def is_empty(self, name: str) -> bool:
@@ -346,15 +352,16 @@ class PolygonTree(VocTree):
                 values = values @ (1 << 16, 1 << 8, 1)
             if values.shape != drawn.shape:
                 return path
-            both = np.unique(values << 8 | drawn).tolist()
-            if any(labels.setdefault(pair >> 8, pair & 255) != pair & 255 for pair in both):
-                return path
+            for both in np.unique(values << 8 | drawn).tolist():
+                if labels.setdefault(both >> 8, both & 255) != both & 255:
+                    return path
         distinct = len({*labels.values()}) == len(labels)
         return "" if distinct else "classes that the masks tell apart"
 
     def drawing_notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
-        order = next(iter(self.polygons.images.values())).annotation.order
+        total = sum(map(collections.Counter, self._notable.values()), collections.Counter[str]())
+        order = next(iter(self.polygons.shapes.values())).order
         texts = {
             "outside": ("point", "outside of the image, where shapes are cut off"),
             "contested": ("pixel", f"in shapes of several classes. {_ABOVE[order]}"),
@@ -363,10 +370,10 @@ class PolygonTree(VocTree):
             "empty": ("shape", "without a pixel in the image"),
             "background": ("image", "without a shape: background everywhere"),
         }
-        for kind in sorted(self._counts.keys() - texts):
+        for kind in sorted(total.keys() - texts):
             texts[kind] = "shape", f"of the kind {kind}, which CVAT draws in no mask"
-        said = ((self._counts[what], *text) for what, text in texts.items())
-        return [f"{counted(number, noun)} {rest}." for number, noun, rest in said if number]
+        said = ((total[what], *text) for what, text in texts.items() if total[what])
+        return [f"{counted(number, noun)} {rest}." for number, noun, rest in said]
 
 
 _ABOVE = {
