@@ -33,7 +33,7 @@ for split in ("train", "validation"):
 def commands(folder: pathlib.Path, root: pathlib.Path, config: str) -> dict[str, list[object]]:
     """Returns the arguments of each command, by its name in the table."""
     name, out = f"voc_seg_tfrecord/{config}", folder / "out.html"
-    source = ["--source", root, "--config", f'{{"name": "{config}", "instance_mask": true}}']
+    source = ["--source", root]
     png = ["--predictions", folder / f"{config}_predictions"]
     arguments = {
         "verify": ["verify", name],

@@ -5,6 +5,7 @@ A card (README.md) lies beside each of them.
 
 import argparse
 
+from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built, parts_with
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
@@ -45,6 +46,13 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.exports.export import export
 
     arguments.check_num_shards(args)
+    if args.palette and args.layout + PALETTE not in LAYOUTS:
+        raise ConfigError(
+            f"--layout {args.layout} --palette",
+            found="a layout whose masks it does not change",
+            expected="--layout parquet --palette",
+            remedy="leave out --palette",
+        )
     builder = open_built(args.dataset, args.data_dir)
     parts = parts_with(builder, args.ids) if args.ids else None
     notes = export(

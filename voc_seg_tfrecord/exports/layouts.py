@@ -55,7 +55,7 @@ def find_layout(name: str) -> Layout:
         raise ConfigError(
             f"--layout {name}",
             found=f"no such layout{did_you_mean(name, EXPORTED)}",
-            expected=f"one of {', '.join(EXPORTED)}, of which parquet may have a --palette",
+            expected=f"one of {', '.join(EXPORTED)}",
         )
     return LAYOUTS[name]
 
