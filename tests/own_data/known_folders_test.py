@@ -785,3 +785,12 @@ def test_tiles_of_two_columns_are_never_a_pair(tmp_path):
         "test": put(tmp_path, "test/tile_{}.png", mask, [f"{n}_0" for n in "012"]),
     }
     assert read(tmp_path)[0] == splits
+
+
+def test_a_pilot_is_not_paired_with_tiles_by_one_of_their_numbers(tmp_path):
+    put(tmp_path, "train/tile_{}.jpg", "truth/tile_{}_label.png", [f"{n}_1" for n in range(4)])
+    put(tmp_path, "test/tile_{}.jpg", "truth/tile_{}_label.png", ["0_0", "1_0"])
+    put(tmp_path, "pilot/photos/p{}.jpg", "pilot/masks/p{}.png", range(4))
+    with pytest.raises(LayoutError, match="ways to read") as error:
+        read(tmp_path)
+    assert "p{id}" not in str(error.value)

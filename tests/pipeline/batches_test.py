@@ -1,5 +1,7 @@
 """`read`, `training_batches` and `evaluation_batches` on a built dataset."""
 
+import inspect
+
 import numpy as np
 import pytest
 from support.building import build
@@ -303,3 +305,8 @@ def test_what_cannot_be_batched_is_named(changed, words):
     examples = dataset(SIZES).map(lambda example: {**example, **changed})
     with pytest.raises(ConfigError, match=words):
         pipeline.padded_batch(examples, 2)
+
+
+def test_the_seed_is_0_where_nobody_says_one():
+    functions = [pipeline.training_batches, pipeline.labelled_unlabelled_batches]
+    assert {inspect.signature(f).parameters["seed"].default for f in functions} == {0}

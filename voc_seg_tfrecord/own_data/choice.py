@@ -240,6 +240,7 @@ class Chooser(Looks):
         if len(left) > 1:
             left = [r for r in left if self._sizes_agree(r)] or left
             left = [r for r in left if not self._images_drawn(r)] or left
+            left = [r for r in left if not r.of_copies] or left
         left = self._unpainted(largest(left))
         named = _best(left, self.as_images, at_least=2)
         named += [r for r in left if r.of_split and r not in named]

@@ -13,7 +13,14 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, common_affix, core_of
-from voc_seg_tfrecord.own_data.folder_names import EXTRA, common_folder, is_split, split_word, words
+from voc_seg_tfrecord.own_data.folder_names import (
+    EXTRA,
+    ROLES,
+    common_folder,
+    is_split,
+    split_word,
+    words,
+)
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -82,6 +89,15 @@ class Reading:
         """Whether the folder of images is called as a split is, and not as one of a fold."""
         folder = self.images.folder
         return bool(split_word(folder)[1]) and not EXTRA.intersection(words(folder))
+
+    @property
+    def of_copies(self) -> bool:
+        """Whether the images alone lie in a folder that is called as augmented ones are."""
+        augmented = [
+            any(word.startswith("aug") for word in words(files.folder))
+            for files in (self.images, self.masks)
+        ]
+        return augmented == [True, False]
 
     @functools.cached_property
     def _splits(self) -> set[str]:
@@ -157,9 +173,9 @@ def _places(folder: str) -> list[str]:
 def pair(images: FileSet, masks: FileSet) -> Reading | None:
     """Pairs the files of two sets by their names; None if no name fits another."""
     plain = {stem: stem for stem in images.names if stem in masks.names}
-    most, all_of_one = len(plain), min(len(images.names), len(masks.names))
+    most, sizes = len(plain), (len(images.names), len(masks.names))
     affixes: tuple[Affix, Affix] | None = None
-    if most < all_of_one:
+    if most < min(sizes):
         for (affix, ids), (other, mask_ids) in itertools.product(
             images.ids.items(), masks.ids.items()
         ):
@@ -167,9 +183,13 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
             if count <= most or (affix, other) == (("", ""), ("", "")):
                 continue
             reduced = _reduced(affix, other)
-            # Many files have a word and a number: `u1` and `lb1` need not belong together.
-            doubtful = _is_glued(*reduced) or _alone(reduced[0]) != _alone(reduced[1])
-            if _is_pattern(*reduced) and not (count < all_of_one and doubtful):
+            # Many files have a word and a number: `u1` and `lb1` need not belong together, and
+            # `1_0` may be the id where some are named `{id}_0`.
+            other_ids = _alone(reduced[0]) != _alone(reduced[1])
+            glued = _is_glued(*reduced)
+            known = ROLES.issuperset(words(" ".join([*reduced[0], *reduced[1]])))
+            needed = max(sizes) if other_ids or (glued and not known) else min(sizes) * glued
+            if _is_pattern(*reduced) and count >= needed:
                 most, affixes = count, reduced
     if not most:
         return None
@@ -211,7 +231,7 @@ def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Re
         first = next(iter(files))
         of_image = around(stems[first], first)
         of_mask = around(reading.pairs[stems[first]], first)
-        if of_image and of_mask and _alone(affix) in ([], _alone(of_image), _alone(of_mask)):
+        if of_image and of_mask and _may_have_ids(affix, of_image, of_mask):
             names = {stem: stem + ending for stem in files.values()}
             as_images, as_masks = _reduced(affix, of_mask), _reduced(of_image, affix)
             images, masks = (
@@ -272,6 +292,13 @@ def _next_to_id(affix: Sequence[str], other: Sequence[str]) -> int:
         length += len(a)
         whole = length if a.isalnum() else whole
     return length if length in (sum(map(len, affix)), sum(map(len, other))) else whole
+
+
+def _may_have_ids(affix: Affix, of_image: Affix, of_mask: Affix) -> bool:
+    """Says whether numbers around ids are no parts of other ids: `1_f2` beside `1_f0`."""
+    numbers, of_images = (re.findall(r"\d+", " ".join(around)) for around in (affix, of_image))
+    same = numbers == of_images or not (numbers and of_images)
+    return same and _alone(affix) in (_alone(of_image), _alone(of_mask))
 
 
 def _alone(affix: Affix) -> list[str]:
