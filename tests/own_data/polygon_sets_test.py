@@ -734,6 +734,21 @@ def test_the_same_shapes_of_an_image_in_two_files_are_no_contradiction(tmp_path)
     assert sizes_of_shapes(tmp_path) == {"a.jpg": 100, "b.jpg": 110}
 
 
+def write_yolo(root, text):
+    photos(root, "images/one/a.jpg", "images/two/b.jpg")
+    for name in ("one/a", "two/b"):
+        path = root / "labels" / f"{name}.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text("0 0.1 0.1 0.5 0.1 0.5 0.5\n")
+    (root / "data.yaml").write_text(f"names: [road]\n{text}\n")
+
+
+def test_a_yaml_whose_folder_of_train_is_not_there_is_a_question(tmp_path):
+    write_yolo(tmp_path, "train: images/three\nval: images/one")
+    with pytest.raises(ListError, match=r"validation 1: --splits .*:val\n *train 2"):
+        find_config(tmp_path, name="own")
+
+
 @pytest.mark.parametrize(
     ("text", "splits"),
     [
@@ -743,17 +758,11 @@ def test_the_same_shapes_of_an_image_in_two_files_are_no_contradiction(tmp_path)
             {"train": ["two/b"], "validation": ["one/a"]},
         ),
         ("train: images\nval: images", {"train": ["one/a", "two/b"]}),
-        ("train: images/three\nval: images/one", {"validation": ["one/a"]}),
         ("train: train.txt\nval: 7", {"train": ["one/a", "two/b"]}),
     ],
 )
 def test_folders_that_yolos_yaml_names_for_splits_are_those(tmp_path, text, splits):
-    photos(tmp_path, "images/one/a.jpg", "images/two/b.jpg")
-    for name in ("one/a", "two/b"):
-        path = tmp_path / "labels" / f"{name}.txt"
-        path.parent.mkdir(parents=True)
-        path.write_text("0 0.1 0.1 0.5 0.1 0.5 0.5\n")
-    (tmp_path / "data.yaml").write_text(f"names: [road]\n{text}\n")
+    write_yolo(tmp_path, text)
     _, plan = find_config(tmp_path, name="own")
     assert {split: sorted(ids) for split, ids in plan.splits.items()} == splits
     assert ("names the same images" in str(plan.notes)) == text.endswith("val: images")

@@ -2,8 +2,7 @@ import pytest
 from support import exports
 from support.own_tree import config, write_own_tree
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError
-from voc_seg_tfrecord.own_data import splits as own_data_splits
+from voc_seg_tfrecord.base.errors import ConfigError, ListError
 from voc_seg_tfrecord.own_data.splits import split_ids
 
 LISTS = "ImageSets/Segmentation"
@@ -15,18 +14,18 @@ def tree(tmp_path):
 
 
 def test_a_tree_without_lists_is_all_train_and_says_so(tree):
-    splits, sources, notes = split_ids(tree(), config())
-    assert splits == {"train": ["a", "b", "c"]}
-    assert sources == {"train": "all images"}
-    assert notes == ["There are no lists, so all images are in train."]
+    found = split_ids(tree(), config())
+    assert found.ids == {"train": ["a", "b", "c"]}
+    assert found.sources == {"train": "all images"}
+    assert found.notes == ["There are no lists, so all images are in train."]
 
 
 def test_an_empty_list_and_a_union_make_no_split_and_are_noted(tree):
     for name, ids in (("train", "a"), ("val", "b"), ("trainval", "a\nb"), ("test", "")):
         exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
-    splits, _, notes = split_ids(tree(), config())
-    assert splits == {"train": ["a"], "validation": ["b"]}
-    assert [note.partition(" ")[0] for note in notes] == ["test.txt", "trainval.txt"]
+    found = split_ids(tree(), config())
+    assert found.ids == {"train": ["a"], "validation": ["b"]}
+    assert [note.partition(" ")[0] for note in found.notes] == ["test.txt", "trainval.txt"]
 
 
 def test_a_list_that_the_config_names_must_exist(tree):
@@ -46,7 +45,7 @@ def test_an_id_in_two_splits_is_refused_unless_allowed(tree):
         ListError, match=r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
     ):
         split_ids(tree(), config())
-    assert split_ids(tree(), config(overlap=True))[0] == {"train": ["a"], "validation": ["a"]}
+    assert split_ids(tree(), config(overlap=True)).ids == {"train": ["a"], "validation": ["a"]}
 
 
 def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
@@ -60,7 +59,7 @@ def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
     assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
     assert "no lists of splits, say --splits train=0.8,validation=0.2, which reads none" in text
     advised = {"test": "test", "train": "train", "validation": "val"}
-    assert split_ids(tree(), config(splits=advised))[0] == {
+    assert split_ids(tree(), config(splits=advised)).ids == {
         "test": ["c"],
         "train": ["a"],
         "validation": ["b"],
@@ -78,20 +77,22 @@ def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
 @pytest.mark.parametrize(
     ("names", "splits"),
     [
-        (["train", "trainval", "val"], {"train": "train", "validation": "val"}),
-        (["trainval"], {"trainval": "trainval"}),
-        (["default"], {"default": "default"}),
-        (
-            ["Train", "Trainval", "VAL", "night"],
-            {"train": "Train", "validation": "VAL", "night": "night"},
-        ),
+        (["train", "trainval", "val"], ["train", "validation"]),
+        (["trainval"], ["trainval"]),
+        (["default"], ["train"]),
+        (["Train", "Trainval", "VAL", "night"], ["train", "validation", "night"]),
     ],
 )
-def test_lists_that_hold_train_too_make_no_split(names, splits):
-    assert own_data_splits.standard_lists(names, "tree") == splits
+def test_lists_that_hold_train_too_make_no_split(tree, names, splits):
+    ids = dict(zip(names, "abc" if "night" not in names else "aabc", strict=False))
+    for name in names:
+        exports.put(tree().root, f"{LISTS}/{name}.txt", ids[name])
+    assert {*split_ids(tree(), config()).ids} == {*splits}
 
 
 @pytest.mark.parametrize("names", [["val", "valid"], ["Train", "train"]])
-def test_two_lists_never_become_one_split(names):
-    with pytest.raises(LayoutError, match="which would both be the split"):
-        own_data_splits.standard_lists(names, "tree")
+def test_two_lists_for_one_split_are_a_question(tree, names):
+    for name, image_id in zip(names, "ab", strict=True):
+        exports.put(tree().root, f"{LISTS}/{name}.txt", image_id)
+    with pytest.raises(ListError, match=f"--splits .*={names[0]}\n.*--splits .*={names[1]}\n"):
+        split_ids(tree(), config())

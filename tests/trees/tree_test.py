@@ -5,9 +5,8 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
 from voc_seg_tfrecord.trees.layout import Layout
-from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.pair import Parts, Place
-from voc_seg_tfrecord.trees.tree import IdsByName, VocTree
+from voc_seg_tfrecord.trees.tree import VocTree
 
 
 def test_a_missing_list_is_named_with_those_that_are_there(root):
@@ -103,12 +102,6 @@ def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
     other = tree.with_layout(dataclasses.replace(tree.layout, mask_name="gt_{id}.png"))
     assert [*other.masks] == ["2007_000001"]
     assert other.pairs("train", ["2007_000001"])[0].mask.endswith("gt_2007_000001.png")
-
-
-def test_a_list_may_have_an_images_id_or_its_name_without_the_ending():
-    known = IdsByName(lambda: Names({"a": "a_rgb.png"}), are_ids=False)
-    assert known["a"] == known["a_rgb"] == "a"
-    assert "a_nir" not in known
 
 
 def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other_files(tmp_path):

@@ -28,6 +28,7 @@ from voc_seg_tfrecord.own_data.classes import (
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.own_data.splits import official_note
 from voc_seg_tfrecord.own_data.unpacked import unpacked
+from voc_seg_tfrecord.own_data.ways import Facts
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -181,7 +182,8 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
 
 def _no_names(tree: VocTree, config: VocSegConfig) -> LayoutError:
     of_images = [image_id for image_id in tree.masks if image_id in tree.images]
-    survey, official = tree.survey(of_images or tree.masks, all_colors=True), official_note(tree)
+    survey = tree.survey(of_images or tree.masks, all_colors=True)
+    official = official_note(Facts.of(tree, config))
     seen = seen_in(survey)
     given = (
         "give them with --class_names background,crack, or VOC's 21 with --class_names voc"

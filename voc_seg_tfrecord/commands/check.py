@@ -24,6 +24,7 @@ from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
 from voc_seg_tfrecord.own_data import check
 from voc_seg_tfrecord.own_data.plan import write_table
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
+from voc_seg_tfrecord.own_data.ways import Facts
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
 from voc_seg_tfrecord.report.label_errors import check_folder, open_tree
@@ -212,16 +213,18 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
 
     Lists have only the lines of these images. All else is copied byte for byte.
     """
-    tree, *_ = open_tree(root, **tree_arguments.fields(args))
+    tree, config, _ = open_tree(root, **tree_arguments.fields(args))
+    facts = Facts.of(tree, config)
     path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
-    ids = _chosen(path, tree)
+    ids = _chosen(path, facts)
     files: dict[str, dict[epath.Path, None]] = {}
     for image_id in ids:
         for part, of_part in tree.files_of(image_id).items():
             files.setdefault(part, {}).update(dict.fromkeys(of_part))
     copied = dict.fromkeys(file for of_part in files.values() for file in of_part)
-    lists = [file for n in tree.list_names() if (file := tree.list_path(n)) not in copied]
+    plain = (root / of.file for of in facts.lists if of.split and not of.key)
+    lists = [file for file in dict.fromkeys(plain) if file not in copied]
     above = {place for file in copied for place in file.parents if place.is_relative_to(root)}
     kinds = [*NAMES, *(("*.yaml", "*.yml") if any(map(tree.shapes_of, ids)) else ())]
     named = (file for place in sorted(above) for kind in kinds for file in place.glob(kind))
@@ -230,7 +233,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
         for file in {**copied, **files["class file"]}:
             _put(made / file.relative_to(root), file.read_bytes())
         for file in lists:
-            data = only_lines(File.read(file, ListError).data, file, tree.ids_by_name, {*ids})
+            data = only_lines(File.read(file, ListError).data, file, facts.names, {*ids})
             if data:
                 _put(made / file.relative_to(root), data)
     if files.get("instances") == files.get("mask"):  # polygons have both in one file
@@ -273,9 +276,10 @@ def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace)
     staging.check_folder(folder.parent, "--copy_to")
 
 
-def _chosen(path: epath.Path, tree: Any) -> list[str]:
+def _chosen(path: epath.Path, facts: Facts) -> list[str]:
     """Returns the ids that a file chooses, each as the tree writes it."""
-    ids = chosen_ids(File.read(path, ListError).data, path, tree.ids_by_name)
+    tree = facts.tree
+    ids = chosen_ids(File.read(path, ListError).data, path, facts.names)
     unknown = [i for i in ids if i not in tree.images and i not in tree.masks]
     if unknown:
         raise ListError(

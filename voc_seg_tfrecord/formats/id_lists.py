@@ -30,6 +30,7 @@ _BOMS = (
 _LONGEST = 8192  # letters of a line that may be two paths
 _SHOWN = 3  # repeated ids, and lines of each, that an error shows
 _TRAILING_LABEL = re.compile(r"(?<!\s)\s+-?\d+$")  # the lookbehind makes it linear
+_SAYS_FILE = re.compile(r"/|\.[A-Za-z]{3,4}\s*$")  # a path, or an ending
 _PLAIN = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
 
 
@@ -102,7 +103,7 @@ def _resolved(
     data: bytes, where: object, image_ids: Container[str], plain: bool
 ) -> Iterator[tuple[int, str, str]]:
     """Yields number, text and id of each line that has one."""
-    for number, line in enumerate(_decode(data, where).splitlines(), start=1):
+    for number, line in enumerate(decode(data, where).splitlines(), start=1):
         line = line.strip()
         if line and not (line.startswith("#") and line not in image_ids):
             yield number, line, _resolve(line, image_ids, plain)
@@ -125,7 +126,12 @@ def _repeated(where: object, resolved: Iterable[tuple[int, str, str]]) -> ListEr
     )
 
 
-def _decode(data: bytes, where: object) -> str:
+def decode(data: bytes, where: object) -> str:
+    """Returns the text of a list.
+
+    Raises:
+      ListError: if it is no text.
+    """
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise ListError(
             where, found="UTF-32 text", expected="UTF-8 text", remedy="save the list as UTF-8"
@@ -160,7 +166,8 @@ def _resolve(line: str, image_ids: Container[str], plain: bool) -> str:
 def _find(line: str, image_ids: Container[str]) -> str | None:
     if (image_id := _id_of(line, image_ids)) is not None or len(line) > _LONGEST:
         return image_id
-    readings = (_id_of(reading, image_ids) for reading in _readings(line.replace("\\", "/")))
+    lines = _readings(line.replace("\\", "/"), whole=isinstance(image_ids, Mapping))
+    readings = (_id_of(reading, image_ids) for reading in lines)
     return next((image_id for image_id in readings if image_id is not None), None)
 
 
@@ -170,18 +177,15 @@ def _id_of(name: str, image_ids: Container[str]) -> str | None:
     return name if name in image_ids else None
 
 
-def any_id(data: bytes, where: object, image_ids: Container[str]) -> bool:
-    """Says whether a line of a text is the id of an image that is there."""
-    try:
-        lines = _decode(data, where).splitlines()
-    except ListError:
-        return False
-    return any(_find(line.strip(), image_ids) is not None for line in lines if line.strip())
-
-
-def _readings(line: str) -> Iterable[str]:
-    """Yields what a line may mean, the likeliest first."""
+def _readings(line: str, *, whole: bool) -> Iterable[str]:
+    """Yields what a line may mean, the likeliest first; of `whole` names the ends of no path."""
     yield line
+    if whole:
+        columns = next((line.split(d) for d in "\t," if d in line), line.split())
+        if len(columns) > 1 and all(_SAYS_FILE.search(column) for column in columns):
+            yield columns[0].strip()
+        yield _TRAILING_LABEL.sub("", line)
+        return
     columns = line.split()
     for path in (line, *columns[:1]) if len(columns) == 2 else (line,):
         yield from _path_ids(path)
@@ -219,7 +223,7 @@ def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> li
     if data.lstrip().startswith(b"{"):
         rows = [row["ids"] for row in read_decisions(data, where) if row["decision"] == "wrong"]
         return _chosen(itertools.chain(*rows), where, "called wrong")
-    text = _decode(data, where)
+    text = decode(data, where)
     if "id" in (head := next(csv.reader(text.splitlines()[:1]), [])) and len(head) > 1:
         column = head.index("id")
         lines = [line for line in csv.reader(io.StringIO(text, newline="")) if len(line) > column]
@@ -285,7 +289,7 @@ def only_lines(
 
 def listed_masks(data: bytes, where: object) -> Iterator[str]:
     """Yields the second path of each line of a list that has two: the mask's."""
-    for line in _decode(data, where).splitlines():
+    for line in decode(data, where).splitlines():
         columns = line.replace("\\", "/").split()
         if len(columns) == 2 and "/" in columns[1]:
             yield columns[1]

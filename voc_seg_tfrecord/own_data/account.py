@@ -26,6 +26,9 @@ from voc_seg_tfrecord.trees.layout import (
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
+_IDS = " ids of images"
+"""The kind of a text that names images and makes no split, behind how many it names."""
+
 _SHOWN = 12  # folders and kinds of files
 _FILES = {".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".tif": "TIFF", ".npy": "array"}
 
@@ -34,7 +37,12 @@ Account = Mapping[tuple[str, str], Sequence[str]]
 
 
 def unused_files(
-    tree: VocTree, listed: Collection[str], read: Collection[str], *, instances: bool
+    tree: VocTree,
+    listed: Collection[str],
+    read: Collection[str],
+    texts: Mapping[str, int],
+    *,
+    instances: bool,
 ) -> Account:
     """Returns the files of a folder that a build does not use.
 
@@ -42,15 +50,16 @@ def unused_files(
       tree: the tree, with the listing of the folder.
       listed: the ids of all splits.
       read: the names of the lists and class files that are read, below the tree.
+      texts: how many images each text names that makes no split.
       instances: whether instance masks are read.
     """
     if tree.listing is None:
         return {}
     used, kinds = _files_of_parts(tree, listed, instances)
     used |= {posixpath.normpath(posixpath.join(tree.place, name)) for name in read}
-    masks, objects, lists = (
+    masks, objects = (
         posixpath.normpath(posixpath.join(tree.place, folder))
-        for folder in (tree.layout.masks, tree.layout.instances, tree.layout.lists)
+        for folder in (tree.layout.masks, tree.layout.instances)
     )
     named = functools.cache(lambda: {_stem(name) for name in tree.masks.values()})
     of_images = functools.cache(functools.partial(_stems_of_images, tree.listing))
@@ -61,13 +70,14 @@ def unused_files(
             if path in used:
                 continue
             shapes = name.lower().endswith(".json") and _stem(name) in of_images()
+            if path in texts:
+                account.setdefault((folder, f"{texts[path]:,}{_IDS}"), []).append(name)
+                continue
             kind = kinds.get(path) or ("JSON with the name of an image" if shapes else _kind(name))
             if not kind:
                 continue
             if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
                 kind = "instance mask"
-            elif kind == "text" and (folder or ".") == lists and name not in tree.other_texts():
-                kind = "list"
             elif path not in kinds and _stem(posixpath.relpath(path, masks)) in named():
                 kind += " with the name of a mask"
             account.setdefault((folder, kind), []).append(name)
@@ -121,12 +131,17 @@ def _kind(name: str) -> str:
 
 def describe(account: Account) -> list[str]:
     """Returns an account in words, one text for each folder and kind of files."""
-    lines = [
-        f"{folder or '.'}, {_counted(len(names), kind)}, such as {names[0]}"
-        for (folder, kind), names in account.items()
-    ]
-    rest = sum(len(names) for names in list(account.values())[_SHOWN:])
-    return lines[:_SHOWN] + ([f"{rest:,} more files; --json lists all"] if rest else [])
+    lines = list[tuple[str, int]]()
+    for (folder, kind), names in account.items():
+        if kind.endswith(_IDS):
+            lines += [(f"{posixpath.join(folder, name)}, {kind}", 1) for name in names]
+        else:
+            text = f"{folder or '.'}, {_counted(len(names), kind)}, such as {names[0]}"
+            lines.append((text, len(names)))
+    rest = sum(count for _, count in lines[_SHOWN:])
+    return [text for text, _ in lines[:_SHOWN]] + (
+        [f"{rest:,} more files; --json lists all"] if rest else []
+    )
 
 
 def _counted(number: int, kind: str) -> str:

@@ -24,7 +24,6 @@ from voc_seg_tfrecord.own_data.folder_names import common_folder
 from voc_seg_tfrecord.own_data.readings import Reading, all_readings
 from voc_seg_tfrecord.trees.layout import (
     ID,
-    LISTS,
     MASK_SUFFIXES,
     SPLIT,
     Layout,
@@ -37,7 +36,6 @@ from voc_seg_tfrecord.trees.tree import VocTree
 
 _LABEL_NAMES = "label_names.txt"  # of labelme_json_to_dataset
 _READ = 1 << 20  # bytes of a JSON file that are looked at
-_LISTS = (LISTS, "", "splits", "lists", "ImageSets")  # folders of lists, in order
 
 
 def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
@@ -381,7 +379,7 @@ def _without_pairs(
 
 
 def _with_lists(tree: VocTree, said: Mapping[str, str]) -> VocTree:
-    """Returns a tree with the folder of lists that the user said, or the first that has any.
+    """Returns a tree with the folder of lists, or the file, that the user said.
 
     Raises:
       ConfigError: if the folder that the user said is not there.
@@ -391,19 +389,14 @@ def _with_lists(tree: VocTree, said: Mapping[str, str]) -> VocTree:
         return tree
     if "lists" in said:
         path = _resolved(listing, said["lists"])
-        if not listing.is_folder(path):
+        folder, name = posixpath.split(path)
+        if not listing.is_folder(path) and name not in listing.folders.get(folder, ()):
             raise ConfigError(
                 "option lists",
-                found=f"no folder {said['lists']!r} in {tree.given}",
-                expected=f"the folder of lists, relative to {tree.given}",
+                found=f"no folder or file {said['lists']!r} in {tree.given}",
+                expected=f"the folder of lists, or one file of them, relative to {tree.given}",
                 remedy="check the name",
             )
         lists = relative(path, tree.place)
         return tree.with_layout(dataclasses.replace(tree.layout, lists=lists))
-    for folder in _LISTS:
-        other = tree.with_layout(dataclasses.replace(tree.layout, lists=folder))
-        if other.list_names():
-            return other
-    if listing.is_folder(posixpath.join(tree.place, LISTS)):
-        return tree
-    return tree.with_layout(dataclasses.replace(tree.layout, lists=""))
+    return tree

@@ -1,6 +1,6 @@
 """What the names of folders say: images, masks, drawings of masks, and the splits they make."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import functools
 import itertools
 import re
@@ -134,22 +134,6 @@ def find(tree: VocTree) -> list[str]:
     folders = {image_id.partition("/")[0] for image_id in tree.images if "/" in image_id}
     labelled = {i.partition("/")[0] for i in tree.images if "/" in i and i in tree.masks}
     return sorted(folders) if any(map(is_split, labelled or folders)) else []
-
-
-def note_beside_lists(tree: VocTree, splits: Mapping[str, Sequence[str]]) -> list[str]:
-    """Returns a note if lists make other splits than the folders that are called as splits."""
-    folders = find(tree)
-    of_folder = by_folder(folders, tree.root / tree.layout.images)
-    same = all(
-        i.startswith(f"{of_folder.get(split)}/") for split, ids in splits.items() for i in ids
-    )
-    if not folders or (same and sum(map(len, splits.values())) == len(tree.images)):
-        return []
-    choice = ",".join(f"{split}={name}/" for split, name in of_folder.items())
-    return [
-        f"The lists make the splits, and the folders {', '.join(folders)} hold other images. "
-        f"{command(splits=choice)} takes the folders."
-    ]
 
 
 def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:

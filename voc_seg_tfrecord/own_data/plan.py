@@ -3,7 +3,7 @@
 Where a build would stop, `check` reads on by a plan in which less is decided.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import csv
 import dataclasses
 import io
@@ -67,6 +67,7 @@ class Plan:
         or no mask.
       notes: what else a user should know.
       account: the files of the folder that are not used.
+      said: by split, its source as the option `splits` says it; none of ratios.
     """
 
     tree: VocTree
@@ -78,6 +79,7 @@ class Plan:
     left_out: dict[str, list[str]]
     notes: tuple[str, ...]
     account: Account = dataclasses.field(default_factory=dict)
+    said: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
@@ -117,7 +119,8 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
     class_file = files[0] if files else None
     classes.check_void(class_file, config)
     notes += classes.void_notes(class_file, config)
-    splits, sources, split_notes = split_ids(tree, config)
+    division = split_ids(tree, config)
+    splits, sources = division.ids, division.sources
     mask_notes = suggest_mask_folders(tree, itertools.chain(*splits.values()))
     splits, left_out = without_masks(tree, config, splits)
     mask_notes += drop_splits_without_masks(splits, sources)
@@ -130,7 +133,7 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
     by_color = decision is not None and decision.by == "color"
     notes = [
         *notes,
-        *split_notes,
+        *division.notes,
         *mask_notes,
         *tree.notes,
         # Where its colours give the classes, it does not matter how a class file is numbered.
@@ -140,28 +143,27 @@ def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = No
         _deep_image_note(tree, itertools.chain(*splits.values())),
         *_loop_notes(tree),
         _background_note(config),
-        official_note(tree),
+        official_note(division.facts),
     ]
     if config.split_by == "stratified":
         splits, sources, left_out = divide_stratified(
             tree, config, rule, splits[POOL], left_out.get(POOL, [])
         )
-    if isinstance(tree, PolygonTree):
-        sources = tree.named_sources(sources)
     shown = tuple(filter(None, notes))
-    read = [posixpath.join(tree.layout.lists, name) for name in sources.values()]
-    read.append(TABLE)
+    read = [TABLE, *(posixpath.relpath(file, tree.place or ".") for file in division.files)]
     if class_file:
         name = posixpath.basename(class_file.source)
         in_splits = (posixpath.join(folder, name) for folder in folder_names.find(tree))
         read += [class_file.source, *in_splits]
     used = set(itertools.chain(*splits.values()))
-    account = unused_files(tree, used, read, instances=bool(config.instance_mask))
+    left = division.left()
+    account = unused_files(tree, used, read, left, instances=bool(config.instance_mask))
     if "masks" not in layout:  # that says which files are meant
-        by_lists = any(name.endswith(".txt") for name in sources.values())
-        lacking = {*itertools.chain(*left_out.values())} if by_lists else None
+        lacking = {*itertools.chain(*left_out.values())} if division.files else None
         check_left_over(tree, account, used, lacking)
-    return Plan(tree, class_file, decision, rule, splits, sources, left_out, shown, account)
+    return Plan(
+        tree, class_file, decision, rule, splits, sources, left_out, shown, account, division.said
+    )
 
 
 def _background_note(config: VocSegConfig) -> str:
@@ -214,10 +216,7 @@ def absent_images(decided: Plan, split: str) -> str:
     counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
     if lacking < len(ids):
         return f"{counted}. --missing_image skip leaves them out"
-    lists = decided.sources.items()
-    others = ",".join(
-        f"{name}={file.removesuffix('.txt')}" for name, file in lists if name != split
-    )
+    others = ",".join(f"{n}={source}" for n, source in decided.said.items() if n != split)
     return (
         f"{counted}. So the list is one of other images, or --images names their folder. Without "
         f"the list: {command(splits=others or 'train=0.8,validation=0.2')}"

@@ -191,12 +191,9 @@ def _tree(
     entries, values = number_classes(classes, listing.root)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
     notes += _alike([entry.name for entry in entries])
-    splits, split_file = dict[str, list[str]](), ""
+    splits = dict[str, list[str]]()
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
         splits, split_notes = _splits(images_of_split, ids)
-        notes += split_notes
-    elif tool == "YOLO" and not any(split_word(posixpath.dirname(path))[1] for path in ids):
-        splits, split_file, split_notes = yolo_sets.splits(listing, ids)
         notes += split_notes
     polygons = Polygons(
         tool,
@@ -207,7 +204,7 @@ def _tree(
         files={ids[path]: file for path, (file, _) in shapes.items()},
         embedded={ids[path] for path in embedded},
         splits=splits,
-        split_file=split_file,
+        sheets={*sheets},
     )
     ending = posixpath.splitext(next(iter(sheets)))[1]
     layout = Layout(common, ".", mask_name=f"{ID}{ending}")

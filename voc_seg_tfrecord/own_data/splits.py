@@ -1,25 +1,34 @@
-"""Which ids each split of a user's own tree has: by lists, by folders, by ratio or by class."""
+"""Which ids each split of a user's own folder has: by lists, by folders, by ratio or by class."""
 
 import collections
 from collections.abc import Mapping, Sequence
-import contextlib
+import dataclasses
 import functools
 import itertools
+import posixpath
+from typing import cast
 
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError, did_you_mean
 from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.base.wording import command
+from voc_seg_tfrecord.base.wording import command, several
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.facts import official_splits
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data import folder_names
+from voc_seg_tfrecord.own_data.list_readings import (
+    ELSEWHERE,
+    PLACES,
+    SplitList,
+    read_said,
+)
+from voc_seg_tfrecord.own_data.ways import RATIOS, SHOWN_WAYS, Facts, Way, choose, with_folders
 from voc_seg_tfrecord.splitting.ratios import assign
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.layout import MASKS
+from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 POOL = "all images"
@@ -29,200 +38,197 @@ _SHOWN_IDS = 3
 _SHOWN_PAIRS = 6  # of lists
 
 
-def split_ids(
-    tree: VocTree, config: VocSegConfig
-) -> tuple[dict[str, Sequence[str]], dict[str, str], list[str]]:
-    """Shares the ids of a tree out to splits.
+@dataclasses.dataclass
+class Splits:
+    """What was decided of the splits.
 
-    Returns:
-      Ids by split; by split where they come from, in words; and notes for the user.
+    Attributes:
+      ids: the ids of each split.
+      sources: where each split comes from, in words.
+      notes: what a user should know.
+      facts: what it was decided from.
+      said: the same as the option `splits` says it.
+      files: the texts that make the splits.
+    """
+
+    ids: dict[str, Sequence[str]]
+    sources: dict[str, str]
+    notes: list[str]
+    facts: Facts
+    said: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    files: Sequence[str] = ()
+
+    def left(self) -> dict[str, int]:
+        """Returns how many images each text names that makes no split, by its path."""
+        named: dict[str, set[str]] = {}
+        for of in self.facts.lists:
+            if of.file not in self.files and of.found:
+                ids = (image_id for image_id in of.ids if image_id in self.facts.names)
+                named.setdefault(of.file, set()).update(ids)
+        return {path: len(ids) for path, ids in named.items()}
+
+
+def split_ids(tree: VocTree, config: VocSegConfig) -> Splits:
+    """Shares the ids of a tree out to splits.
 
     Raises:
       ConfigError: if the config names a list or a folder that does not exist.
-      ListError: if a list is wrong, a split is empty, or splits share ids.
+      ListError: if a list is wrong, a split is empty, splits share ids, or ways contradict.
     """
-    sources_of, notes = config.splits, list[str]()
-    if sources_of is None:
-        sources_of, notes = _default_splits(tree)
+    facts = Facts.of(tree, config)
+    if config.ratios:
+        splits = _by_ratio(facts, config)
+    elif config.splits is None:
+        splits = _of_way(facts, *choose(facts, said="lists" in (config.layout or {})))
     else:
-        _check_sources(tree, sources_of)
-    # A config has lists for all splits or ratios for all; see VocSegConfig.
-    ratios = {name: value for name, value in sources_of.items() if not isinstance(value, str)}
-    lists = {name: value for name, value in sources_of.items() if isinstance(value, str)}
-    splits: dict[str, Sequence[str]]
-    if ratios and config.split_by == "stratified":
-        splits, sources = {POOL: list(tree.images)}, {POOL: POOL}
-    elif ratios:
-        groups = config.grouping.groups(tree.images) if config.grouping else None
-        splits = dict(assign(tree.images, ratios, config.seed, groups))
-        in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
-        share = f"of {len(tree.images)}{in_groups}, by hash"
-        sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in ratios.items()}
-    else:
-        splits = {name: _read_split(tree, name, source, notes) for name, source in lists.items()}
-        sources = {name: _file(source) for name, source in lists.items()}
-        if config.splits is None and not all(source.endswith("/") for source in lists.values()):
-            notes += folder_names.note_beside_lists(tree, splits)
-    _check_not_empty(splits, sources, tree)
+        splits = _of_way(facts, _as_said(facts, cast(Mapping[str, str], config.splits)), [])
+    _check_not_empty(splits, tree)
     if not config.overlap:
-        _check_disjoint(splits, sources, tree)
-    return splits, sources, notes
+        _check_disjoint(splits)
+    return splits
 
 
-def _default_splits(tree: VocTree) -> tuple[Mapping[str, str | float], list[str]]:
-    """Returns the splits of a tree that nobody has said anything about, and notes.
-
-    They are the lists, else the folders that name splits, else `train` with all images, as
-    labelme's users expect.
-    """
-    folders = folder_names.find(tree)
-    names = tree.list_names()
-    others = [name for name in tree.other_texts() if name not in class_files.NAMES]
-    optional = [name for name in names if name != "train"]
-    empty = [n for n in optional if tree.is_empty(n)]
-    lists = standard_lists(
-        [name for name in names if name not in empty], tree.root / tree.layout.lists
-    )
-    _check_readable(tree, lists)
-    for split, name in lists.items():
-        check_split_name(split, tree.list_path(name), ListError)
-    if not lists and folders:
-        return folder_names.sources(tree, folders), _no_lists(others)
-    if not lists:
-        if empty:
-            tree.read_ids(empty[0])  # raises
-        folder_names.check_all_train(tree)
-        notes = ["There are no lists, so all images are in train."]
-        return {"train": 1.0}, [*_no_lists(others), *notes]
-    notes = _no_lists(others)
-    if "default" in lists and "train" not in lists:
-        lists = {"train" if split == "default" else split: n for split, n in lists.items()}
-        notes.append(
-            "CVAT calls the list of images without a subset default.txt; it makes the split "
-            "train. To keep its name, say --splits default=default."
-        )
-    notes += [f"{name}.txt is empty, so it makes no split." for name in empty]
-    unions = sorted(set(names) - set(lists.values()) - set(empty))
-    notes += [f"{name}.txt holds the ids of train too, so it makes no split." for name in unions]
-    return lists, notes
+def _by_ratio(facts: Facts, config: VocSegConfig) -> Splits:
+    images = facts.tree.images
+    if config.split_by == "stratified":
+        return Splits({POOL: list(images)}, {POOL: POOL}, [], facts)
+    groups = config.grouping.groups(images) if config.grouping else None
+    ids = dict[str, Sequence[str]](assign(images, config.ratios, config.seed, groups))
+    in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
+    share = f"of {len(images)}{in_groups}, by hash"
+    sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in config.ratios.items()}
+    return Splits(ids, sources, [], facts)
 
 
-def _check_readable(tree: VocTree, lists: Mapping[str, str]) -> None:
-    """Reads all lists that nobody asked for.
+def _of_way(facts: Facts, way: Way, notes: Sequence[str]) -> Splits:
+    """Returns the splits of a way, each id once, and notes on what is odd in its lists."""
+    splits = Splits({}, {**way.shown}, [*notes], facts, way.sources, [*way.files.values()])
+    for split, ids in way.ids.items():
+        if way.by == "lists" and split in way.files:
+            splits.notes += _notes_on_masks(facts, way.files[split])
+        splits.ids[split] = once = list(dict.fromkeys(ids))
+        if len(once) < len(ids):
+            splits.notes.append(
+                f"{way.shown[split]} has {len(ids)} lines for {len(once)} ids. An id that it "
+                "repeats is in the split once."
+            )
+    return splits
+
+
+def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:
+    """Returns the way that the user named.
 
     Raises:
-      ListError: about the first that is wrong, with the option that leaves it out.
+      ConfigError: if there is no list or folder of a name.
     """
-    for split, name in lists.items():
-        try:
-            tree.read_lines(name)
-        except ListError as error:
-            others = ",".join(f"{s}={n}" for s, n in lists.items() if s != split)
-            choice = command(splits=others or "train=0.8,validation=0.2")
-            remedy = f"{error.remedy}; or do without the list: {choice}"
-            raise error.changed(remedy=remedy) from None
-
-
-def _no_lists(files: Sequence[str]) -> list[str]:
-    return [f"{name} has no line that is an id, so it makes no split." for name in files]
-
-
-def _check_sources(tree: VocTree, sources_of: Mapping[str, str | float]) -> None:
-    """Checks that the lists and folders that the user named exist."""
-    for split, source in sources_of.items():
-        if not isinstance(source, str):
-            continue
+    tree, ids, shown = facts.tree, dict[str, Sequence[str]](), dict(sources)
+    files = dict[str, str]()
+    for split, source in sources.items():
         if source.endswith("/"):
-            what, there = "folder", any(name.startswith(source) for name in tree.images)
-            choices = [f"{name}/" for name in folder_names.find(tree)]
-        else:
-            what, there = "list", tree.list_path(source).exists()
-            choices = tree.list_names()
-        if not there:
-            raise ConfigError(
-                "option splits",
-                found=f"{split}={source}, but there is no such {what} in {tree.root}",
-                expected=f"one of the {what}s {', '.join(choices)}" if choices else "ratios",
-                remedy="name a list, a folder that ends with /, or give ratios such as "
-                "train=0.8,validation=0.2",
-            )
+            ids[split] = [i for i in tree.images if i.startswith(source)]
+        elif of := _named(facts, split, source):
+            ids[split], shown[split] = with_folders(facts, split, of), facts.path(of)
+            files[split] = of.file
+        elif of_labels := _of_labels(tree, source):
+            ids[split], shown[split] = of_labels
+        if split not in ids or (source.endswith("/") and not ids[split]):
+            raise _no_source(facts, split, source)
+    return Way(ids, sources, shown, files=files)
 
 
-def _read_split(tree: VocTree, split: str, source: str, notes: list[str]) -> Sequence[str]:
+def _named(facts: Facts, split: str, source: str) -> SplitList | None:
+    """Returns the list that the user means: by its path, or by its name where lists usually lie."""
+    place = facts.tree.place
+
+    def names(of: SplitList) -> list[str]:
+        paths = [of.file, of.file.removeprefix(f"{place}/")]
+        paths += [posixpath.basename(of.file)] if of.rank < ELSEWHERE else []
+        return [*paths, *(posixpath.splitext(path)[0] for path in paths)]
+
+    meant = []
+    for of in facts.lists:
+        keys = [f"{name}:{of.key}" if of.key else name for name in names(of)]
+        if source in keys:
+            meant.append((keys.index(source) > 2, of.rank, not of.file.endswith(".txt"), of))
+        elif of.key and of.split == split and source in names(of):
+            meant.append((True, of.rank, True, of))
+    if meant:
+        return min(meant, key=lambda found: found[:3])[3]
+    listing = cast(Listing, facts.tree.listing)
+    folders = [*(posixpath.join(place, f) for f in (facts.tree.layout.lists, *PLACES)), ""]
+    for folder, name in itertools.product(folders, (f"{source}.txt", source)):
+        path = posixpath.normpath(posixpath.join(folder, name))
+        if posixpath.basename(path) in listing.folders.get(posixpath.dirname(path), ()):
+            file = facts.tree.read_text(facts.tree.given / path, ListError)
+            return read_said(file, path, facts.names)
+    return None
+
+
+def _of_labels(tree: VocTree, source: str) -> tuple[Sequence[str], str] | None:
+    """Returns the ids that a file of shapes has, by its path or the name of its split; and it."""
+    if not isinstance(tree, PolygonTree):
+        return None
+    for name, ids in tree.polygons.splits.items():
+        if source in (name, file := tree.polygons.files[ids[0]]):
+            return ids, file
+    return None
+
+
+def _no_source(facts: Facts, split: str, source: str) -> ConfigError:
     if source.endswith("/"):
-        return [i for i in tree.images if i.startswith(source)]
-    ids = _with_folders(tree, split, source, tree.read_lines(source))
-    notes += [
-        f"{_file(source)} names masks in {folder}, and they are read from {tree.layout.masks}. "
-        f"{command(masks=folder)} reads the others."
-        for folder in tree.other_mask_folders(source)
-        if folder
-    ]
-    once = list(dict.fromkeys(ids))
-    if len(once) == len(ids):
-        return ids
-    notes.append(
-        f"{_file(source)} has {len(ids)} lines for {len(once)} ids. An id that it repeats is in "
-        "the split once."
+        what, choices = "folder", [f"{name}/" for name in folder_names.find(facts.tree)]
+    else:
+        what, choices = "list", [facts.source(of) for of in facts.lists]
+    return ConfigError(
+        "option splits",
+        found=f"{split}={source}, but there is no such {what} in {facts.tree.root}"
+        + did_you_mean(source, choices),
+        expected=f"one of the {what}s {several(choices, SHOWN_WAYS)}" if choices else "ratios",
+        remedy="name a list, a place in one such as data.csv:val, a folder that ends with /, or "
+        f"give ratios such as {RATIOS}",
     )
-    return once
 
 
-def _with_folders(tree: VocTree, split: str, source: str, ids: list[str]) -> list[str]:
-    """Returns ids of images in sub-folders for lines that name the image alone.
+def _notes_on_masks(facts: Facts, file: str) -> list[str]:
+    """Returns notes on folders that a list names for masks, and masks are read from others.
 
-    Of two images of one name in two folders, that in the split's own folder is meant.
-
-    Raises:
-      ListError: if a name may be that of several images.
+    Lists may have lines of two paths, an image's and a mask's. They may begin at another root, so
+    only the last folder counts.
     """
-    if not any("/" in name for name in tree.images):
-        return ids
-    lost = {i: image_id(i) for i in ids if "/" not in i and i not in tree.images}
-    candidates: dict[str, list[str]] = {name: [] for name in lost.values()}
-    for name in tree.images:
-        if (last := name.rpartition("/")[2]) in candidates:
-            candidates[last].append(name)
-    meant: dict[str, str] = {}
-    for line, name in lost.items():
-        own = [
-            i
-            for i in candidates[name]
-            if folder_names.by_folder([i.partition("/")[0]], "").get(split)
-        ]
-        choice = own if len(own) == 1 else candidates[name]
-        if len(choice) > 1:
-            raise ListError(
-                tree.list_path(source),
-                found=f"{line!r}, which may be {' or '.join(choice[:_SHOWN_IDS])}",
-                expected="lines that name one image each",
-                remedy="write the folder before the name, as in " + choice[0],
-            )
-        meant[line] = choice[0] if choice else line
-    return [meant.get(i, i) for i in ids]
+    tree = facts.tree
+    if not file.lower().endswith((".txt", ".lst")):
+        return []
+    text = tree.read_text(tree.given / file, ListError)
+    named = listed_masks(text.data, text.where)
+    folders = {posixpath.basename(posixpath.dirname(path)) for path in named}
+    read = {
+        posixpath.basename(posixpath.dirname(f"{tree.layout.masks}/{m}"))
+        for m in (tree.masks.values() if folders else ())
+    }
+    return [
+        f"{posixpath.basename(file)} names masks in {folder}, and they are read from "
+        f"{tree.layout.masks}. {command(masks=folder)} reads the others."
+        for folder in sorted(folders - read - {""})
+    ]
 
 
-def _check_not_empty(
-    splits: Mapping[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
-) -> None:
-    for name, ids in splits.items():
+def _check_not_empty(splits: Splits, tree: VocTree) -> None:
+    for name, ids in splits.ids.items():
         if not ids:
             raise ListError(
                 f"split {name!r} of {tree.root}",
-                found=f"no image ({sources[name]})",
+                found=f"no image ({splits.sources[name]})",
                 expected="at least one image",
                 remedy="change the ratios or the seed, or add images",
             )
 
 
-def _check_disjoint(
-    splits: Mapping[str, Sequence[str]], sources: Mapping[str, str], tree: VocTree
-) -> None:
-    ids = {name: set(of_split) for name, of_split in splits.items()}
+def _check_disjoint(splits: Splits) -> None:
+    ids, sources, facts = {n: {*of} for n, of in splits.ids.items()}, splits.sources, splits.facts
     shared = {
         (a, b): both
-        for a, b in itertools.combinations(splits, 2)
-        if (both := [i for i in splits[a] if i in ids[b]])
+        for a, b in itertools.combinations(ids, 2)
+        if (both := [i for i in splits.ids[a] if i in ids[b]])
     }
     if not shared:
         return
@@ -234,17 +240,17 @@ def _check_disjoint(
     more = [f"and {len(pairs) - _SHOWN_PAIRS} more pairs"] if len(pairs) > _SHOWN_PAIRS else []
     allow = (
         'allow ids in several splits with "overlap": true (--allow_overlap). If these files are no '
-        "lists of splits, say --splits train=0.8,validation=0.2, which reads none of them"
+        f"lists of splits, say --splits {RATIOS}, which reads none of them"
     )
     left = _without_unions(ids)
     if left is None:
         advice = f"remove these ids from one of the lists, or {allow}"
     else:
         left_out = " and ".join(sources[name] for name in ids if name not in left)
-        choice = ",".join(f"{name}={sources[name].removesuffix('.txt')}" for name in left)
+        choice = ",".join(f"{name}={splits.said[name]}" for name in left)
         advice = f"leave out {left_out} with {command(splits=choice)}, or {allow}"
     raise ListError(
-        f"the lists of {tree.root}",
+        f"the lists of {facts.tree.root}",
         found="\n    ".join(pairs[:_SHOWN_PAIRS] + more),
         expected="each id in one split",
         remedy=advice,
@@ -264,23 +270,6 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
             del left[name]
     alone = sum(map(len, left.values())) == len(set().union(*left.values()))
     return list(left) if alone else None
-
-
-def _file(source: str) -> str:
-    return source if source.endswith("/") else f"{source}.txt"
-
-
-# Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'.
-_UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
-
-
-def standard_lists(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that lists make by default, as `folder_names.by_split` does.
-
-    If there is a list `train`, the known lists that hold its ids too make no split.
-    """
-    train = any(name.lower() == "train" for name in names)
-    return folder_names.by_split([n for n in names if not train or n.lower() not in _UNIONS], where)
 
 
 def divide_stratified(
@@ -337,18 +326,17 @@ def _classes(
         return ()
 
 
-def official_note(tree: VocTree) -> str:
+def official_note(facts: Facts) -> str:
     """Returns which `tfds build` builds a tree whose lists are a release's, empty if none are.
 
     The ids of a list have to be all of the official ones and no others.
     """
     counts: collections.Counter[str] = collections.Counter()
-    for name in tree.list_names() if tree.layout.masks == MASKS else ():
-        with contextlib.suppress(VocSegError):  # the build says what is wrong with a list
-            ids = tree.read_ids(name)
-            rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
-            sha256 = id_list_sha256(ids) if rows else ""
-            counts.update(row.config for row in rows if row.ids_sha256 == sha256)
+    for of in facts.lists if facts.tree.layout.masks == MASKS else ():
+        ids = {*of.ids}
+        rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
+        sha256 = id_list_sha256(ids) if rows else ""
+        counts.update(row.config for row in rows if row.ids_sha256 == sha256)
     del counts["2012_test"]
     if not counts:
         return ""
@@ -360,6 +348,6 @@ def official_note(tree: VocTree) -> str:
             *("tfds", "build", "voc_seg_tfrecord"),
             imports="voc_seg_tfrecord",
             config=config,
-            manual_dir=tree.root,
+            manual_dir=facts.tree.root,
         )
     )

@@ -86,20 +86,6 @@ def read(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
     return sheets
 
 
-def splits(listing: Listing, ids: Mapping[str, str]) -> tuple[dict[str, list[str]], str, list[str]]:
-    """Returns ids by split, the first file such as `data.yaml` that says them, and notes."""
-    for path in _name_files(listing):
-        file, place = File.read(listing.root / path), posixpath.dirname(path)
-        named = yolo.read_splits(file, place, listing.folders).items()
-        inside = {name: {ids[i] for f in of for i in below(ids, f)} for name, of in named}
-        of_split = {name: sorted(found) for name, found in inside.items() if found}
-        if sum(map(len, of_split.values())) > len(set().union(*of_split.values())):
-            return {}, "", [f"{path} names the same images for several splits, so it makes none."]
-        if of_split:
-            return of_split, path, []
-    return {}, "", []
-
-
 def _name_files(listing: Listing) -> list[str]:
     """Returns the files of YAML, and `classes.txt`, those of outer folders first."""
     ends = (".yaml", ".yml", "/classes.txt")

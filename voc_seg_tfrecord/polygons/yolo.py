@@ -5,9 +5,8 @@ References:
     polygons lies above. An image without a text file is background.
 """
 
-from collections.abc import Container, Set
+from collections.abc import Set
 import posixpath
-import re
 
 import yaml
 
@@ -76,26 +75,6 @@ def read_names(file: File) -> tuple[str, ...]:
         if names and data.get("nc", len(names)) != len(names):
             raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
         return tuple(str(name).strip() for name in names or ())
-
-
-def read_splits(file: File, place: str, folders: Container[str]) -> dict[str, list[str]]:
-    """Returns the folders of images that a file such as `data.yaml` names for its splits.
-
-    Of a path that is named any end may be among `folders`, alone or below the file's `place`.
-    """
-    try:
-        data = yaml.safe_load(file.data)
-    except yaml.YAMLError:
-        return {}
-    splits: dict[str, list[str]] = {}
-    for name in ("train", "val", "test") if isinstance(data, dict) else ():
-        said = data.get(name)
-        for text in said if isinstance(said, list) else [said]:
-            parts = [part for part in re.split(r"[/\\]", str(text)) if part.strip(".")]
-            ends = ["/".join(parts[n:]) for n in range(len(parts))]
-            there = (posixpath.join(top, end) for end in ends for top in (place, ""))
-            splits.setdefault(name, []).extend([f for f in there if f in folders][:1])
-    return splits
 
 
 def text_of(image: str, texts: Set[str]) -> str | None:

@@ -54,8 +54,8 @@ class Polygons(NamedTuple):
       shapes: the shapes of each image, by id.
       files: the names of the files that they are from, below the root, by id.
       embedded: ids of images that are in the files of their shapes alone.
-      splits: ids by split, if the files are called as splits are, or one says the splits.
-      split_file: the file that says them.
+      splits: ids by split, if the files are called as splits are.
+      sheets: all files of shapes.
     """
 
     tool: str
@@ -66,11 +66,7 @@ class Polygons(NamedTuple):
     files: Mapping[str, str]
     embedded: Set[str]
     splits: Mapping[str, Sequence[str]]
-    split_file: str = ""
-
-    def file_of_split(self, name: str) -> str:
-        """Returns the file that says which ids a split has."""
-        return self.split_file or self.files[self.splits[name][0]]
+    sheets: Set[str]
 
 
 def number_classes(
@@ -217,15 +213,6 @@ class PolygonTree(VocTree):
         """The names of the files of shapes below the root, by the ids of their images."""
         return Names(self.polygons.files)
 
-    @functools.cached_property
-    def _text_files(self) -> dict[str, str]:
-        """The texts in the folder of lists; those of YOLO hold shapes and are none."""
-        shapes, folder = {*self.polygons.files.values()}, self.layout.lists
-        texts = super()._text_files.items()
-        return {
-            n: f for n, f in texts if posixpath.normpath(posixpath.join(folder, f)) not in shapes
-        }
-
     def _make_places(self, parts: Parts) -> dict[str, Place]:
         places = super()._make_places(parts)
         for part in {"mask", "instances"} & places.keys():
@@ -301,33 +288,6 @@ class PolygonTree(VocTree):
         self._looks[image_id] = Look("grey", values, sha256=hashlib.sha256(mask).hexdigest())
         self._drawn[image_id] = base64.b64encode(mask).decode()
         self._notable[image_id] = {**self._notable[image_id], **drawn.counts}
-
-    def list_names(self) -> list[str]:
-        """Returns the names of the lists, or else of the splits that files of shapes are called."""
-        return super().list_names() or [*self.polygons.splits]
-
-    def list_path(self, name: str) -> epath.Path:
-        """Returns the path of a list, or else of the file of shapes that is called so."""
-        if name not in self.polygons.splits:
-            return super().list_path(name)
-        return self.root / self.polygons.file_of_split(name)
-
-    def named_sources(self, sources: Mapping[str, str]) -> dict[str, str]:
-        """Returns where splits come from, with the files of shapes in place of lists."""
-        files = {f"{n}.txt": self.polygons.file_of_split(n) for n in self.polygons.splits}
-        return {split: files.get(source, source) for split, source in sources.items()}
-
-    def is_empty(self, name: str) -> bool:
-        """Says whether a list holds nothing."""
-        return name not in self.polygons.splits and super().is_empty(name)
-
-    def other_mask_folders(self, name: str) -> list[str]:
-        """Returns none: files of shapes name no masks."""
-        return [] if name in self.polygons.splits else super().other_mask_folders(name)
-
-    def _read(self, name: str, *, repeats: bool) -> list[str]:
-        ids = self.polygons.splits.get(name)
-        return [*ids] if ids else super()._read(name, repeats=repeats)
 
     def different(self, tree: VocTree) -> str:
         """Returns an image of which a tree of masks has other pixels; empty if there is none.

@@ -3,7 +3,7 @@
 A split may have millions of pairs, so each pair is made when it is asked for.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 import copy
 import dataclasses
 import functools
@@ -14,18 +14,14 @@ from typing import Self, overload
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, did_you_mean
-from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
     IMAGE_SUFFIXES,
-    any_id,
-    listed_masks,
     parse_ids,
 )
 from voc_seg_tfrecord.masks.stored import Counted
 from voc_seg_tfrecord.masks.survey import Look, Survey, survey
 from voc_seg_tfrecord.trees.layout import (
-    ANY,
     IMAGES,
     LISTS,
     MASK_SUFFIXES,
@@ -81,41 +77,14 @@ class Pairs(Sequence[Pair]):
         return self.tree.make_pair(image_id, places, self._parts)
 
 
-class IdsByName(Mapping[str, str]):
-    """By each name that a list may have for an image, the image's id.
+class _Asked(Container[str]):
+    """The ids of a tree's images, which are listed when somebody asks."""
 
-    These are ids, and names of files without their ending, which have more than the id where
-    the tree's images have a naming.
+    def __init__(self, images: Callable[[], Names]):
+        self._images = images
 
-    Args:
-      images: returns the names of the images, which are listed when somebody asks.
-      are_ids: whether these names without their ending are the ids.
-    """
-
-    def __init__(self, images: Callable[[], Names], are_ids: bool):
-        self._list = images
-        self.are_ids = are_ids
-
-    @property
-    def _images(self) -> Names:
-        return self._list()
-
-    @functools.cached_property
-    def _by_file(self) -> Mapping[str, str]:
-        files = {} if self.are_ids else self._images
-        return {posixpath.splitext(file)[0]: image_id for image_id, file in files.items()}
-
-    def __getitem__(self, name: str) -> str:
-        image_id = self._images.written(name) or self._by_file.get(name)
-        if image_id is None:
-            raise KeyError(name)
-        return image_id
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._images)
-
-    def __len__(self) -> int:
-        return len(self._images)
+    def __contains__(self, name: object) -> bool:
+        return name in self._images()
 
 
 LIST_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
@@ -147,7 +116,7 @@ class VocTree:
         self._places: dict[Parts, dict[str, Place]] = {}
         self._looks: dict[str, Look] = {}
         self._texts: dict[epath.Path, File] = {}
-        self._lines: dict[str, list[str]] = {}  # of lists, by their names
+        self.seen: dict[str, object] = {}  # what others have found of it once
 
     @property
     def given(self) -> epath.Path:
@@ -186,16 +155,8 @@ class VocTree:
         return self.root / self.layout.lists / self._text_files.get(name, f"{name}.txt")
 
     def list_names(self) -> list[str]:
-        """Returns the names of all lists that are there.
-
-        Other texts may lie beside lists: class files, readmes, and what has no line that is an
-        id. `train`, `val` and the like are lists whatever they hold.
-        """
-        return [name for name in self._text_files if self._is_list(name)]
-
-    def other_texts(self) -> list[str]:
-        """Returns the names of the text files beside the lists that are no lists."""
-        return [file for name, file in self._text_files.items() if not self._is_list(name)]
+        """Returns the names of the lists in the folder of lists."""
+        return [*self._text_files]
 
     @functools.cached_property
     def _text_files(self) -> dict[str, str]:
@@ -204,21 +165,6 @@ class VocTree:
         texts = [file for file in files if file.lower().endswith(".txt")]
         return {file[: -len(".txt")]: file for file in texts}
 
-    def _is_list(self, name: str) -> bool:
-        if name.lower() in LIST_NAMES:
-            return True
-        file = self._text_files[name]
-        known = file in class_files.NAMES and file not in class_files.COMMON
-        if known or name.lower().startswith("readme"):
-            return False
-        if self.layout.lists == LISTS:  # nothing but lists belongs there
-            return True
-        data = self.read_text(self.list_path(name), ListError).data
-        text = data.decode("utf-8-sig", "replace")
-        if file in class_files.COMMON and not class_files.images_in(text, self.ids_by_name):
-            return False
-        return any_id(data, self.list_path(name), self.ids_by_name)
-
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of the list `name`, in its order.
 
@@ -226,20 +172,6 @@ class VocTree:
           LayoutError: if there is no such list.
           ListError: if the list is empty, repeats an id, or leaves the tree.
         """
-        lines = self.read_lines(name)
-        return lines if len({*lines}) == len(lines) else self._read(name, repeats=False)
-
-    def is_empty(self, name: str) -> bool:
-        """Says whether a list holds nothing."""
-        return not self.read_text(self.list_path(name), ListError).data.strip()
-
-    def read_lines(self, name: str) -> list[str]:
-        """Returns the same as `read_ids` of a list that may repeat ids: one per line."""
-        if name not in self._lines:
-            self._lines[name] = self._read(name, repeats=True)
-        return list(self._lines[name])
-
-    def _read(self, name: str, *, repeats: bool) -> list[str]:
         path = self.list_path(name)
         if not path.exists():
             names = self.list_names()
@@ -250,30 +182,8 @@ class VocTree:
                 expected="a text file of image ids, one per line",
                 remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
             )
-        # Where names are ids, a list of plain ids is read before any folder has been listed.
-        plain = self.ids_by_name.are_ids and "images" not in vars(self)
-        data = self.read_text(path, ListError).data
-        return parse_ids(data, path, self.ids_by_name, plain=plain, repeats=repeats)
-
-    def other_mask_folders(self, name: str) -> list[str]:
-        """Returns the folders that a list names for masks, without those that masks are read from.
-
-        Lists may have lines of two paths, an image's and a mask's. They may begin at another
-        root, so only the last folder counts.
-        """
-        file = self.read_text(self.list_path(name), ListError)
-        folders = {posixpath.dirname(p) for p in listed_masks(file.data, file.where)}
-        read = {
-            posixpath.basename(posixpath.dirname(f"{self.layout.masks}/{m}"))
-            for m in (self.masks.values() if folders else ())
-        }
-        return sorted(f for f in map(posixpath.basename, folders) if f not in read)
-
-    @property
-    def ids_by_name(self) -> IdsByName:
-        """The names that lists may have for images."""
-        are_ids = all(not p.name and p.image_naming == ANY for p in self.layout.folders())
-        return IdsByName(lambda: self.images, are_ids)
+        # A list of plain ids is read before any folder has been listed.
+        return parse_ids(self.read_text(path, ListError).data, path, _Asked(lambda: self.images))
 
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
         """Finds the files of ids; no file is opened.
@@ -378,7 +288,7 @@ class VocTree:
     def with_layout(self, layout: Layout) -> Self:
         """Returns the tree with other folders; of the same ones nothing is listed again."""
         other = copy.copy(self)
-        other._places, other._looks, other._lines = {}, {}, {}
+        other._places, other._looks, other.seen = {}, {}, {}
         same = dataclasses.replace(layout, lists=self.layout.lists) == self.layout
         for name, value in vars(self).items():
             cached = isinstance(getattr(type(self), name, None), functools.cached_property)

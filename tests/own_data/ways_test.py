@@ -1,0 +1,383 @@
+"""Who is in which split: each way in which people write it down, and what contradicts another."""
+
+import csv
+import io
+import json
+import pathlib
+import re
+import shlex
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import exports, made_folders
+
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.commands import cli, tree_arguments
+
+IDS = [f"k{n:02}" for n in range(20)]
+SPLITS = {"train": IDS[:12], "validation": IDS[12:16], "test": IDS[16:]}
+NAMES = {"train": "train", "validation": "val", "test": "test"}
+RNG = np.random.default_rng(1)
+IMAGES, MASKS = "images/{}.jpg", "masks/{}.png"
+
+
+def put(root, image=IMAGES, mask=MASKS, ids=IDS):
+    """Writes pairs."""
+    for image_id in ids:
+        for pattern, pixels in zip((image, mask), made_folders.draw(RNG, (24, 32)), strict=True):
+            path = root / pattern.format(image_id)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(path)
+
+
+def lists(root, pattern="{}.txt", line="{}", names=NAMES, splits=SPLITS):
+    """Writes a list for each split; `pattern` has its name, and `line` the id."""
+    for split, ids in splits.items():
+        text = "".join(line.format(image_id) + "\n" for image_id in ids)
+        exports.put(root, pattern.format(names[split]), text)
+
+
+def table(root, name, head, rows, delimiter=","):
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows([head, *rows])
+    exports.put(root, name, out.getvalue())
+
+
+def rows_of(row=lambda image_id, split: (image_id, split)):
+    return [row(image_id, NAMES[split]) for split, ids in SPLITS.items() for image_id in ids]
+
+
+def found(root, **said):
+    """Returns the last part of the ids of each split, sorted, and the plan."""
+    _, plan = find_config(root, name="mine", class_names=made_folders.CLASSES, **said)
+    last = {s: sorted(i.rpartition("/")[2] for i in ids) for s, ids in plan.splits.items()}
+    for split, ids in plan.splits.items():
+        for pair in plan.tree.pairs(split, ids):
+            assert pathlib.Path(pair.mask).stem.startswith(pathlib.Path(pair.image).stem[:3])
+    return last, plan
+
+
+def asked(root):
+    """Returns the lines of the question that a folder is, and the splits that each gives."""
+    with pytest.raises(ListError) as caught:
+        found(root)
+    lines = re.findall(r"^    (.*): (--.*)$", str(caught.value), re.M)
+    answers = []
+    for counts, options in lines:
+        args = cli.make_parser(["check"]).parse_args(["check", str(root), *shlex.split(options)])
+        splits, _ = found(root, **tree_arguments.fields(args))
+        assert counts == ", ".join(f"{split} {len(ids)}" for split, ids in splits.items())
+        answers.append(splits)
+    return answers
+
+
+# As issue 48 saw them.
+
+
+def test_lists_in_vocs_place_above_the_folders_of_a_set(tmp_path):
+    put(tmp_path, "soy/original/{}.jpg", "soy/segmentation/{}.png")
+    lists(tmp_path, "ImageSets/Segmentation/{}.txt")
+    assert found(tmp_path)[0] == SPLITS
+
+
+def test_lists_of_which_each_folder_is_called_as_a_split(tmp_path):
+    put(tmp_path)
+    lists(tmp_path, "{}/files.txt", "{}.jpg")
+    assert found(tmp_path)[0] == SPLITS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("splits/{}.txt", "{}"),
+        ("{}_list.txt", "images/{0}.jpg masks/{0}.png"),
+        ("list/{}.lst", "images/{0}.jpg\tmasks/{0}.png"),
+        ("{}_ids.txt", "{}"),
+        ("{}.csv", "images/{0}.jpg,masks/{0}.png"),
+        ("meta/{}_images.txt", "/home/me/data/images/{}.jpg"),
+        ("{}-split.txt", "C:\\data\\images\\{}.jpg"),
+        ("fold0/{}.txt", "{}.png"),
+        ("ImageSets/Main/{}.txt", "{}"),
+        ("{}", "{}.jpg"),
+    ],
+)
+def test_lists_beside_the_folders_of_images_are_read_wherever_they_lie(tmp_path, pattern, line):
+    put(tmp_path, f"data/{IMAGES}", f"data/{MASKS}")
+    lists(tmp_path, pattern, line)
+    splits, plan = found(tmp_path)
+    assert splits == SPLITS
+    assert not any("no lists" in note for note in plan.notes)
+    path = pattern.format("train")
+    usual = path in ("splits/train.txt", "train")
+    assert any(f"{path} makes the split train" in note for note in plan.notes) or usual
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "row"),
+    [
+        ("{}.csv", ("image", "mask"), lambda i: (f"{i}.jpg", f"{i}.png")),
+        ("{}.csv", ("id",), lambda i: (i,)),
+        ("{}.csv", ("age", "filename", "score"), lambda i: (7, f"images/{i}.jpg", 0.5)),
+    ],
+)
+def test_tables_of_one_split_each(tmp_path, name, head, row):
+    put(tmp_path)
+    for split, ids in SPLITS.items():
+        table(tmp_path, name.format(NAMES[split]), head, map(row, ids))
+    assert found(tmp_path)[0] == SPLITS
+
+
+@pytest.mark.parametrize("column", ["split", "Subset", "set", "partition", "what"])
+def test_a_table_with_a_column_of_splits(tmp_path, column):
+    put(tmp_path)
+    rows = [(f"{i}.jpg", n, s.upper()) for n, (i, s) in enumerate(rows_of())]
+    table(tmp_path, "metadata.csv", ("file_name", "n", column), rows)
+    splits, plan = found(tmp_path)
+    assert splits == SPLITS
+    assert "metadata.csv:TRAIN makes the split train" in " ".join(plan.notes)
+
+
+def test_a_table_that_says_which_images_are_valid(tmp_path):
+    put(tmp_path)
+    table(tmp_path, "t.csv", ("id", "is_valid"), [(i, i in SPLITS["validation"]) for i in IDS])
+    rest = sorted({*IDS} - {*SPLITS["validation"]})
+    assert found(tmp_path)[0] == {"train": rest, "validation": SPLITS["validation"]}
+
+
+def entries(ids):
+    return [{"image": f"images/{i}.jpg", "label": f"masks/{i}.png"} for i in ids]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {NAMES[split]: ids for split, ids in SPLITS.items()},
+        {
+            "training": entries(SPLITS["train"]),
+            "validation": entries(SPLITS["validation"]),
+            "test": [f"./images/{i}.jpg" for i in SPLITS["test"]],
+        },
+        [{"image": image_id, "split": split} for image_id, split in rows_of()],
+        dict(rows_of()),
+        {
+            "images": [
+                {"file_name": f"{i}.jpg", "id": n, "split": s} for n, (i, s) in enumerate(rows_of())
+            ]
+        },
+        [{NAMES[split]: ids for split, ids in SPLITS.items()}],
+    ],
+)
+@pytest.mark.parametrize("name", ["splits.json", "meta/division.yaml"])
+def test_a_text_of_json_or_yaml(tmp_path, name, content):
+    put(tmp_path)
+    exports.put(tmp_path, name, json.dumps(content))  # which is YAML too
+    assert found(tmp_path)[0] == SPLITS
+
+
+@pytest.mark.parametrize(
+    ("train", "val", "test"),
+    [("training", "validation", "testing"), ("trn", "dev", "ts"), ("tr", "valid", "Test")],
+)
+@pytest.mark.parametrize("place", ["ImageSets/Segmentation/{}.txt", "lists/{}_set.csv"])
+def test_splits_get_the_names_that_tfds_uses(tmp_path, train, val, test, place):
+    put(tmp_path)
+    lists(tmp_path, place, names={"train": train, "validation": val, "test": test})
+    assert found(tmp_path)[0] == SPLITS
+
+
+def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
+    put(tmp_path)
+    lists(tmp_path, "list/{}.lst")
+    said = {"training": "list/train.lst", "dev": "list/val.lst"}
+    assert found(tmp_path, splits=said)[0] == {
+        "training": SPLITS["train"],
+        "dev": SPLITS["validation"],
+    }
+    with pytest.raises(ConfigError, match=r"a=list/tain.lst, .*did you mean 'list/train.lst'"):
+        found(tmp_path, splits={"a": "list/tain.lst"})
+
+
+# Not everything that names images is a split.
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("all.txt", "\n".join(IDS), 20),
+        ("metadata.csv", "id,age\n" + "".join(f"{i},7\n" for i in IDS[:9]), 9),
+        ("notes/holdout.csv", "id\n" + "\n".join(IDS[:4]), 4),
+        ("results/val.csv", "id,iou\n" + "".join(f"{i},0.5\n" for i in IDS[:4]), 4),
+        ("weights.json", json.dumps(dict.fromkeys(IDS[:5], 0.5)), 5),
+        ("READMEs/readme_train.txt", "\n".join(IDS[:3]), 3),
+    ],
+)
+def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, name, text, count):
+    put(tmp_path)
+    exports.put(tmp_path, name, text)
+    splits, plan = found(tmp_path)
+    assert splits == {"train": IDS}
+    config, _ = find_config(tmp_path, name="mine", class_names=made_folders.CLASSES)
+    assert f"not used:         {name}, {count} ids of images\n" in describe(plan, config)
+    assert "No text says which images are in which split, so all images are in train." in plan.notes
+    lists(tmp_path)
+    splits, plan = found(tmp_path)
+    assert splits == SPLITS
+    folder, _, file = name.rpartition("/")
+    assert plan.account[folder, f"{count} ids of images"] == [file]
+
+
+def test_texts_that_name_no_image_are_nothing(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "config.json", '{"train": {"lr": 0.1}, "val": [0.5, 0.25]}')
+    exports.put(tmp_path, "log.csv", "step,loss\n1,0.5\n")
+    splits, plan = found(tmp_path)
+    assert splits == {"train": IDS}
+    assert "There are no lists, so all images are in train." in plan.notes
+
+
+def test_a_text_called_as_a_split_that_names_other_images_is_noted_and_no_list(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "meta/train.csv", "id\nother1\nother2\n")
+    splits, plan = found(tmp_path)
+    assert splits == {"train": IDS}
+    assert any(
+        "meta/train.csv is called as a split, but names other images" in n for n in plan.notes
+    )
+
+
+def test_a_list_of_which_some_images_are_not_there_is_one(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "meta/train.csv", "id\n" + "\n".join([*IDS[:12], "gone"]))
+    with pytest.raises(VocSegError, match="no such file"):
+        found(tmp_path)
+    splits, _ = found(tmp_path, missing_image="skip")
+    assert splits == {"train": IDS[:12]}
+
+
+# Choosing.
+
+
+def test_the_same_splits_written_twice_count_once(tmp_path):
+    put(tmp_path)
+    lists(tmp_path, "{}.txt")
+    lists(tmp_path, "meta/{}.csv", "{}.jpg")
+    table(tmp_path, "all.csv", ("id", "split"), rows_of())
+    assert found(tmp_path)[0] == SPLITS
+
+
+def test_lists_in_vocs_place_win_with_a_note_over_others_that_agree(tmp_path):
+    put(tmp_path)
+    lists(tmp_path, "ImageSets/Segmentation/{}.txt", splits={**SPLITS, "train": IDS[:9]})
+    lists(tmp_path, "ImageSets/Main/{}.txt", splits={"train": IDS[10:14]})
+    table(tmp_path, "all.csv", ("id", "split"), rows_of())
+    splits, plan = found(tmp_path)
+    assert splits == {**SPLITS, "train": IDS[:9]}
+    assert any("win over all.csv, which agree with them" in note for note in plan.notes)
+    assert plan.account["ImageSets/Main", "4 ids of images"] == ["train.txt"]
+
+
+def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_each(tmp_path):
+    put(tmp_path)
+    ways = [{"train": IDS[:n] + IDS[n + 4 :], "validation": IDS[n : n + 4]} for n in range(5)]
+    for n, way in enumerate(ways):
+        lists(tmp_path / "folds", f"{{}}_fold{n}.txt", splits=way)
+    assert asked(tmp_path) == ways
+    exports.put(tmp_path, "folds.json", json.dumps([{"train": IDS[9:], "val": IDS[:2]}]))
+    assert len(asked(tmp_path)) == 5  # it is a part of another
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"train": IDS[4:], "val": IDS[:4]}, {"train": IDS[:16], "val": IDS[16:]}],
+        {"a": {"train": IDS[4:], "val": IDS[:4]}, "b": {"train": IDS[:16], "val": IDS[16:]}},
+    ],
+)
+def test_folds_of_one_text_are_a_question(tmp_path, content):
+    put(tmp_path)
+    exports.put(tmp_path, "splits_final.json", json.dumps(content))
+    answers = asked(tmp_path)
+    assert [answer["validation"] for answer in answers] == [IDS[:4], IDS[16:]]
+    exports.put(tmp_path, "splits_final.json", json.dumps([{"train": IDS[4:], "val": IDS[:4]}]))
+    assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
+
+
+def test_a_column_of_folds_is_a_question(tmp_path):
+    put(tmp_path)
+    table(tmp_path, "folds.csv", ("id", "fold"), [(i, n % 5) for n, i in enumerate(IDS)])
+    answers = asked(tmp_path)
+    assert [answer["validation"] for answer in answers] == [IDS[n::5] for n in range(5)]
+
+
+def test_lists_against_folders_and_a_table_against_json_are_questions(tmp_path):
+    for split, ids in SPLITS.items():
+        put(
+            tmp_path / "a", f"images/{NAMES[split]}/{{}}.jpg", f"masks/{NAMES[split]}/{{}}.png", ids
+        )
+    moved = {"train": IDS[1:12], "validation": IDS[12:16], "test": [IDS[0], *IDS[16:]]}
+    lists(tmp_path / "a", "splits/{}.txt", splits=moved)
+    assert asked(tmp_path / "a") == [moved, SPLITS]
+    put(tmp_path / "b")
+    table(tmp_path / "b", "meta.csv", ("id", "split"), rows_of())
+    exports.put(
+        tmp_path / "b", "meta.json", json.dumps({NAMES[s]: ids for s, ids in moved.items()})
+    )
+    assert sorted(map(str, asked(tmp_path / "b"))) == sorted(map(str, [moved, SPLITS]))
+
+
+def test_lists_that_agree_with_folders_win_and_a_part_of_a_folder_does_not(tmp_path):
+    for split, ids in SPLITS.items():
+        put(tmp_path, f"images/{NAMES[split]}/{{}}.jpg", f"masks/{NAMES[split]}/{{}}.png", ids)
+    exports.put(tmp_path, "subset_train.txt", "\n".join(IDS[:5]))
+    splits, plan = found(tmp_path)
+    assert splits == SPLITS
+    assert plan.account["", "5 ids of images"] == ["subset_train.txt"]
+    lists(tmp_path, splits={**SPLITS, "train": IDS[:11]})
+    splits, plan = found(tmp_path)
+    assert splits == {**SPLITS, "train": IDS[:11]}
+    assert any("the folders test, train, val hold other images" in note for note in plan.notes)
+
+
+def test_lists_of_other_splits_belong_together(tmp_path):
+    put(tmp_path)
+    lists(tmp_path, "a/{}.txt", splits={"train": IDS[:12]})
+    lists(tmp_path, "b/{}.csv", splits={"validation": IDS[12:16], "test": IDS[16:]})
+    assert found(tmp_path)[0] == SPLITS
+
+
+def test_a_list_of_validation_images_alone_is_a_question(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "val.txt", "\n".join(IDS[12:16]))
+    assert asked(tmp_path) == [{"validation": IDS[12:16]}, {"train": IDS}]
+
+
+def test_a_name_of_two_images_means_that_in_the_folder_of_the_lists_split(tmp_path):
+    for split in ("train", "val"):
+        put(tmp_path, f"images/{split}/{{}}.jpg", f"masks/{split}/{{}}.png", IDS[:4])
+    lists(tmp_path, splits={"train": IDS[:4], "validation": IDS[:4]})
+    splits, plan = found(tmp_path)
+    assert splits == {"train": IDS[:4], "validation": IDS[:4]}
+    assert plan.splits["validation"] == [f"val/{image_id}" for image_id in IDS[:4]]
+    lists(tmp_path, splits={"test": IDS[:4]})
+    with pytest.raises(ListError, match="'k00', which may be train/k00 or val/k00"):
+        found(tmp_path)
+
+
+def test_a_path_whose_folder_is_another_means_no_image(tmp_path):
+    for split in ("train", "val"):
+        put(tmp_path, f"images/{split}/{{}}.jpg", f"masks/{split}/{{}}.png", IDS[:4])
+    exports.put(
+        tmp_path, "meta/train.txt", "/data/images/test/k00.jpg\n/data/images/test/k01.jpg\n"
+    )
+    splits, _ = found(tmp_path)
+    assert splits == {"train": IDS[:4], "validation": IDS[:4]}
+
+
+def test_a_mask_named_beside_another_image_does_not_decide(tmp_path):
+    put(tmp_path)
+    exports.put(
+        tmp_path, "train.txt", "images/k01.jpg masks/k02.png\nimages/k03.jpg,masks/k03.png\n"
+    )
+    assert found(tmp_path)[0] == {"train": ["k01", "k03"]}

@@ -1,0 +1,289 @@
+"""Finds the texts of a folder that name its images, and which of them say a split.
+
+A text is a list of a split if its name, its folder, a column or a key says which. In the place that
+VOC's layout has for lists, and in a place that the user named, every list makes a split.
+"""
+
+import collections
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import dataclasses
+import functools
+import posixpath
+import re
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.formats import class_files, list_files
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import parse_ids
+from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
+from voc_seg_tfrecord.own_data.folder_names import role_of, words
+from voc_seg_tfrecord.own_data.image_names import ImageNames
+from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
+from voc_seg_tfrecord.trees.listing import Listing
+
+_SPLITS = {
+    **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing", "ts"), "test"),
+}
+UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
+"""Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'."""
+
+_AROUND = frozenset(  # words around the name of a split that say no more than that
+    re.findall(
+        r"\w+",
+        """
+        list lists id ids set sets split splits image images img imgs imageset imagesets file files
+        filename filenames name names data dataset path paths pair pairs index indices mask masks
+        label labels seg segmentation key keys txt
+        """,
+    )
+)
+_GLUED = re.compile(f"(train|val|valid|test)({'|'.join(sorted(_AROUND))})")
+_KNOWN = ("train", "val", "valid", "validation", "test", "trainval", "trainaug")
+PLACES = (LISTS, "", "splits", "lists", "ImageSets")  # below a set's root: where lists usually lie
+ELSEWHERE, OF_VOC = len(PLACES), len(PLACES) + 1
+_NAMED_LISTS = ("split", "splits", "imagesets")  # folders of which every list may be a split
+_LEAST = 0.1  # of the names in a text, which have to be images
+_LONG, _PART, _PARTS = 1 << 20, 1 << 14, 16
+_TEXTS = 500  # of one folder that are not called as splits
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitList:
+    """The images that one place of a text names.
+
+    Attributes:
+      file: the text, below the given folder.
+      key: the place in it; empty for all of it.
+      ids: the ids in its order; a name of no image stays as it is.
+      found: how many of them are images.
+      rank: how usual its place is for lists: 0 is VOC's own, or that which the user named.
+      split: the split that it makes; empty if nothing says so.
+      kind: what else its names say, such as `fold0`; the lists of one division have the same.
+      named: whether a name, column or key says the split, and not the place alone.
+      error: what is wrong with a text that is a list by its name and place.
+    """
+
+    file: str
+    key: str
+    ids: Sequence[str]
+    found: int
+    rank: int
+    split: str = ""
+    kind: tuple[str, ...] = ()
+    named: bool = True
+    error: ListError | None = None
+
+    @property
+    def source(self) -> str:
+        """The list as the option `splits` names it: `splits/val.txt`, `data.json:0/val`."""
+        return f"{self.file}:{self.key}" if self.key else self.file
+
+
+def split_word(name: str) -> tuple[str, str]:
+    """Returns the split that a name says, and what else it says.
+
+    `train_list` says train and nothing else, `val_fold0` says validation and `fold 0`. The split is
+    empty if the name says none, or two.
+    """
+    if (plain := name.lower().replace("-", "_")) in UNIONS:
+        return plain, ""
+    of_name = (match.groups() if (match := _GLUED.fullmatch(w)) else [w] for w in words(name))
+    left = [word for of_word in of_name for word in of_word if word not in _AROUND]
+    said = [word for word in left if word in _SPLITS]
+    rest = " ".join(word for word in left if word not in _SPLITS)
+    return (_SPLITS[said[0]], rest) if len(said) == 1 else ("", " ".join(left))
+
+
+def is_split(name: str) -> bool:
+    """Says whether a name is that of a split and says nothing else."""
+    split, rest = split_word(name)
+    return bool(split) and not rest
+
+
+def find_lists(
+    listing: Listing,
+    names: ImageNames,
+    read: Callable[[epath.Path], File],
+    *,
+    place: str,
+    labels: Collection[str],
+    said: str | None,
+) -> tuple[list[SplitList], list[str]]:
+    """Reads all texts of a folder that may name its images, each once.
+
+    Args:
+      listing: all that lies in the folder.
+      names: the ids of the images by their names.
+      read: reads a file.
+      place: where the root of the set lies below the folder.
+      labels: files that are read as labels, which are no lists beside that.
+      said: the folder or file of lists that the user named, if he named one.
+
+    Returns:
+      What names images, the most usual places first; and notes on texts that are called as splits
+      are and name no image.
+    """
+    found, notes = list[SplitList](), list[str]()
+    for path in _texts(listing, labels):
+        rank = _rank(path, place, said)
+        must = _is_list(path, rank)
+        if not must and not _may_name(listing.root / path, names):
+            continue
+        lists, error = _read(path, read(listing.root / path), names, must=must)
+        enough = must or sum(of.found for of in lists) > _LEAST * sum(len(of.ids) for of in lists)
+        of_text = [_split_list(path, of, rank, said=said is not None) for of in lists]
+        ids = [image_id for of in lists for image_id in of.ids]
+        if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
+            notes.append(f"{path} names the same images for several splits, so it makes none.")
+            enough = False
+        elif not enough and is_split(posixpath.splitext(posixpath.basename(path))[0]):
+            notes.append(f"{path} is called as a split, but names other images: it makes none.")
+        if not enough:
+            of_text = [dataclasses.replace(of, split="") for of in of_text]
+        found += [dataclasses.replace(of, error=error) for of in of_text if of.found or must]
+    return sorted(found, key=lambda of: (of.rank, of.file.count("/"), of.file)), notes
+
+
+def _texts(listing: Listing, labels: Collection[str]) -> Iterator[str]:
+    """Yields the texts that may be lists: no class files of tools, and no label of one image."""
+    pictures = (posixpath.splitext(n) for files in listing.folders.values() for n in files)
+    stems = {stem for stem, ending in pictures if ending.lower() in PICTURES}
+    for folder, files in listing.folders.items():
+        count = 0
+        for name in files:
+            stem, ending = posixpath.splitext(name)
+            if ending.lower() not in ENDINGS and (ending or not is_split(stem)):
+                continue
+            path, called = posixpath.join(folder, name), is_split(stem)
+            of_tool = name in class_files.NAMES and name not in class_files.COMMON
+            if path in labels or of_tool or (stem in stems and not called):
+                continue
+            count += not called
+            if called or count <= _TEXTS:
+                yield path
+
+
+def _rank(path: str, place: str, said: str | None) -> int:
+    folder = posixpath.dirname(path)
+    if said is not None:
+        return 0 if said in (path, folder) else ELSEWHERE
+    if f"/{folder}".endswith(f"/{LISTS}"):
+        return 0
+    if posixpath.basename(posixpath.dirname(folder)) == posixpath.dirname(LISTS):
+        return OF_VOC  # ImageSets/Main
+    below = posixpath.relpath(folder or ".", place or ".")
+    below = "" if below == "." else below
+    return PLACES.index(below) if below in PLACES else ELSEWHERE
+
+
+def _is_list(path: str, rank: int) -> bool:
+    """Says whether a text is a list whatever it holds, by its name and its place."""
+    stem, ending = posixpath.splitext(posixpath.basename(path).lower())
+    if ending not in (".txt", ".lst") or stem.startswith("readme"):
+        return False
+    common = f"{stem}{ending}" in class_files.COMMON
+    return (rank == 0 and not common) or (rank < ELSEWHERE and stem in _KNOWN)
+
+
+def _may_name(path: epath.Path, names: ImageNames) -> bool:
+    """Says whether a text is worth reading as a whole: of a long one parts are looked at."""
+    length = path.stat().length
+    if length <= _LONG:
+        return bool(length)
+    with path.open("rb") as file:
+        for part in range(_PARTS if length <= LARGEST else 0):
+            file.seek((length - _PART) * part // (_PARTS - 1))
+            if list_files.names_any(file.read(_PART), names):
+                return True
+    return False
+
+
+def _read(
+    path: str, file: File, names: ImageNames, *, must: bool
+) -> tuple[list[Listed], ListError | None]:
+    """Returns the lists of a text, one that is empty if it has to be a list, and is none."""
+    below = functools.partial(names.below, place=posixpath.dirname(path))
+    try:
+        return list_files.read_lists(file, names, is_split, below), None
+    except ListError as error:
+        return [Listed("", (), 0)] * must, error
+
+
+def _split_list(path: str, listed: Listed, rank: int, *, said: bool) -> SplitList:
+    """Returns a list with the split that its key, its name or its folder says."""
+    folder, name = posixpath.split(path)
+    stem, ending = posixpath.splitext(name)
+    made = SplitList(path, listed.key, listed.ids, listed.found, rank)
+    keys = listed.key.split("/") if listed.key else []
+    split, kind = "", list[str]()
+    if listed.said and not is_split(keys[-1]):
+        split, keys = keys[-1], [*keys[:-1], ""]
+    for text in [*keys[::-1], stem]:
+        word, rest = ("", text) if split else split_word(text)
+        split = split or word
+        kind.append(rest)
+    for text in folder.split("/")[::-1]:
+        says = not split and is_split(text)
+        split = split_word(text)[0] if says else split
+        kind.append("" if says else text)
+    if rank == OF_VOC and kind[0]:
+        return made  # of one class
+    if stem.lower().startswith("readme") or (role_of(folder) == "drawn" and not said):
+        return made
+    of_place = rank == 0 or posixpath.basename(folder).lower() in _NAMED_LISTS
+    if rank == 0 and not keys:
+        return dataclasses.replace(made, split=stem, kind=(folder,))
+    if not split and of_place and not keys:
+        kind = ["", *folder.split("/")[::-1]]
+        return dataclasses.replace(made, split=stem, kind=(*kind, ending), named=False)
+    return dataclasses.replace(made, split=split, kind=(*kind, ending))
+
+
+def read_said(file: File, path: str, names: ImageNames) -> SplitList:
+    """Returns a list that the user named, whatever it holds.
+
+    Raises:
+      ListError: if it is no text, is empty, or has a name that leaves the tree.
+    """
+    ids = parse_ids(file.data, file.where, names, plain=False, repeats=True)
+    return SplitList(path, "", ids, 0, 0)
+
+
+def divisions(lists: Iterable[SplitList]) -> list[list[SplitList]]:
+    """Returns the lists that belong together: those of one place whose names say the same beside.
+
+    Of two for the same split, such as `train.txt` and `train_list.txt`, each begins one of its own.
+    A list that only its place makes a split is none if it shares images with the others.
+    """
+    of_kind: dict[tuple[str, ...], list[list[SplitList]]] = {}
+    splits = [*_renamed(lists)]
+    # Plain names come before those that say more.
+    for of in sorted(splits, key=lambda of: (not of.named, len(of.file))):
+        ways = of_kind.setdefault(of.kind, [])
+        ids = set(of.ids)
+        if not of.named and any(not ids.isdisjoint(other.ids) for way in ways for other in way):
+            continue
+        free = (way for way in ways if all(other.split != of.split for other in way))
+        if (way := next(free, None)) is None:
+            ways.append(way := [])
+        way.append(of)
+    return [sorted(way, key=splits.index) for ways in of_kind.values() for way in ways]
+
+
+def _renamed(lists: Iterable[SplitList]) -> Iterator[SplitList]:
+    """Yields lists that make splits; of those in VOC's place with the splits that names say.
+
+    They keep their own names if these say more than the split, and not all the same.
+    """
+    lists = [of for of in lists if of.split]
+    own = {of.file: split_word(of.split) for of in lists if not of.rank and not of.key}
+    said = collections.Counter(own.values())
+    rests = {rest for split, rest in said if split}
+    for of in lists:
+        split, rest = own.get(of.file, ("", ""))
+        alone = not rest or (len(rests) == 1 and said[split, rest] == 1)
+        yield dataclasses.replace(of, split=split) if split and alone else of

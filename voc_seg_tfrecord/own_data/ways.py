@@ -1,0 +1,337 @@
+"""The ways in which a folder says who is in which split, and which of them is taken.
+
+The rules, in this order:
+
+1. The same splits written twice count once.
+2. Lists in the place that VOC's layout has for them win over others that agree with them, and over
+   VOC's own for other tasks.
+3. Lists win over folders that are called as splits, if they agree and have all of their splits.
+4. A way that says a part of what another one says loses.
+5. Lists of other splits and other images belong together.
+
+Ways that are left and contradict are a question. So is one that leaves labelled images out and has
+no split to train on.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import functools
+import posixpath
+from typing import cast
+
+from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.base.wording import command
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.configs.checks import check_split_name
+from voc_seg_tfrecord.own_data import folder_names
+from voc_seg_tfrecord.own_data.image_names import ImageNames
+from voc_seg_tfrecord.own_data.list_readings import (
+    ELSEWHERE,
+    OF_VOC,
+    UNIONS,
+    SplitList,
+    divisions,
+    find_lists,
+)
+from voc_seg_tfrecord.splitting.ratios import split_of
+from voc_seg_tfrecord.trees.listing import Listing, Names
+from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
+from voc_seg_tfrecord.trees.tree import VocTree
+
+_SHOWN_IDS = 3
+SHOWN_WAYS = 8
+_TRAIN = {"train", *UNIONS}
+RATIOS = "train=0.8,validation=0.2"
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """One way in which the images of a folder are divided.
+
+    Attributes:
+      ids: by split, the ids that are in it.
+      sources: by split, where it comes from, as the option `splits` says it.
+      shown: by split, the same in words.
+      by: `lists`, `folders`, or `labels`, files of shapes that are called as splits.
+      rank: how usual the place of its lists is; 0 is VOC's own, or the one that the user named.
+      files: by split, the text that has its ids.
+    """
+
+    ids: Mapping[str, Sequence[str]]
+    sources: Mapping[str, str]
+    shown: Mapping[str, str]
+    by: str = "lists"
+    rank: int = 9
+    files: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @functools.cached_property
+    def by_id(self) -> dict[str, str]:
+        """The split of each id."""
+        return {image_id: split for split, ids in self.ids.items() for image_id in ids}
+
+    def agrees(self, other: "Way") -> bool:
+        """Says whether no image is in one split here and in another one there."""
+        mine, theirs = sorted((self.by_id, other.by_id), key=len)
+        return all(theirs.get(image_id, split) == split for image_id, split in mine.items())
+
+    def is_part_of(self, other: "Way") -> bool:
+        """Says whether another way says all of this one."""
+        return self.by_id.items() <= other.by_id.items()
+
+    def together(self, other: "Way") -> "Way | None":
+        """Returns both ways as one, if they say different splits of different images."""
+        if self.ids.keys() & other.ids.keys() or self.by_id.keys() & other.by_id.keys():
+            return None
+        pairs = (
+            (getattr(self, n), getattr(other, n)) for n in ("ids", "sources", "shown", "files")
+        )
+        ids, sources, shown, files = ({**one, **more} for one, more in pairs)
+        return Way(ids, sources, shown, self.by, min(self.rank, other.rank), files)
+
+    def __str__(self) -> str:
+        pairs = ",".join(f"{split}={source}" for split, source in self.sources.items())
+        options = command(splits=pairs)
+        if any({*",="} & {*source} for source in self.sources.values()):  # no option can say these
+            options = command(lists=posixpath.dirname(next(iter(self.files.values()), "")) or ".")
+        counts = ", ".join(f"{split} {len(ids):,}" for split, ids in self.ids.items())
+        return f"{counts}: {options}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What the splits are decided from.
+
+    Attributes:
+      tree: the images and masks.
+      names: the images by their names.
+      lists: all texts that name images.
+      notes: on texts that are called as splits, and are none.
+    """
+
+    tree: VocTree
+    names: ImageNames
+    lists: Sequence[SplitList]
+    notes: Sequence[str]
+
+    @classmethod
+    def of(cls, tree: VocTree, config: VocSegConfig) -> "Facts":
+        """Looks for lists in a folder, once."""
+        if "facts" not in tree.seen:
+            layout = tree.layout
+            tops = [posixpath.join(tree.place, folder) for folder in (layout.images, layout.masks)]
+            labels = tree.polygons.sheets if isinstance(tree, PolygonTree) else set[str]()
+            names = ImageNames(tree.images, Names() if labels else tree.masks, *tops)
+            said = posixpath.normpath(posixpath.join(tree.place, layout.lists))
+            lists, notes = find_lists(
+                cast(Listing, tree.listing),
+                names,
+                functools.partial(tree.read_text, error=ListError),
+                place=tree.place,
+                labels=labels,
+                said=("" if said == "." else said) if "lists" in (config.layout or {}) else None,
+            )
+            tree.seen["facts"] = cls(tree, names, lists, notes)
+        return cast(Facts, tree.seen["facts"])
+
+    def path(self, of: SplitList) -> str:
+        """Returns how people call a list: by its name where lists usually lie."""
+        start = f"{self.tree.place}/" if self.tree.place else ""
+        name = posixpath.basename(of.file) if of.rank < ELSEWHERE else of.file.removeprefix(start)
+        return f"{name}:{of.key}" if of.key else name
+
+    def source(self, of: SplitList) -> str:
+        """Returns how the option `splits` says a list."""
+        own = posixpath.normpath(posixpath.join(self.tree.place, self.tree.layout.lists))
+        stem, ending = posixpath.splitext(of.file)
+        if (posixpath.dirname(of.file) or ".") == own and ending == ".txt" and not of.key:
+            return posixpath.basename(stem)
+        return of.source
+
+
+def choose(facts: Facts, *, said: bool) -> tuple[Way, list[str]]:
+    """Returns the way that a folder is divided, and notes.
+
+    Raises:
+      ListError: if several ways contradict; the error has a line of options for each.
+    """
+    notes = [*facts.notes]
+    ways = _ways(facts, notes, said=said)
+    for rule in (_once, _of_voc, _over_folders, _without_parts, _together):
+        ways = rule(ways, notes)
+    rest = _labelled_outside(facts, ways)
+    if len(ways) > 1 or (ways and rest and not said):
+        raise _question(facts, ways, rest)
+    if not ways:
+        for of in facts.lists:
+            if of.error:
+                raise of.error
+        folder_names.check_all_train(facts.tree)
+        named = any(of.found for of in facts.lists)
+        why = (
+            "No text says which images are in which split"
+            if named or facts.notes
+            else "There are no lists"
+        )
+        notes.append(f"{why}, so all images are in train.")
+        every = {"train": "all images"}
+        return Way({"train": [*facts.tree.images]}, every, every, by="all"), notes
+    return ways[0], [*notes, *_which_makes_which(ways[0])]
+
+
+def _ways(facts: Facts, notes: list[str], *, said: bool) -> list[Way]:
+    """Returns the ways that the folder has, those by lists in usual places first."""
+    tree = facts.tree
+    ways = [_way_of_lists(facts, lists, notes) for lists in divisions(facts.lists)]
+    ways = sorted((way for way in ways if way.ids), key=lambda way: way.rank)
+    if said:
+        return [way for way in ways if not way.rank]
+    if isinstance(tree, PolygonTree) and (of_labels := tree.polygons.splits):
+        names = {split_of(name): name for name in of_labels}
+        ids = {split: of_labels[name] for split, name in names.items()}
+        files = {split: tree.polygons.files[ids[split][0]] for split in ids}
+        ways.append(Way(ids, files, files, "labels", files=files))
+    if folders := folder_names.find(tree):
+        of_folders = folder_names.sources(tree, folders)
+        ids = {s: [i for i in tree.images if i.startswith(f)] for s, f in of_folders.items()}
+        ways.append(Way(ids, of_folders, of_folders, "folders"))
+    return ways
+
+
+def _way_of_lists(facts: Facts, lists: Sequence[SplitList], notes: list[str]) -> Way:
+    """Returns the way of lists that belong together, without unions and empty ones."""
+    by_split = {of.split: of for of in lists}
+    for of in lists:
+        is_empty = of.error and not facts.tree.read_text(facts.tree.given / of.file).data.strip()
+        if of.error and (not is_empty or of.split == "train"):
+            others = ",".join(f"{o.split}={facts.source(o)}" for o in lists if o is not of)
+            choice = command(splits=others or RATIOS)
+            remedy = f"{of.error.remedy}; or do without the list: {choice}"
+            raise of.error.changed(remedy=remedy)
+        if of.error:
+            notes.append(f"{facts.path(of)} is empty, so it makes no split.")
+            del by_split[of.split]
+        elif of.split in UNIONS and "train" in by_split:
+            notes.append(f"{facts.path(of)} holds the ids of train too, so it makes no split.")
+            del by_split[of.split]
+    default = by_split.get("default")
+    if default and not default.rank and "train" not in by_split:
+        by_split = {"train" if s == "default" else s: of for s, of in by_split.items()}
+        notes.append(
+            "CVAT calls the list of images without a subset default.txt; it makes the split "
+            "train. To keep its name, say --splits default=default."
+        )
+    for split, of in by_split.items():
+        check_split_name(split, facts.tree.given / of.file, ListError)
+    return Way(
+        {split: with_folders(facts, split, of) for split, of in by_split.items()},
+        {split: facts.source(of) for split, of in by_split.items()},
+        {split: facts.path(of) for split, of in by_split.items()},
+        rank=min(of.rank for of in lists),
+        files={split: of.file for split, of in by_split.items()},
+    )
+
+
+def _once(ways: list[Way], _: list[str]) -> list[Way]:
+    left: list[Way] = []
+    for way in ways:
+        left += [] if any(way.by_id == other.by_id for other in left) else [way]
+    return left
+
+
+def _of_voc(ways: list[Way], notes: list[str]) -> list[Way]:
+    if not ways or ways[0].rank:
+        return ways
+    first, *others = ways
+    left = [way for way in others if way.rank == 0 or not (way.agrees(first) or way.rank == OF_VOC)]
+    for way in (way for way in others if way.by == "lists" and way not in left):
+        files = ", ".join(dict.fromkeys(way.files.values()))
+        if way.rank != OF_VOC and not way.is_part_of(first):
+            notes.append(f"The lists in their usual place win over {files}, which agree with them.")
+    return [first, *left]
+
+
+def _over_folders(ways: list[Way], notes: list[str]) -> list[Way]:
+    by_folders = next((way for way in ways if way.by == "folders"), None)
+    lists = (way for way in ways if by_folders and way.by != "folders" and way.agrees(by_folders))
+    win = next((w for w in lists if by_folders and w.ids.keys() >= by_folders.ids.keys()), None)
+    if by_folders is None or win is None:
+        return ways
+    if not by_folders.is_part_of(win):
+        names = ", ".join(source.rstrip("/") for source in by_folders.sources.values())
+        notes.append(
+            f"The lists make the splits, and the folders {names} hold other images. "
+            f"{str(by_folders).rpartition(': ')[2]} takes the folders."
+        )
+    return [way for way in ways if way is not by_folders]
+
+
+def _without_parts(ways: list[Way], _: list[str]) -> list[Way]:
+    return [
+        way for way in ways if not any(way.is_part_of(other) for other in ways if other is not way)
+    ]
+
+
+def _together(ways: list[Way], _: list[str]) -> list[Way]:
+    left: list[Way] = []
+    for way in ways:
+        for n, other in enumerate(left):
+            if way.by == other.by == "lists" and (both := other.together(way)):
+                left[n] = both
+                break
+        else:
+            left.append(way)
+    return left
+
+
+def _labelled_outside(facts: Facts, ways: Sequence[Way]) -> list[str]:
+    """Returns labelled images in no split, if there is no split to train on."""
+    if len(ways) != 1 or not ways[0].rank or _TRAIN & ways[0].ids.keys():
+        return []
+    tree, listed = facts.tree, ways[0].by_id
+    return [i for i in tree.images if i in tree.masks and i not in listed]
+
+
+def _question(facts: Facts, ways: Sequence[Way], rest: Sequence[str]) -> ListError:
+    lines = [str(way) for way in ways]
+    if rest:
+        lines.append(f"train {len(facts.tree.images):,}: --splits train=1")
+    shown = lines[:SHOWN_WAYS]
+    shown += [f"and {len(lines) - SHOWN_WAYS} more"] if len(lines) > SHOWN_WAYS else []
+    alone = f", of which one leaves {len(rest):,} labelled images out," if rest else ""
+    return ListError(
+        facts.tree.given,
+        found=f"{len(lines)} ways to divide the images into splits{alone} and no word which is "
+        "meant:" + "".join(f"\n    {line}" for line in shown),
+        expected="texts or folders that say one division",
+        remedy="choose by the options in a line",
+        kind="several ways to divide",
+    )
+
+
+def _which_makes_which(way: Way) -> list[str]:
+    """Says which text makes which split, where its name or its place is not the usual one."""
+    usual = (split_of(shown.removesuffix(".txt")) for shown in way.shown.values())
+    if way.by != "lists" or all(of in (s, "default") for s, of in zip(way.ids, usual, strict=True)):
+        return []
+    return [", ".join(f"{text} makes the split {s}" for s, text in way.shown.items()) + "."]
+
+
+def with_folders(facts: Facts, split: str, of: SplitList) -> list[str]:
+    """Returns the ids of a list; of two images that a name may mean, that in the split's folder.
+
+    Raises:
+      ListError: if a name may still be that of several images.
+    """
+    meant: dict[str, str] = {}
+    for name in sorted({*of.ids} & facts.names.ambiguous.keys()):
+        choice = facts.names.ambiguous[name]
+        own = [i for i in choice if split_of(i.partition("/")[0]) == split]
+        if len(own) != 1:
+            raise ListError(
+                facts.tree.given / of.file,
+                found=f"{name!r}, which may be {' or '.join(choice[:_SHOWN_IDS])}",
+                expected="lines that name one image each",
+                remedy="write the folder before the name, as in " + choice[0],
+            )
+        meant[name] = own[0]
+    return [meant.get(name, name) for name in of.ids]
