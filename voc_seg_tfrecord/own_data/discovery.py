@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import polygon_sets, yolo_sets
-from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
+from voc_seg_tfrecord.own_data.account import NO_MASKS, check_channels, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
@@ -105,6 +105,8 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
     images, masks = (_said_folders(listing, said, name) for name in ("images", "masks"))
     if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
         return _with_lists(_as_said(listing, said, images, masks), said)
+    if "image_name" not in said:
+        check_channels(listing)
     readings = _readings(listing, said, images, masks)
     chooser = Chooser(listing, readings, said)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
