@@ -56,7 +56,9 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     listing = Listing.of(folder)
     name = said.get("mask_name", "")
     said_masks = name.lower().endswith(MASK_SUFFIXES)
-    polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said)
+    # Images of polygons have no parts that the user may name.
+    tops = [f"{part}={f}" if part else f for part, f in _said_folders(listing, said, "images")]
+    polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said, tops)
     files = polygons.polygons.files.values() if polygons else ()
     if polygons and (name or posixpath.normpath(said.get("masks", "")) in files):
         return _with_lists(polygons, said)
