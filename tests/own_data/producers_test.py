@@ -272,6 +272,19 @@ def test_channels_of_nnunet_are_named_and_the_option_chooses_one(tmp_path, with_
     assert built(root, tmp_path / "out", **said)[1] == cases
 
 
+def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_path):
+    put_cases(tmp_path, "imagesTr/*.png", "labelsTr/*.png")
+    put_cases(tmp_path, "imagesTr/*.png", number="_0001")
+    (tmp_path / "rgb").mkdir()
+    put_cases(tmp_path, "rgb/*.png", number="")
+    for said in ({}, {"images": "rgb", "masks": "labelsTr"}):
+        _, plan = find_config(tmp_path, name="mine", class_names=NAMES, **said)
+        assert plan.tree.layout.images == "rgb"
+        assert [(key, len(names)) for key, names in plan.account.items()] == [
+            (("imagesTr", "PNG"), 6)
+        ]
+
+
 def test_numbers_of_other_images_than_nnunets_are_no_channels(tmp_path):
     put_cases(tmp_path, "images/*.png", "masks/*.png", CASES[:2])
     put_cases(tmp_path, "images/*.png", cases=CASES[:2], number="_0001")
@@ -375,3 +388,11 @@ def test_short_names_are_splits_where_all_folders_are_called_as_splits(
     _, plan = find_config(tmp_path, name="mine", class_names=NAMES)
     found = {i.rpartition("/")[2][:-1]: s for s, ids in plan.splits.items() for i in ids}
     assert found == splits
+
+
+@pytest.mark.parametrize("folders", [("train", "training"), ("tr", "train")])
+def test_two_folders_of_one_split_are_a_question(tmp_path, folders):
+    for folder in folders:
+        (tmp_path / folder).mkdir()
+        put_cases(tmp_path, f"{folder}/images/*.png", f"{folder}/masks/*.png", [f"{folder}1"])
+    assert "ways to read images and masks" in error_of(tmp_path, class_names=NAMES)

@@ -3,7 +3,7 @@
 Every image, possible mask, list and class file of a folder is used or stands in the account.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import functools
 import itertools
 import posixpath
@@ -239,19 +239,23 @@ def _arrays_of_images(listing: Listing, masks: Sequence[str]) -> list[str]:
     return sorted(n for n in arrays if masks and role_of(posixpath.dirname(n)) in ("images", ""))
 
 
-def check_channels(listing: Listing) -> None:
+def check_channels(listing: Listing, images: Iterable[str], masks: Collection[str]) -> None:
     """Checks that no folder has nnU-Net's images of several channels, of which each is a file.
+
+    Args:
+      listing: all that lies in the folder.
+      images: folders that may have images.
+      masks: folders that may have masks, without those of which the images were found.
 
     Raises:
       LayoutError: if one has, with the option that chooses a channel.
     """
-    folders = listing.folders.items()
-    for folder, files in folders:
+    for folder in images:
         if role_of(folder) != "images" or split_word(folder)[0].lower() not in SHORT:
             continue
-        ids = {_stem(name) for of, names in folders if role_of(of) == "masks" for name in names}
+        ids = {_stem(n) for f in masks if role_of(f) == "masks" for n in listing.folders[f]}
         of_channel: dict[str, list[str]] = {}
-        for name in files:
+        for name in listing.folders[folder]:
             match = re.fullmatch(r"(.+)_(\d{4})\.\w+", name)
             if match and match[1] in ids:
                 of_channel.setdefault(match[2], []).append(name)

@@ -107,8 +107,6 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
     images, masks = (_said_folders(listing, said, name) for name in ("images", "masks"))
     if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
         return _with_lists(_as_said(listing, said, images, masks), said)
-    if "image_name" not in said:
-        check_channels(listing)
     readings = _readings(listing, said, images, masks)
     chooser = Chooser(listing, readings, said)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
@@ -119,6 +117,11 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
             choice.beside = []
         if choice.rivals:
             raise several_ways(listing, choice)
+        if "image_name" not in said:
+            used = {r.masks.folder for r in choice.chosen}
+            tops = [[f for _, f in of] or [""] for of in (images, masks)]
+            there = [[f for f in listing.folders if _top(f, of) is not None] for of in tops]
+            check_channels(listing, there[0], {*there[1]} - used)
         if not choice.chosen:
             return _with_lists(_without_pairs(listing, said, images, masks, readings), said)
         arranged = arrange(listing, choice.chosen)

@@ -107,8 +107,9 @@ def is_split(folder: str) -> bool:
 
 
 def are_splits(folders: Collection[str]) -> bool:
-    """Says whether folders are called as splits are, also in short; one in short says nothing."""
-    return len(folders) > 1 and all(is_split(f) or f.lower() in SHORT for f in folders)
+    """Says whether several folders are called as one split each, also in short."""
+    splits = {(_SPLITS | SHORT).get(folder.lower(), "") for folder in folders}
+    return len(splits) == len(folders) > 1 and "" not in splits
 
 
 def role(text: str) -> str:
