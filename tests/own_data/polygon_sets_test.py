@@ -5,6 +5,8 @@ import hashlib
 import io
 import json
 import pathlib
+import re
+import shlex
 import shutil
 
 from apache_beam.options import pipeline_options
@@ -570,6 +572,42 @@ def test_an_image_that_may_be_one_of_two_is_an_error(tmp_path):
     coco_file(tmp_path / "all.json", "a.jpg")
     with pytest.raises(MaskError, match=r"which may be day/a\.jpg or night/a\.jpg"):
         notes(tmp_path)
+
+
+@pytest.mark.parametrize("tops", [("true color", "false"), ("x/images/true", "x/images/false")])
+def test_folders_with_images_of_one_file_are_a_question_with_a_line_for_each(tmp_path, tops):
+    whole, part = tops
+    photos(tmp_path, *(f"{whole}/t/{i}.jpg" for i in "ab"), f"{whole}/v/c.jpg", f"{part}/t/b.jpg")
+    coco_file(tmp_path / "all.json", "a.jpg", "b.jpg", "c.jpg")
+    with pytest.raises(MaskError) as caught:
+        notes(tmp_path)
+    lines = re.findall(r"\n    (\d) images?: --images (.+)", str(caught.value))
+    assert {shlex.split(words)[0]: int(number) for number, words in lines} == {whole: 3, part: 1}
+    for number, words in lines:
+        (folder,) = shlex.split(words)
+        config, plan = find_config(tmp_path, name="mine", images=folder)
+        images = [pair.image for pair in plan.tree.pairs("train", plan.splits["train"])]
+        assert len(images) == int(number)
+        assert all(str(image).startswith(f"{tmp_path}/{folder}/") for image in images)
+        assert config.class_names
+
+
+def test_no_line_proposes_a_folder_in_which_an_image_is_there_twice(tmp_path):
+    photos(tmp_path, "x/t/a.jpg", "x/v/a.jpg", "y/a.jpg", "y/t/b.jpg", "y/v/b.jpg", "a.jpg")
+    coco_file(tmp_path / "all.json", "a.jpg", "b.jpg")
+    with pytest.raises(MaskError) as caught:
+        notes(tmp_path)
+    lines = re.findall(r"\n    (\d) images?: --images (.+)", str(caught.value))
+    assert lines == [("1", folder) for folder in ("x/t", "x/v", "y/t", "y/v")]
+
+
+def test_folders_of_one_name_in_each_split_may_be_said(tmp_path):
+    photos(tmp_path, *(f"{s}/{c}/{s}.jpg" for s in ("train", "val") for c in ("rgb", "nir")))
+    for split in ("train", "val"):
+        coco_file(tmp_path / split / f"{split}.json", f"{split}.jpg")
+    text = notes(tmp_path, images="rgb")
+    assert "split train:      1 ids" in text
+    assert "split validation: 1 ids" in text
 
 
 @pytest.mark.parametrize("tool", ["labelme", "coco"])

@@ -381,3 +381,16 @@ def test_a_mask_named_beside_another_image_does_not_decide(tmp_path):
         tmp_path, "train.txt", "images/k01.jpg masks/k02.png\nimages/k03.jpg,masks/k03.png\n"
     )
     assert found(tmp_path)[0] == {"train": ["k01", "k03"]}
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_nnunets_folds_divide_its_folder_of_train(tmp_path, folds):
+    put(tmp_path, "imagesTr/{}_0000.png", "labelsTr/{}.png", IDS[:16])
+    put(tmp_path, "imagesTs/{}_0000.png", "labelsTs/{}.png", IDS[16:])
+    ways = [{"train": IDS[:n] + IDS[n + 4 : 16], "val": IDS[n : n + 4]} for n in range(folds)]
+    exports.put(tmp_path, "splits_final.json", json.dumps(ways))
+    answers = asked(tmp_path) if folds > 1 else [found(tmp_path)[0]]
+    names = [f"{image_id}_0000" for image_id in IDS]
+    assert [sorted(of) for of in answers] == [["test", "train", "validation"]] * folds
+    assert [of["validation"] for of in answers] == [way["val"] for way in ways], names
+    assert {tuple(of["test"]) for of in answers} == {tuple(IDS[16:])}

@@ -159,11 +159,11 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     rows, background = fields["classes"], fields["background"]
     config = VocSegConfig(name=fields["name"], layout=fields["layout"])
-    files, _ = find_class_file(tree, config, named=False, background=background)
+    files, notes = find_class_file(tree, config, named=False, background=background)
     if not files:
         if rows and not ClassTable.names_needed(rows):
             return {}
-        raise _no_names(tree, config)
+        raise _no_names(tree, config, notes)
     file = numbered_file(tree, files, config, rows, background)
     if file is None:
         return {}
@@ -180,7 +180,7 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
     return "" if needless else background
 
 
-def _no_names(tree: VocTree, config: VocSegConfig) -> LayoutError:
+def _no_names(tree: VocTree, config: VocSegConfig, notes: Sequence[str]) -> LayoutError:
     of_images = [image_id for image_id in tree.masks if image_id in tree.images]
     survey = tree.survey(of_images or tree.masks, all_colors=True)
     official = official_note(Facts.of(tree, config))
@@ -191,7 +191,8 @@ def _no_names(tree: VocTree, config: VocSegConfig) -> LayoutError:
     )
     return LayoutError(
         tree.root,
-        found=f"no class names: none of {', '.join(class_files.NAMES)} is there"
+        found="no class names: "
+        + (" ".join(notes).rstrip(".") or f"none of {', '.join(class_files.NAMES)} is there")
         + (f". The masks hold\n    {seen}" if seen else ""),
         expected="the names of the classes, in the order of the masks' values",
         remedy=smoothed(survey) or given,

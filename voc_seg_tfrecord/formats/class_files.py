@@ -11,14 +11,21 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, Color, unprintable
-from voc_seg_tfrecord.formats.class_parsers import PARSERS, TABLE, UNREADABLE, Entry, is_table
+from voc_seg_tfrecord.formats.class_parsers import (
+    DATASET,
+    PARSERS,
+    TABLE,
+    UNREADABLE,
+    Entry,
+    is_table,
+)
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 
 NAMES = tuple(PARSERS)
 """Names of the class files that are known, in the order in which they are tried."""
 
-COMMON = ("classes.txt", "classes.json", "labels.txt", TABLE)
+COMMON = ("classes.txt", "classes.json", "labels.txt", DATASET, TABLE)
 """Names of class files that other files have too, such as lists of images with their labels."""
 
 _LARGEST = 1 << 20  # bytes; 255 names are far below

@@ -269,6 +269,30 @@ def _classes_json(text: str) -> list[Entry]:
     return _placed([_of_json(key, item) for key, item in content.items()])
 
 
+DATASET = "dataset.json"
+"""The class file of nnU-Net and MONAI, which lies beside the folders of images and masks."""
+
+_OF_NNUNET = ("channel_names", "modality", "training", "numTraining", "file_ending")
+
+
+def _dataset_json(text: str) -> list[Entry]:
+    """nnU-Net, MONAI: `labels` from name to value or back, beside what the set holds."""
+    content = json.loads(text, object_pairs_hook=_unique)
+    labels = content.get("labels") if isinstance(content, dict) else None
+    if not isinstance(labels, dict) or content.keys().isdisjoint(_OF_NNUNET):
+        raise ValueError("it is not nnU-Net's or MONAI's")
+    for name, value in labels.items():
+        if isinstance(value, list):
+            raise ValueError(
+                f"the region {name[:80]!r} has the values {', '.join(map(str, value))[:80]}, and "
+                "regions overlap, where a pixel has one class"
+            )
+    entries = [_of_json(name, value) for name, value in labels.items()]
+    if any(entry.by_place for entry in entries):
+        raise ValueError("a label has no value")
+    return sorted(entries, key=lambda entry: entry.value)
+
+
 def _within(content: dict[str, object]) -> object:
     """Returns the classes in an object whose key names them as classes; None without such a key."""
     (key, inner), *_ = content.items()
@@ -333,6 +357,11 @@ PARSERS: dict[str, tuple[Callable[[str], list[Entry]], str]] = {
         'a list of names, or an object such as {"background": 0, "crack": 1}',
     ),
     "labels.txt": (_table, _TABLE),
+    DATASET: (
+        _dataset_json,
+        'labels such as {"background": 0, "tumor": 1} or {"0": "background", "1": "tumor"}, and '
+        "training or channel_names",
+    ),
     TABLE: (_table, _TABLE),
 }
 """The function that reads each class file, and what the file should hold, for errors. Files are

@@ -3,19 +3,20 @@
 Every image, possible mask, list and class file of a folder is used or stands in the account.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import functools
 import itertools
 import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError
-from voc_seg_tfrecord.base.wording import counted
+from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.folder_names import role
+from voc_seg_tfrecord.own_data.folder_names import SHORT, role, role_of, split_word
 from voc_seg_tfrecord.trees.layout import (
+    ID,
     IMAGES,
     LISTS,
     MASK_FOLDERS,
@@ -198,6 +199,24 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
             f"the brush export of Label Studio, which has one 0/255 PNG per label: {len(brush)} "
             f"files, the first is {brush[0]}"
         )
+    elif volumes := sorted(n for n in names if n.lower().endswith((".nii", ".nii.gz"))):
+        found = f"volumes of NIfTI, which are not read: {len(volumes)} files, such as {volumes[0]}"
+        expected = "images of two dimensions and masks of class indices, such as PNG"
+        remedy = (
+            "save each slice as a PNG, of the image with 8 bits and of the labels with their "
+            "values, such as with nibabel and Pillow"
+        )
+    elif arrays := _arrays_of_images(listing, masks):
+        folder = posixpath.dirname(arrays[0])
+        found = (
+            f"NumPy arrays as images, which are not read yet, and {len(masks)} masks: "
+            f"{len(arrays)} arrays, such as {arrays[0]}"
+        )
+        expected = "an image file for each mask"
+        remedy = (
+            "save the arrays as PNG; if they are uint8 of shape [H, W, 3] or [H, W], with "
+            + command("python", "-c", _TO_PNG, root / folder)
+        )
     elif masks:
         found = f"no image, but {len(masks)} masks, such as {masks[0]}"
         expected = "an image for each mask"
@@ -221,6 +240,52 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
             "the name Pascal VOC"
         )
     return LayoutError(root, found=found, expected=expected, remedy=remedy, kind=NO_MASKS)
+
+
+_TO_PNG = (
+    "import sys, pathlib, numpy, PIL.Image; [PIL.Image.fromarray(numpy.load(p)).save("
+    "p.with_suffix('.png')) for p in pathlib.Path(sys.argv[1]).glob('*.npy')]"
+)
+
+
+def _arrays_of_images(listing: Listing, masks: Sequence[str]) -> list[str]:
+    """Returns the arrays in place of images beside masks: those in no folder of masks."""
+    arrays = (name for name in listing.below() if name.lower().endswith(".npy"))
+    return sorted(n for n in arrays if masks and role_of(posixpath.dirname(n)) in ("images", ""))
+
+
+def check_channels(listing: Listing, images: Iterable[str], masks: Collection[str]) -> None:
+    """Checks that no folder has nnU-Net's images of several channels, of which each is a file.
+
+    Args:
+      listing: all that lies in the folder.
+      images: folders that may have images.
+      masks: folders that may have masks, without those of which the images were found.
+
+    Raises:
+      LayoutError: if one has, with the option that chooses a channel.
+    """
+    for folder in images:
+        if role_of(folder) != "images" or split_word(folder)[0].lower() not in SHORT:
+            continue
+        ids = {_stem(n) for f in masks if role_of(f) == "masks" for n in listing.folders[f]}
+        of_channel: dict[str, list[str]] = {}
+        for name in listing.folders[folder]:
+            match = re.fullmatch(r"(.+)_(\d{4})\.\w+", name)
+            if match and match[1] in ids:
+                of_channel.setdefault(match[2], []).append(name)
+        if len(of_channel) < 2:
+            continue
+        first, second, *_ = (min(of_channel[number]) for number in sorted(of_channel))
+        pattern = f"{ID}_{min(of_channel)}{posixpath.splitext(first)[1]}"
+        raise LayoutError(
+            listing.root / folder,
+            found=f"nnU-Net's images with {len(of_channel)} channels, a file for each, such as "
+            f"{first} and {second}",
+            expected="a file for each image, which is read as RGB of 8 bits",
+            remedy=f"choose a channel with {command(image_name=pattern)}, or merge the channels of "
+            "each image into one file, such as with PIL.Image.merge",
+        )
 
 
 def _jpegs_called_masks(listing: Listing) -> str:

@@ -13,6 +13,8 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.choice import Choice
 from voc_seg_tfrecord.own_data.folder_names import (
     EXTRA,
+    SHORT,
+    are_splits,
     common_folder,
     is_split,
     role,
@@ -44,7 +46,10 @@ def arrange(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] |
         if image_top == other and is_split(posixpath.basename(root)) and root:
             root = posixpath.dirname(root)
             inner = (".", ".")
-        elif is_split(posixpath.basename(root)) or any(split_word(path)[1] for path in inner):
+        # nnU-Net's imagesTr alone makes no split, so that its ids are those of nnU-Net's own lists.
+        elif is_split(posixpath.basename(root)) or any(
+            split and word.lower() not in SHORT for word, split in map(split_word, inner)
+        ):
             return _parts(listing, chosen)
         return root, Layout(*inner, image_name, mask_name)
     return _parts(listing, chosen)
@@ -108,7 +113,10 @@ def _names_of_splits(inner: Tops) -> dict[Top, str] | None:
     names, splits = {}, []
     for top, folders in inner.items():
         (word, split), (of_masks, mask_split) = map(split_word, folders)
+        in_short = {SHORT.get(part.lower()) for f in folders for part in f.split("/")}
         if split and mask_split and split != mask_split:
+            return None
+        if not split and not mask_split and in_short - {None, "train"}:
             return None
         names[top] = word or of_masks or "train"
         splits.append(split or mask_split or "train")
@@ -136,7 +144,8 @@ def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, st
         if name.startswith(LISTS) or posixpath.basename(name) in class_files.NAMES
     ]
     depths = {name.count("/") for name in names.values()}
-    alike = len(names) > 2 and len(patterns) == len(depths) == 1 and not texts
+    several = len(names) > 2 or are_splits([*names.values()])
+    alike = several and len(patterns) == len(depths) == 1 and not texts
     return names if alike else None
 
 

@@ -24,7 +24,7 @@ from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void
-from voc_seg_tfrecord.formats.class_parsers import TABLE, Entry
+from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE, Entry
 from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, has_unknown, parse_file
 from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.trees.listing import subfolders
@@ -65,8 +65,9 @@ def find_class_file(
     splits, notes = _of_splits(tree)
     files += splits
     files = files or _beside_masks(tree) or _above(tree, config, named)
-    if not files and others and not named:
-        raise others[0]
+    meant = [error for error in others if not error.where.endswith(DATASET)]
+    if not files and meant and not named:
+        raise meant[0]
     notes += [f"{epath.Path(e.where).name} is not used as a class file: {e.found}." for e in others]
     notes += _table_notes(tree, config)
     if named:
@@ -166,7 +167,8 @@ def _above(tree: VocTree, config: VocSegConfig, named: bool) -> list[ClassFile]:
     """
     folder, up = epath.Path(tree.root).parent, "../"
     inside = tree.root != tree.given and folder.is_relative_to(tree.given)
-    while not (there := any((folder / name).exists() for name in class_files.NAMES)):
+    names = [name for name in class_files.NAMES if name != DATASET]
+    while not (there := any((folder / name).exists() for name in names)):
         if not inside or folder == tree.given:
             break
         folder, up = folder.parent, f"../{up}"

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import polygon_sets, yolo_sets
-from voc_seg_tfrecord.own_data.account import NO_MASKS, no_masks
+from voc_seg_tfrecord.own_data.account import NO_MASKS, check_channels, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
@@ -54,7 +54,9 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     listing = Listing.of(folder)
     name = said.get("mask_name", "")
     said_masks = name.lower().endswith(MASK_SUFFIXES)
-    polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said)
+    # Images of polygons have no parts that the user may name.
+    tops = [f"{part}={f}" if part else f for part, f in _said_folders(listing, said, "images")]
+    polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said, tops)
     files = polygons.polygons.files.values() if polygons else ()
     if polygons and (name or posixpath.normpath(said.get("masks", "")) in files):
         return _with_lists(polygons, said)
@@ -113,6 +115,11 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
             choice.beside = []
         if choice.rivals:
             raise several_ways(listing, choice)
+        if "image_name" not in said:
+            used = {r.masks.folder for r in choice.chosen}
+            tops = [[f for _, f in of] or [""] for of in (images, masks)]
+            there = [[f for f in listing.folders if _top(f, of) is not None] for of in tops]
+            check_channels(listing, there[0], {*there[1]} - used)
         if not choice.chosen:
             return _with_lists(_without_pairs(listing, said, images, masks, readings), said)
         arranged = arrange(listing, choice.chosen)

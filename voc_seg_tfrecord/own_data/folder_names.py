@@ -1,6 +1,6 @@
 """What the names of folders say: images, masks, drawings of masks, and the splits they make."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 import functools
 import itertools
 import re
@@ -64,6 +64,11 @@ _SPLITS = {
     "test": "test",
     "testing": "test",
 }
+# Words that name splits only behind images or labels, or as folders beside one another.
+SHORT = {"tr": "train", "trn": "train", "ts": "test", "tst": "test", "dev": "validation"}
+SPLITS = _SPLITS | SHORT
+"""The split that a word means; the short ones only where nothing else can be meant."""
+_OF_NNUNET = re.compile("(?:images?|labels?|imgs?|masks?)[ _-]?(tr|ts)", re.IGNORECASE)
 _SPLIT_AND_MORE = re.compile("(training|train|validation|valid|val|testing|test)([a-z]+)")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
@@ -89,6 +94,8 @@ def split_word(path: str) -> tuple[str, str]:
     The word is as the folder writes it. Both are empty if no folder is called as a split is.
     """
     for folder in reversed(path.split("/")):
+        if short := _OF_NNUNET.fullmatch(folder):
+            return short[1], SHORT[short[1].lower()]
         for word in reversed(words(folder)):
             if word in _SPLITS:
                 at = folder.lower().rindex(word)
@@ -99,6 +106,12 @@ def split_word(path: str) -> tuple[str, str]:
 def is_split(folder: str) -> bool:
     """Says whether a folder is called as a split is and nothing else: `train`, `Val`."""
     return folder.lower() in _SPLITS
+
+
+def are_splits(folders: Collection[str]) -> bool:
+    """Says whether several folders are called as one split each, also in short."""
+    splits = {SPLITS.get(folder.lower(), "") for folder in folders}
+    return len(splits) == len(folders) > 1 and "" not in splits
 
 
 def role(text: str) -> str:
@@ -133,7 +146,8 @@ def find(tree: VocTree) -> list[str]:
         return []
     folders = {image_id.partition("/")[0] for image_id in tree.images if "/" in image_id}
     labelled = {i.partition("/")[0] for i in tree.images if "/" in i and i in tree.masks}
-    return sorted(folders) if any(map(is_split, labelled or folders)) else []
+    named = labelled or folders
+    return sorted(folders) if any(map(is_split, named)) or are_splits(named) else []
 
 
 def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
@@ -181,13 +195,9 @@ def check_all_train(tree: VocTree) -> None:
         )
 
 
-# How datasets of folders call them; lists of these names keep them.
-_FOLDERS = {"training": "train", "testing": "test"}
-
-
 def by_folder(names: Sequence[str], where: object) -> dict[str, str]:
     """Returns the splits that folders make, as `by_split` does; `training` makes `train`."""
-    called = {_FOLDERS.get(name.lower(), name): name for name in names}
+    called = {SPLITS.get(name.lower(), name): name for name in names}
     if len(called) < len(names):
         called = {name: name for name in names}
     return {split: called[name] for split, name in by_split(list(called), where).items()}

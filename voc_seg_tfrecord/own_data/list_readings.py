@@ -18,16 +18,11 @@ from voc_seg_tfrecord.formats import class_files, list_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
-from voc_seg_tfrecord.own_data.folder_names import role_of, words
+from voc_seg_tfrecord.own_data.folder_names import SPLITS, role_of, words
 from voc_seg_tfrecord.own_data.image_names import ImageNames
 from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 
-_SPLITS = {
-    **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
-    **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
-    **dict.fromkeys(("test", "testing", "ts"), "test"),
-}
 UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 """Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'."""
 
@@ -93,9 +88,9 @@ def split_word(name: str) -> tuple[str, str]:
         return plain, ""
     of_name = (match.groups() if (match := _GLUED.fullmatch(w)) else [w] for w in words(name))
     left = [word for of_word in of_name for word in of_word if word not in _AROUND]
-    said = [word for word in left if word in _SPLITS]
-    rest = " ".join(word for word in left if word not in _SPLITS)
-    return (_SPLITS[said[0]], rest) if len(said) == 1 else ("", " ".join(left))
+    said = [word for word in left if word in SPLITS]
+    rest = " ".join(word for word in left if word not in SPLITS)
+    return (SPLITS[said[0]], rest) if len(said) == 1 else ("", " ".join(left))
 
 
 def is_split(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import collections
 from collections.abc import Mapping, Sequence, Set
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -39,18 +40,19 @@ _OTHER_TOOLS = {
 
 
 def find(
-    listing: Listing, options: Mapping[str, str]
+    listing: Listing, options: Mapping[str, str], folders: Sequence[str] = ()
 ) -> tuple[PolygonTree | None, list[VocSegError]]:
     """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
     Of `options`, the fields of the layout that the user gave, `masks` may be a file of polygons.
+    If the user gave folders of images, the images are those below `folders`.
     Errors about files that are not used, such as those of boxes, are returned too. What raises
     one are polygons of several tools, two images of one id, and a file that may mean two images.
     """
     every = [*listing.below()]
     files = yolo_sets.below(every, options.get("masks", ""))
-    there = yolo_sets.below(every, options.get("images", ""))
-    images = [name for name in there if name.lower().endswith(IMAGE_SUFFIXES)]
+    there = (path for top in folders or [""] for path in yolo_sets.below(every, top))
+    images = [name for name in dict.fromkeys(there) if name.lower().endswith(IMAGE_SUFFIXES)]
     by_tool, problems, others = _read_sheets(listing, files)
     try:
         if yolo_files := yolo_sets.find(listing, files, images):
@@ -148,7 +150,7 @@ def _tree(
     images: Sequence[str],
     notes: Sequence[str],
 ) -> PolygonTree:
-    finder = _Images(tool, images)
+    finder = _Images(tool, images, sheets)
     shapes: dict[str, tuple[str, Annotation]] = {}
     images_of_split: dict[str, list[str]] = collections.defaultdict(list)
     lost, embedded = list[str](), set[str]()
@@ -271,8 +273,9 @@ def _classes(
 class _Images:
     """Finds the images of a folder by the names that the files of a tool have for them."""
 
-    def __init__(self, tool: str, paths: Sequence[str]):
+    def __init__(self, tool: str, paths: Sequence[str], sheets: Mapping[str, Sheet]):
         self._tool = tool
+        self._sheets = sheets  # of all files, by which images are counted
         self._paths = {*paths}
         self._by_stem: dict[str, list[str]] = collections.defaultdict(list)
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
@@ -311,31 +314,54 @@ class _Images:
                 return beside[0]
         return self._by_suffix(file, image)
 
-    def _by_suffix(self, file: str, image: str) -> str | None:
-        """Returns the image whose path ends as the name of an image does."""
+    def _alike(self, file: str, image: str) -> tuple[list[str], int]:
+        """Returns the images whose paths end most as a name does, and how many parts they lack.
+
+        Of several these are the nearest to the file, or else those of its split.
+        """
         wanted = [p for p in yolo_sets.composed(image).split("/") if p not in ("", ".", "..")]
-        if not wanted or not (alike := self._by_name.get(wanted[-1])):
-            return None
+        alike = self._by_name.get(wanted[-1], []) if wanted else []
         same = {path: _same_parts(path, wanted) for path in alike}
         best = [path for path in alike if same[path] == max(same.values())]
-        if len(best) > 1:  # those nearest to the file, or else of its split
+        if len(best) > 1:
             near = {path: len(_common(file, path)) for path in best}
             best = [path for path in best if near[path] == max(near.values())]
             best = [p for p in best if split_word(p)[1] == split_word(file)[1]] or best
-        path = best[0]
+        return best, len(wanted) - max(same.values(), default=0)
+
+    def _question(self, file: str, image: str, best: Sequence[str]) -> MaskError:
+        """Returns the question which folder is meant: a line for each that has no image twice."""
+        every = [(of, a) for of, sheet in self._sheets.items() for a in sheet.annotations]
+        places = [self._alike(of, a.image)[0] for of, a in every]
+        tops = {top for paths in places if len(paths) > 1 for top in _apart(paths)}
+        lines = []
+        for top in sorted(tops):
+            finder = _Images(self._tool, yolo_sets.below(sorted(self._paths), top), {})
+            with contextlib.suppress(VocSegError):
+                there = {finder.find(of, a) for of, a in every} - {None}
+                lines.append(f"\n    {counted(len(there), 'image')}: {command(images=top)}")
+        remedy = "write the folder before the name in the file, or move the other images away"
+        return wrong(
+            file,
+            f"the image {image}, which may be {' or '.join(best[:3])}" + "".join(lines),
+            "one image of this name",
+            f"choose by the option in a line, {remedy}" if lines else remedy,
+        )
+
+    def _by_suffix(self, file: str, image: str) -> str | None:
+        """Returns the image whose path ends as the name of an image does."""
+        best, lacking = self._alike(file, image)
+        if not best:
+            return None
         if len(best) > 1:
-            raise wrong(
-                file,
-                f"the image {image}, which may be {' or '.join(best[:3])}",
-                "one image of this name",
-                "write the folder before the name, or name what to read with --masks",
-            )
+            raise self._question(file, image, best)
+        path = best[0]
         common = posixpath.join(_common(file, path), "")
         of_path = split_word(posixpath.dirname(path.removeprefix(common)))[1]
         of_name = split_word(posixpath.dirname(image))[1]
         of_file = of_name or split_word(file.removeprefix(common))[1]
         if not of_path or not of_file or of_path == of_file:
-            if same[path] < len(wanted):
+            if lacking:
                 self._moved[image] = path
             return path
         if of_name:
@@ -358,6 +384,16 @@ class _Images:
 
 def _common(*paths: str) -> str:
     return common_folder([posixpath.dirname(path) for path in paths])
+
+
+def _apart(paths: Sequence[str]) -> list[str]:
+    """Returns for each path the first folder above it that has no other; none where none is."""
+    tops = []
+    for path in paths:
+        folders = path.split("/")[:-1]
+        above = ("/".join(folders[:n]) for n in range(1, len(folders) + 1))
+        tops += [top for top in above if yolo_sets.below(paths, top) == [path]][:1]
+    return tops
 
 
 def _same_parts(path: str, wanted: Sequence[str]) -> int:

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, common_af
 from voc_seg_tfrecord.own_data.folder_names import (
     EXTRA,
     ROLES,
+    SHORT,
     common_folder,
     is_split,
     split_word,
@@ -27,6 +28,7 @@ from voc_seg_tfrecord.trees.listing import Listing
 _WHOLE = 0.6  # of a folder's files are in a reading that has the folder
 SAMPLE = 6
 """Files of a set that are looked at."""
+_FIRST_CHANNEL = "_0000"  # of nnU-Net's images, whose masks are called as the ids alone
 _FEW = 80  # sets of files of which each two are compared, whatever their folders
 
 
@@ -191,6 +193,8 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
             needed = max(sizes) if other_ids or (glued and not known) else min(sizes) * glued
             if _is_pattern(*reduced) and count >= needed:
                 most, affixes = count, reduced
+    if not most and (pairs := _of_nnunet(images, masks)):
+        return Reading(images, masks, ("", _FIRST_CHANNEL), ("", ""), pairs, 0)
     if not most:
         return None
     if affixes is None:
@@ -200,6 +204,19 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
     cores = ((core_of(stem, affix), stem) for stem in images.names)
     pairs = {stem: of_core[core] for core, stem in cores if core in of_core}
     return Reading(images, masks, affix, other, pairs, len(plain))
+
+
+def _of_nnunet(images: FileSet, masks: FileSet) -> dict[str, str]:
+    """Returns the masks of images if all images are nnU-Net's of one channel; else none.
+
+    Each image has a mask and each mask an image, but for folders that are called as nnU-Net's are.
+    """
+    ids = {s: core for s in images.names if (core := core_of(s, ("", _FIRST_CHANNEL)))}
+    pairs = {stem: core for stem, core in ids.items() if core in masks.names}
+    (word, split), (_, mask_split) = split_word(images.folder), split_word(masks.folder)
+    of_nnunet = word.lower() in SHORT and split == mask_split
+    whole = len(pairs) == len(masks.names) == len(images.names)
+    return pairs if len(ids) == len(images.names) and (whole or of_nnunet) else {}
 
 
 def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Reading]]:

@@ -5,9 +5,10 @@ The rules, in this order:
 1. The same splits written twice count once.
 2. Lists in the place that VOC's layout has for them win over others that agree with them, and over
    VOC's own for other tasks.
-3. Lists win over folders that are called as splits, if they agree and have all of their splits.
-4. A way that says a part of what another one says loses.
-5. Lists of other splits and other images belong together.
+3. Lists that divide the train of another way into train and validation stand in its place.
+4. Lists win over folders that are called as splits, if they agree and have all of their splits.
+5. A way that says a part of what another one says loses.
+6. Lists of other splits and other images belong together.
 
 Ways that are left and contradict are a question. So is one that leaves labelled images out and has
 no split to train on.
@@ -17,7 +18,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
-from typing import cast
+from typing import Any, cast
 
 from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.base.wording import command
@@ -88,6 +89,14 @@ class Way:
         ids, sources, shown, files = ({**one, **more} for one, more in pairs)
         return Way(ids, sources, shown, self.by, min(self.rank, other.rank), files)
 
+    def without(self, split: str) -> "Way":
+        """Returns the way without a split."""
+        fields = ("ids", "sources", "shown", "files")
+        less: dict[str, Any] = {
+            f: {s: v for s, v in getattr(self, f).items() if s != split} for f in fields
+        }
+        return dataclasses.replace(self, **less)
+
     def __str__(self) -> str:
         pairs = ",".join(f"{split}={source}" for split, source in self.sources.items())
         options = command(splits=pairs)
@@ -156,7 +165,7 @@ def choose(facts: Facts, *, said: bool) -> tuple[Way, list[str]]:
     """
     notes = [*facts.notes]
     ways = _ways(facts, notes, said=said)
-    for rule in (_once, _of_voc, _over_folders, _without_parts, _together):
+    for rule in (_once, _of_voc, _refined, _over_folders, _without_parts, _together):
         ways = rule(ways, notes)
     rest = _labelled_outside(facts, ways)
     if len(ways) > 1 or (ways and rest and not said):
@@ -263,6 +272,18 @@ def _over_folders(ways: list[Way], notes: list[str]) -> list[Way]:
             f"{str(by_folders).rpartition(': ')[2]} takes the folders."
         )
     return [way for way in ways if way is not by_folders]
+
+
+def _refined(ways: list[Way], _: list[str]) -> list[Way]:
+    def divided(by: Way) -> list[Way]:
+        is_finer = by.by == "lists" and {*by.ids} == {"train", "validation"}
+        others = (way for way in ways if is_finer and "validation" not in way.ids)
+        return [way for way in others if {*way.ids.get("train", ())} == by.by_id.keys()]
+
+    coarse = {id(way) for finer in ways for way in divided(finer)}
+    left = [way for way in ways if id(way) not in coarse]
+    wholes = ((way, next(iter(divided(way)), None)) for way in left)
+    return [(whole and way.together(whole.without("train"))) or way for way, whole in wholes]
 
 
 def _without_parts(ways: list[Way], _: list[str]) -> list[Way]:
