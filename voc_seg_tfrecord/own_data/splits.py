@@ -17,6 +17,7 @@ from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data import folder_names
+from voc_seg_tfrecord.own_data.groups import check_groups
 from voc_seg_tfrecord.splitting.ratios import assign
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.layout import MASKS
@@ -50,6 +51,9 @@ def split_ids(
     ratios = {name: value for name, value in sources_of.items() if not isinstance(value, str)}
     lists = {name: value for name, value in sources_of.items() if isinstance(value, str)}
     splits: dict[str, Sequence[str]]
+    if ratios:
+        folder = tree.root / tree.layout.images
+        notes += check_groups(tree.images, lambda i: folder / tree.images[i], config, tree.root)
     if ratios and config.split_by == "stratified":
         splits, sources = {POOL: list(tree.images)}, {POOL: POOL}
     elif ratios:
