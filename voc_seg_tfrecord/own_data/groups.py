@@ -4,6 +4,7 @@ Ids may say so; see `splitting.groups`. If neighbours in a group look alike too,
 do not, scores on the other splits would say nothing, so the user has to decide.
 """
 
+import collections
 from collections.abc import Callable, Collection
 import contextlib
 import itertools
@@ -15,7 +16,7 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ImageError, LayoutError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.base.wording import command, counted, several
+from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.file import File
@@ -30,7 +31,8 @@ KIND = "images that belong together"
 
 _PAIRS = 32  # of neighbours that are looked at
 _FEWEST = 3  # of them that say anything
-_DIFFERENCE = 16  # of 255, on average, between neighbours that look alike
+_DIFFERENCE = 0.6  # between neighbours that look alike; of 1 and more between two photos
+_CONTRAST = 4  # of 255; less is noise
 
 
 def check_groups(
@@ -56,44 +58,46 @@ def check_groups(
     if config.group_by or len(config.ratios) < 2 or (found := propose(ids)) is None:
         return []
     members = found.members
-    shown = several(f"{of[0]} to {of[-1]} ({counted(len(of), 'image')})" for of in members)
-    numbered = f"{sum(map(len, members))} of {len(ids)} ids are numbered in {len(members)} groups"
+    first, *_, last = members[0]
+    numbered = (
+        f"{sum(map(len, members))} of {len(ids)} ids are numbered in {len(members)} groups, such "
+        f"as {first} to {last} ({counted(len(members[0]), 'image')})"
+    )
     advice = _advice(found, config)
     if not _look_alike(members, path_of):
-        return [f"{numbered}: {shown}. If the images of a group belong together, {advice}."]
+        return [f"{numbered}. If the images of a group belong together, {advice}."]
     raise LayoutError(
         where,
-        found=f"{numbered}, neighbours of a group look alike, and the ratios would bring them into "
-        f"different splits: {shown}",
-        expected="images that look almost the same in one split, or scores on the other splits "
-        "say nothing",
+        found=f"{numbered}; neighbours in a group look alike, and ratios would share each group "
+        "out to several splits",
+        expected="images that look almost the same in one split; otherwise the scores on the "
+        "other splits say nothing",
         remedy=advice,
         kind=KIND,
     )
 
 
 def _advice(found: Proposal, config: VocSegConfig) -> str:
-    """Returns the option that keeps groups together, if it can, and the one that does not."""
-    sizes = [len([*of]) for _, of in itertools.groupby(sorted(found.groups.values()))]
-    rule, ratios = found.rule, config.ratios
-    separate = (
-        f'{command(group_by=NO_GROUPS)} ("group_by": {json.dumps(NO_GROUPS)}) lets images of '
-    )
-    separate += "one group be in different splits"
+    """Returns the options that keep each group together, if they can, and the one that does not."""
+    sizes, ratios = collections.Counter(found.groups.values()), config.ratios
     if len(sizes) < len(ratios):
-        return (
-            f"say which split has which images by lists or folders: there are {len(sizes)} groups "
-            f"for {len(ratios)} splits; {separate}"
-        )
-    fields = {"group_by": rule}
-    if not all(assign(found.groups, ratios, config.seed, found.groups).values()):
-        fields["split_by"] = "stratified"  # it leaves no split empty
-    together = (
-        f"{command(**fields)} (in a config: {json.dumps(fields)[1:-1]}) keeps each in one split"
-    )
-    if max(sizes) > max(ratios.values()) * len(found.groups):
-        together += f", though the largest has {max(sizes) / len(found.groups):.0%} of the images"
-    return f"{together}; {separate}"
+        together = "say by lists or folders which split has which images, as there are only "
+        together += f"{len(sizes)} groups for {len(ratios)} splits"
+    else:
+        fields, why = {"group_by": found.rule}, ""
+        by_hash = assign(found.groups, ratios, config.seed, found.groups)
+        if config.split_by == "hash" and not all(by_hash.values()):
+            fields["split_by"], why = "stratified", ", as by hash a split would be empty"
+        largest = max(sizes.values()) / len(found.groups)
+        if largest > max(ratios.values()):
+            why += f", though the largest group has {largest:.0%} of the images"
+        together = f"keep them in one split with {_said(fields)}{why}"
+    return f"{together}; if not, say {_said({'group_by': NO_GROUPS})}"
+
+
+def _said(fields: dict[str, str]) -> str:
+    """Returns options, and the same in a config."""
+    return f"{command(**fields)} (in a config: {json.dumps(fields, ensure_ascii=False)[1:-1]})"
 
 
 def _look_alike(members: list[list[str]], path_of: Callable[[str], epath.Path]) -> bool:
@@ -136,13 +140,22 @@ def _spread(items: list[T], most: int) -> list[T]:
 
 
 def _look(path: epath.Path) -> np.ndarray | None:
-    """Returns an image squeezed to a few brightness values; None if it cannot be read."""
+    """Returns an image squeezed to a few scaled brightness values; None if it cannot be read."""
     with contextlib.suppress(VocSegError):  # the build says what is wrong with it
         file = File.read(path, ImageError)
         with images.large_in_turn(file):
             still = images.decode(file, side=4 * WIDTH)
-            return still.grey(HEIGHT, WIDTH).astype(np.int16)
+            return _scaled(still.grey(HEIGHT, WIDTH))
     return None
+
+
+def _scaled(pixels: np.ndarray) -> np.ndarray:
+    """Returns brightness, uint8 `[H, W]`, in float32 as what differs from the mean, of contrast 1.
+
+    So photos of one dark class are not alike because they are dark.
+    """
+    values = pixels.astype(np.float32) - pixels.mean(dtype=np.float32)
+    return values / max(float(values.std()), _CONTRAST)
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> float:

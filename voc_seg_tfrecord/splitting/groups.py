@@ -19,11 +19,12 @@ from voc_seg_tfrecord.splitting.ratios import Grouping
 
 _FEWEST = 3  # members of a group
 _STRIDE = 8  # pixels between tiles, at least
+_LONGEST = 3  # times as many rows as columns; more are numbers of films and frames
 
 # A number behind these stands for a whole, for an image of VOC's, or for a day; not for a member.
 _NO_MEMBER = re.compile(
-    r"(?i)(^|[^a-z])(cam|camera|case|clip|day|patient|pat|scan|scene|seq|sequence|site|subject|"
-    r"subj|vid|video|vol|volume)[_ -]?$|(^|/)(19|20)\d\d_$|"
+    r"(?i)(^|[^a-z])(cam|camera|case|clip|patient|pat|seq|sequence|subject|subj|vid|video|"
+    r"vol|volume)[_ -]?$|(^|/)(19|20)\d\d_$|"
     r"(?<!\d)(19|20)\d\d(?P<dash>[_-])[01]\d(?P=dash)$"
 )
 # Behind these it need not be dense, as often only some frames of a film are labelled.
@@ -72,8 +73,8 @@ def propose(ids: Iterable[str]) -> Proposal | None:
     by_name: dict[str, _Numbered] = collections.defaultdict(list)
     for image_id, (name, place) in found.items():
         by_name[name].append((place, image_id))
-    groups = [sorted(of) for name, of in by_name.items() if _belong(name, of)]
-    if len(groups) < 2 or 2 * sum(map(len, groups)) < len(composed):
+    groups = [sorted(of) for name, of in sorted(by_name.items()) if _belong(name, of)]
+    if len(groups) < 2 or 2 * sum(map(len, groups)) <= len(composed):
         return None
     alone = "" if len(found) == len(composed) and all(by_name) else "|^(.+)$"
     return _with_rule(
@@ -96,7 +97,7 @@ def _common_end(names: Iterable[str]) -> str:
     shared = shared.lstrip("0123456789")
     if re.search(r"\d", shared):
         return re.escape(shared)
-    return r"(?:\.rf\.\w+)?" if any(".rf." in name for name in names) else ""
+    return r"\.rf\.\w+" if all(".rf." in name for name in names) else ""
 
 
 def _belong(name: str, members: _Numbered) -> bool:
@@ -145,9 +146,10 @@ def _are_offsets(values: list[int]) -> bool:
 
 def _is_filled(places: set[tuple[int, int]]) -> bool:
     rows, columns = zip(*places, strict=True)
-    if min(*rows, *columns) > 0 or not min(max(rows), max(columns)):
+    few, many = sorted((max(rows) + 1, max(columns) + 1))
+    if min(rows) or min(columns) or few == 1 or many > _LONGEST * few:
         return False
-    return 4 * len(places) >= 3 * (max(rows) + 1) * (max(columns) + 1)
+    return 4 * len(places) >= 3 * few * many
 
 
 def _with_rule(
