@@ -61,12 +61,22 @@ def plan(root, **fields):
     return make_plan(open_tree(root, config()), config(**fields))
 
 
-@pytest.mark.parametrize("split_by", ["hash", "stratified"])
-def test_a_build_of_films_stops_and_the_command_that_it_names_builds(tmp_path, capsys, split_by):
-    root = write_films(tmp_path / "films")
+@pytest.mark.parametrize(
+    ("split_by", "form"),
+    [
+        ("hash", "vid{}_frame{:04}"),
+        ("stratified", "vid{}_frame{:04}"),
+        ("stratified", "patient's_{:03}_slice_{:02}_1x1"),
+    ],
+)
+def test_a_build_of_films_stops_and_the_command_that_it_names_builds(
+    tmp_path, capsys, split_by, form
+):
+    root = write_films(tmp_path / "films", form=form)
     status, _, told = build(capsys, root, f"--split_by={split_by}")
     assert status == 1
-    assert "24 of 24 ids are numbered in 4 groups, such as vid0_frame0000 to vid0_frame0005" in told
+    named = f"{form.format(0, 0)} to {form.format(0, 5)}"
+    assert f"24 of 24 ids are numbered in 4 groups, such as {named} (6 images)" in told
     options = shlex.split(told.partition("in one split with ")[2].partition(" (in a config")[0])
     status, printed, _ = build(capsys, root, *options)
     assert (status, "note:" in printed) == (0, False)
