@@ -24,6 +24,7 @@ GROUPED = {
     "slices": (frames("patient_{:03}_slice_{:02}", 12), 12),
     "a day and a camera": (frames("2024-03-cam{}-{:03}"), 5),
     "videos and frames without words": (frames("vid_{}_{}", numbers=range(5)), 5),
+    "long videos of one length": (frames("v{}_{}", numbers=range(30)), 5),
     "two views of a frame": ([f"{i}_{s}" for i in frames("v{}_{}") for s in ("l", "r")], 5),
     "a size at the end": (frames("scan{}_{:03}_512x512"), 5),
     "Roboflow's hashes": (
