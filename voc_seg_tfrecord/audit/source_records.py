@@ -28,6 +28,7 @@ from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.masks.readings import rule_of_rows
 from voc_seg_tfrecord.sources.devkit import Verified
+from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,6 +225,9 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
             remedy=remedy,
         )
     try:
-        return VocSegConfig(**fields)
+        config = VocSegConfig(**fields)
     except ConfigError as error:  # an option that is gone
         raise error.changed(remedy=remedy) from None
+    if config.ratios and not config.group_by:
+        config.group_by = NO_GROUPS  # it is built, so nobody is asked
+    return config

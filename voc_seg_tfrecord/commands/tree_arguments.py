@@ -114,7 +114,8 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         metavar="RULE",
         help="keep images in one split if they lie in one folder (folder), have the same text "
         "before the first _ (prefix:_), or give the same match of a regular expression "
-        "(regex:PATTERN); needs ratios; default: each image alone",
+        "(regex:PATTERN), or keep none together (none); needs ratios; default: none, but the build "
+        "asks if ids are numbered in groups and neighbours look alike",
     )
     arguments.add(folders, "seed")
     folders.add_argument(

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.rows import Rows, check_rows
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.table import ClassTable
-from voc_seg_tfrecord.splitting.ratios import Grouping, by_split_name
+from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Grouping, by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
 
 
@@ -72,7 +72,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
       tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
       split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
         so that each split has its share of every class.
-      group_by: which ids stay together in splits by ratio; see `grouping.Grouping`.
+      group_by: which ids stay together in splits by ratio; see `ratios.Grouping`. `none` says
+        that they need not, so a build does not ask.
       seed: seed for assigning ids to splits by ratio.
       citation: how the dataset is cited, in BibTeX. Only a release has one by default, and
         likewise a homepage. `description`, of TFDS, is what the dataset says of itself.
@@ -162,7 +163,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @functools.cached_property
     def grouping(self) -> Grouping | None:
         """Which ids stay together in splits by ratio; None if each is on its own."""
-        return Grouping.parse(self.group_by) if self.group_by else None
+        return Grouping.parse(self.group_by) if self.group_by not in ("", NO_GROUPS) else None
 
     @property
     def built_class_names(self) -> Sequence[str]:

@@ -191,6 +191,6 @@ _FIELDS: dict[str, tuple[Test, str]] = {
     "tile_overlap": (_whole, "a number of pixels"),
     "tile_format": (_text, "png or jpeg"),
     "split_by": (_text, "hash or stratified"),
-    "group_by": (_text, "folder, prefix:CHARACTERS or regex:PATTERN"),
+    "group_by": (_text, "folder, prefix:CHARACTERS, regex:PATTERN or none"),
     "seed": (_whole, "a whole number"),
 }

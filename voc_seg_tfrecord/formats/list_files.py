@@ -102,8 +102,10 @@ def _load(data: bytes, ending: str) -> Any:
             return [json.loads(line) for line in data.splitlines() if line.strip()]
         if ending == ".json":
             return json.loads(data.decode("utf-8-sig"))
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return yaml.load(data, loader) if len(data) <= _LARGEST_YAML else None
+        if len(data) > _LARGEST_YAML:
+            return None
+        # Text alone: 007 stays as it is, and nothing is ever made of a tag.
+        return yaml.load(data, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except (ValueError, RecursionError, yaml.YAMLError):
         return None
 

@@ -32,7 +32,7 @@ from voc_seg_tfrecord.masks.readings import Reading
 from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
-from voc_seg_tfrecord.own_data import classes, discovery, folder_names
+from voc_seg_tfrecord.own_data import classes, discovery, folder_names, groups
 from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.missing_masks import (
@@ -45,6 +45,7 @@ from voc_seg_tfrecord.own_data.missing_masks import (
 from voc_seg_tfrecord.own_data.pixels import sizes_agree
 from voc_seg_tfrecord.own_data.readings import few
 from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, official_note, split_ids
+from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
 from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -261,7 +262,9 @@ def plan_to_read(tree: VocTree, config: VocSegConfig) -> Fallback:
             if isinstance(error, ConfigError) and not problems:
                 raise
             problems.setdefault(str(error), error)
-            if isinstance(error, MaskError) and meaning:
+            if error.kind == groups.KIND:
+                attempt = dataclasses.replace(attempt, group_by=NO_GROUPS)
+            elif isinstance(error, MaskError) and meaning:
                 meaning = False
             elif not attempt.overlap:
                 attempt = dataclasses.replace(attempt, overlap=True)

@@ -17,6 +17,7 @@ from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data import folder_names
+from voc_seg_tfrecord.own_data.groups import check_groups
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
     PLACES,
@@ -89,15 +90,17 @@ def split_ids(tree: VocTree, config: VocSegConfig) -> Splits:
 
 
 def _by_ratio(facts: Facts, config: VocSegConfig) -> Splits:
-    images = facts.tree.images
+    tree, images = facts.tree, facts.tree.images
+    folder = tree.root / tree.layout.images
+    notes = check_groups(images, lambda i: folder / images[i], config, tree.root)
     if config.split_by == "stratified":
-        return Splits({POOL: list(images)}, {POOL: POOL}, [], facts)
+        return Splits({POOL: list(images)}, {POOL: POOL}, notes, facts)
     groups = config.grouping.groups(images) if config.grouping else None
     ids = dict[str, Sequence[str]](assign(images, config.ratios, config.seed, groups))
     in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
     share = f"of {len(images)}{in_groups}, by hash"
     sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in config.ratios.items()}
-    return Splits(ids, sources, [], facts)
+    return Splits(ids, sources, notes, facts)
 
 
 def _of_way(facts: Facts, way: Way, notes: Sequence[str]) -> Splits:

@@ -102,7 +102,13 @@ def assign(
     return splits
 
 
-FORMS = "folder, prefix:CHARACTERS such as prefix:_, or regex:PATTERN such as regex:^patient(\\d+)"
+NO_GROUPS = "none"
+"""Said in place of a grouping, so that nobody asks for one."""
+
+FORMS = (
+    "folder, prefix:CHARACTERS such as prefix:_, regex:PATTERN such as regex:^patient(\\d+), "
+    f"or {NO_GROUPS}"
+)
 """How a grouping is written."""
 
 _SHOWN = 3

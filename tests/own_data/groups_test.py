@@ -1,0 +1,204 @@
+"""Images that belong together: what is asked, what is only noted, and that the answers work."""
+
+import json
+import shlex
+
+from etils import epath
+import numpy as np
+from PIL import Image
+import pytest
+from support import exports
+from support.tfds_build import tfds_build
+
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.own_data.groups import KIND, check_groups
+from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
+from voc_seg_tfrecord.quality.rules import STOPS
+
+CLASSES = "--class_names=background,apple"
+RATIOS = "--splits=train=0.5,val=0.5"
+
+
+def scene(some):
+    return np.kron(some.integers(0, 256, (6, 8)), np.ones((8, 8)))
+
+
+def write_films(root, seed=0, films=4, frames=6, *, alike=True, form="vid{}_frame{:04}"):
+    """Writes a disc that moves over the background of its film, or over another one each time."""
+    some = np.random.default_rng(seed)
+    y, x = np.mgrid[:48, :64]
+    for film in range(films):
+        background = scene(some)
+        for frame in range(frames):
+            disc = (y - 24) ** 2 + (x - 8 - 6 * frame) ** 2 < 60
+            pixels = np.where(disc, 220, background if alike else scene(some))
+            image_id = form.format(film, frame)
+            exports.put_mask(root, f"SegmentationClass/{image_id}.png", disc.astype(np.uint8))
+            path = root / f"JPEGImages/{image_id}.jpg"
+            path.parent.mkdir(exist_ok=True)
+            Image.fromarray(pixels.astype(np.uint8)).convert("RGB").save(path)
+    return root
+
+
+def run(capsys, command, root, *words):
+    status = cli.main([command, str(root), CLASSES, RATIOS, *words])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def build(capsys, root, *words):
+    return run(capsys, "build", root, "--name=mine", f"--data_dir={root.parent / 'd'}", *words)
+
+
+def config(**fields):
+    fields = {"splits": {"train": 0.5, "test": 0.5}, **fields}
+    return VocSegConfig(name="mine", class_names=["background", "apple"], **fields)
+
+
+def plan(root, **fields):
+    return make_plan(open_tree(root, config()), config(**fields))
+
+
+@pytest.mark.parametrize(
+    ("split_by", "form"),
+    [
+        ("hash", "vid{}_frame{:04}"),
+        ("stratified", "vid{}_frame{:04}"),
+        ("stratified", "patient's_{:03}_slice_{:02}_1x1"),
+    ],
+)
+def test_a_build_of_films_stops_and_the_command_that_it_names_builds(
+    tmp_path, capsys, split_by, form
+):
+    root = write_films(tmp_path / "films", form=form)
+    status, _, told = build(capsys, root, f"--split_by={split_by}")
+    assert status == 1
+    named = f"{form.format(0, 0)} to {form.format(0, 5)}"
+    assert f"24 of 24 ids are numbered in 4 groups, such as {named} (6 images)" in told
+    options = shlex.split(told.partition("in one split with ")[2].partition(" (in a config")[0])
+    status, printed, _ = build(capsys, root, *options)
+    assert (status, "note:" in printed) == (0, False)
+    assert "split train:      " in printed
+    assert "of 24 in 4 groups" in printed
+
+
+def test_with_none_images_are_assigned_one_by_one_and_the_config_says_so(tmp_path, capsys):
+    root = write_films(tmp_path / "films")
+    status, printed, _ = build(capsys, root, "--group_by", "none")
+    assert (status, "note:" in printed) == (0, False)
+    assert "0.5 of 24, by hash" in printed
+    assert '"group_by": "none"' in printed
+
+
+def test_tfds_build_asks_too_and_takes_the_field_that_it_names(tmp_path):
+    root = write_films(tmp_path / "films")
+    said = json.loads(config().to_json())
+    words = ["--manual_dir", root, "--data_dir", tmp_path / "d"]
+    with pytest.raises(LayoutError, match="neighbours in a group look alike") as told:
+        tfds_build("--config", json.dumps(said), *words)
+    answer = '"group_by": "none"'
+    assert answer in told.value.remedy
+    tfds_build("--config", json.dumps(said | json.loads(f"{{{answer}}}")), *words)
+    assert (tmp_path / "d/voc_seg_tfrecord/mine/1.0.0/features.json").exists()
+
+
+def test_check_names_the_question_and_still_shows_the_splits(tmp_path, capsys):
+    root = write_films(tmp_path / "films")
+    status, printed, _ = run(capsys, "check", root, "--json")
+    report = json.loads(printed)
+    (asked,) = [f["kind"] for f in report["findings"] if f["effect"] == STOPS]
+    assert (status, asked, report["examined"]) == (1, KIND, 24)
+    assert sum(report["splits"].values()) == 24
+    assert {*report["classes"][1]["splits"]} == {"train", "validation"}
+
+
+def test_a_dataset_that_was_built_before_anybody_asked_is_verified(tmp_path, capsys, monkeypatch):
+    root = write_films(tmp_path / "films")
+    with monkeypatch.context() as before:
+        before.setattr("voc_seg_tfrecord.own_data.splits.check_groups", lambda *_: [])
+        assert build(capsys, root)[0] == 0
+    words = [f"--data_dir={tmp_path / 'd'}", f"--source={root}"]
+    assert cli.main(["verify", "voc_seg_tfrecord/mine", *words]) == 0
+
+
+def test_photos_with_such_ids_are_built_with_a_note_that_names_the_command(tmp_path, capsys):
+    root = write_films(tmp_path / "photos", alike=False)
+    status, printed, _ = build(capsys, root)
+    assert status == 0
+    (note,) = [line for line in printed.splitlines() if line.startswith("note:")]
+    assert "--group_by prefix:_" in note
+    assert '--group_by none (in a config: "group_by": "none")' in note
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_films_are_asked_about_and_photos_are_not(tmp_path, seed):
+    with pytest.raises(LayoutError, match="look alike"):
+        plan(write_films(tmp_path / "films", seed))
+    assert len(plan(write_films(tmp_path / "photos", seed, alike=False)).notes) == 1
+
+
+def test_films_of_one_camera_are_only_noted_because_no_group_differs(tmp_path):
+    root = write_films(tmp_path / "one", films=1, frames=24)
+    for folder, ending in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
+        for n in range(24):
+            path = root / folder / f"vid0_frame{n:04}.{ending}"
+            path.rename(path.with_name(f"cut{n % 4}_{n:04}.{ending}"))
+    (note,) = plan(root).notes
+    assert "4 groups" in note
+
+
+def test_photos_of_voc_with_the_ids_of_frames_are_only_noted(real_data):
+    photos = sorted((real_data / "voc2012").rglob("JPEGImages/*.jpg"))
+    paths = {f"vid{n // 20}_{n % 20:04}": epath.Path(path) for n, path in enumerate(photos)}
+    (note,) = check_groups(paths, paths.__getitem__, config(), "here")
+    assert "--group_by prefix:_" in note
+    of_voc = [path.stem for path in photos]
+    assert check_groups(of_voc, paths.__getitem__, config(), "here") == []
+
+
+def test_at_most_64_images_are_read_and_those_that_cannot_be_are_not_asked_about(tmp_path):
+    root = write_films(tmp_path / "films", films=7, frames=20)
+    read = []
+
+    def path_of(image_id):
+        read.append(image_id)
+        return epath.Path(root / f"JPEGImages/{image_id}.jpg")
+
+    ids = [f"vid{v}_frame{n:04}" for v in range(7) for n in range(20)]
+    with pytest.raises(LayoutError) as first:
+        check_groups(ids, path_of, config(), "here")
+    assert len(read) <= 64
+    assert {i[:4] for i in read} == {f"vid{v}" for v in range(7)}
+    for image_id in read[::5]:
+        path_of(image_id).write_bytes(b"\xff\xd8 no image")
+    with pytest.raises(LayoutError) as second:
+        check_groups(ids[::-1], path_of, config(), "here")
+    assert str(first.value) == str(second.value)
+    for image_id in ids:
+        path_of(image_id).unlink()
+    assert len(check_groups(ids, path_of, config(), "here")) == 1
+
+
+def test_fewer_groups_than_splits_are_said_and_no_rule_is_proposed(tmp_path):
+    root = write_films(tmp_path / "films", films=2)
+    with pytest.raises(LayoutError) as told:
+        plan(root, splits=dict.fromkeys("xyz", 1 / 3))
+    assert "only 2 groups for 3 splits" in told.value.remedy
+    assert "--group_by none" in told.value.remedy
+    assert "prefix" not in told.value.remedy
+
+
+def test_a_group_that_is_larger_than_any_split_is_said(tmp_path):
+    root = write_films(tmp_path / "films", films=3)
+    write_films(root, films=1, frames=60)
+    with pytest.raises(LayoutError, match="the largest group has 83% of the images"):
+        plan(root)
+
+
+def test_lists_and_one_split_ask_nothing(tmp_path):
+    root = write_films(tmp_path / "films")
+    assert plan(root, splits={"train": 1.0}).notes == ()
+    exports.put(root, "ImageSets/Segmentation/train.txt", "vid0_frame0000\nvid0_frame0001\n")
+    assert "groups" not in str(plan(root, splits=None).notes)
