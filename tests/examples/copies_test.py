@@ -86,7 +86,11 @@ def test_their_number_and_the_first_of_them_are_said_after_the_build(way, shared
     assert builder.copies == FOUND
 
 
-@pytest.mark.parametrize("way", WAYS)
+SHORT = ("here", "tiles", "Beam")
+LONG = [pytest.param(way, marks=pytest.mark.slow) for way in WAYS if way not in SHORT]
+
+
+@pytest.mark.parametrize("way", [*SHORT, *LONG])
 def test_nothing_is_said_of_images_that_one_split_has_twice(way, tree, tmp_path):
     config, options = WAYS[way]
     options = {name: v() if callable(v) else v for name, v in options.items()}
