@@ -42,6 +42,7 @@ from voc_seg_tfrecord.built.trust import check_description
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.features import feature_table
 from voc_seg_tfrecord.examples import shards
+from voc_seg_tfrecord.examples.copies import Copies, Digests
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.facts import official_splits
@@ -62,9 +63,13 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     # What to build from in place of what the config names: records or arrays.
     source: Source | None = None
 
+    # The images that two splits share, of the dataset that it has built.
+    copies = Copies()
+
     _checksums_path = official_splits.facts_folder("checksums") / "checksums.tsv"
     _workers: int | None = None  # set while it is built
     _place: str = ""  # of the dataset, set while it is built beside it
+    _digests: Digests | None = None  # of its images, set while it is built of several splits
 
     def __init__(
         self, *, file_format: str | tfds.core.FileFormat | None = None, **options: Any
@@ -187,12 +192,15 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             assign(self, "_place", self.data_dir),
             assign(self, "_data_dir", os.fspath(folder)),
             assign(self, "_workers", workers),
+            assign(self, "_digests", None),
             _enough_examples(download_config.num_shards),
             _serializer_of_ours(),
         ):
             super().download_and_prepare(download_config=download_config, **options)
             storage.write_sums(folder)
+            self.copies = self._digests.find() if self._digests else Copies()
         self.info.update_data_dir(self.data_dir)
+        self.copies.warn(self.data_path)
 
     def _log_download_bytes(self) -> None:
         with tfds.core.utils.temporary_assignment(self, "_data_dir", self._place):
@@ -224,11 +232,15 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         """Writes all splits shard by shard; what is in memory alone, as TFDS does it."""
         source = self._open_source(dl_manager)
         engine = self._engine(source, download_config)
+        if len(source.splits) > 1:
+            self._digests = Digests(overlap=self.builder_config.overlap)
         if engine is None:
             with tfds.core.utils.temporary_assignment(self, "source", source):
                 return super()._generate_splits(dl_manager, download_config)
         templates = {split: self._get_filename_template(split) for split in source.splits}
-        return shards.write(source, templates, self.info.features, download_config, engine)
+        return shards.write(
+            source, templates, self.info.features, download_config, engine, self._digests
+        )
 
     def _engine(
         self, source: Source, download_config: tfds.download.DownloadConfig
@@ -292,7 +304,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         self, split: str, items: Sequence[Item], spec: ExampleSpec
     ) -> SplitGenerator:
         """Returns `(key, example)` of a split, in the order of its list."""
-        return shards.in_list_order(split, items, spec)
+        return shards.in_list_order(split, items, spec, self._digests)
 
 
 class _Kept(type(epath.Path())):  # type: ignore[misc]

@@ -8,6 +8,7 @@ from support import planted
 import voc_seg_tfrecord
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.examples.copies import SameImageInTwoSplits
 from voc_seg_tfrecord.quality import rules
 
 
@@ -72,7 +73,8 @@ def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp
 
 def test_the_report_of_the_built_dataset_shows_the_suspicious_labels(world, tmp_path):
     root = world[0]
-    voc_seg_tfrecord.builder_from_tree(root, name="signs", data_dir=tmp_path, verbose=False)
+    with pytest.warns(SameImageInTwoSplits):
+        voc_seg_tfrecord.builder_from_tree(root, name="signs", data_dir=tmp_path, verbose=False)
     out = tmp_path / "report.html"
     cli.main(["report", "signs", "--data_dir", str(tmp_path), "--out", str(out)])
     text = out.read_text()

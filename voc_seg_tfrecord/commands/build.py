@@ -25,6 +25,7 @@ from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.stats.counts import ClassCounts, count_classes, missing_classes
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 SUMMARY = "build a dataset from your own tree, or an official release with --release"
 EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
@@ -211,7 +212,7 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         splits = _print_built(args, builder)
         print(same)
     built = {"folder": str(builder.data_dir), "splits": splits, "classes": classes}
-    return 0, document | built
+    return 0, document | built | {"in_two_splits": builder.copies.to_json()}
 
 
 def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
@@ -233,6 +234,7 @@ def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         "dataset": f"voc_seg_tfrecord/{config.name}",
         "folder": str(builder.data_dir),
         "splits": splits,
+        "in_two_splits": builder.copies.to_json(),
         "archives": list((builder.info.metadata or {}).get("archives", ())),
         "command": words,
     }
@@ -290,7 +292,7 @@ def _tfds_words(args: argparse.Namespace, config: str, manual_dir: str | None) -
 
 def _build(
     args: argparse.Namespace, plan: Plan | None, config: VocSegConfig, **others: Any
-) -> tfds.core.DatasetBuilder:
+) -> Builder:
     """Builds a tree by its plan, or a release, with the options of both and others."""
     names = ("data_dir", "file_format", "num_shards", "overwrite", "workers")
     with one_progress_bar():

@@ -102,7 +102,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         name = f"voc_seg_tfrecord/{args.name}"
         write_json(
-            {"dataset": name, "folder": str(builder.data_dir), "splits": counts, "notes": notes}
+            {
+                "dataset": name,
+                "folder": str(builder.data_dir),
+                "splits": counts,
+                "in_two_splits": builder.copies.to_json(),
+                "notes": notes,
+            }
         )
     else:
         for note in notes:

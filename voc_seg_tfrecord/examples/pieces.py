@@ -19,6 +19,7 @@ from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.staging import staged_file
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.examples.copies import Digested
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.formats import frames
@@ -58,11 +59,13 @@ class Made:
       lengths: bytes of each record.
       hashes: of each record's key, if they were wanted.
       problems: numbers of items that cannot be used, and what is wrong with them.
+      digests: of each item's image, if they were wanted; see `copies.Digested`.
     """
 
     lengths: list[int] = dataclasses.field(default_factory=list)
     hashes: list[int] = dataclasses.field(default_factory=list)
     problems: list[tuple[int, VocSegError]] = dataclasses.field(default_factory=list)
+    digests: list[int] = dataclasses.field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Returns it as plain data."""
@@ -84,12 +87,14 @@ class Pieces:
       spec: what examples are to hold.
       features: the dataset's.
       ahead: how many groups of items are in the making at least; see `base.threads.ordered_map`.
+      digests: whether digests of images are wanted.
     """
 
     item_type: Any
     spec: ExampleSpec
     features: tfds.features.FeaturesDict
     ahead: int
+    digests: bool
 
     def __call__(self, piece: Piece, note: Note) -> Made:
         """Makes a piece. After a first problem it only looks for more of them."""
@@ -101,12 +106,15 @@ class Pieces:
         hasher = hashing.Hasher(piece.salt)
         serializer = StableSerializer(self.features.get_serialized_info())
         make = functools.partial(try_examples, self.spec)
-        results = ordered_map(make, piece.items, ahead=self.ahead)
-        for number, (_, result) in zip(piece.numbers, results, strict=True):
+        items = map(Digested, piece.items) if self.digests else piece.items
+        results = ordered_map(make, items, ahead=self.ahead)
+        for number, (item, result) in zip(piece.numbers, results, strict=True):
             note(1)
             if isinstance(result, VocSegError):
                 made.problems.append((number, result))
             elif not made.problems:
+                if self.digests:
+                    made.digests.append(item.digest)
                 for key, example in result:
                     encoded = self.features.encode_example(example)
                     record = serializer.serialize_example(encoded)

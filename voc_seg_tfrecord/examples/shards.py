@@ -28,6 +28,7 @@ from tensorflow_datasets.core.utils import shard_utils
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import SplitError, VocSegError
 from voc_seg_tfrecord.base.threads import ALL_CORES, CORES, ordered_map
+from voc_seg_tfrecord.examples.copies import Digested, Digests
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.pieces import Made, Note, Piece, Pieces, Shard, Shards, Work
 from voc_seg_tfrecord.formats import frames
@@ -87,6 +88,7 @@ def write(
     features: tfds.features.FeaturesDict,
     download_config: tfds.download.DownloadConfig,
     engine: Engine,
+    digests: Digests | None,
 ) -> list[tfds.core.SplitInfo]:
     """Writes the shards of all splits.
 
@@ -97,6 +99,7 @@ def write(
       features: the dataset's.
       download_config: says how many shards, and how many examples.
       engine: what does the work.
+      digests: takes those of the images, None if they are not wanted.
 
     Returns:
       What TFDS notes of each split.
@@ -104,7 +107,7 @@ def write(
     Raises:
       SplitError: for the first split that has problems, with all of them.
     """
-    make = _maker(source, features, engine)
+    make = _maker(source, features, engine, digests=digests is not None)
     keys_known = source.spec.tiling is None
     plans = [
         _Plan(split, items, templates[split], download_config, keys_known=keys_known)
@@ -120,6 +123,9 @@ def write(
         contextlib.closing(engine.run(make, tasks, bar.update)) as results,
     ):
         _gather(plans, results)
+    if digests:
+        for plan in plans:
+            digests.add(plan.split, plan.digests(), plan.id_of)
     left = [plan for plan in plans if not plan.is_done]
     total = sum(plan.count for plan in left)
     cuts = itertools.chain.from_iterable(plan.shards() for plan in left)
@@ -144,9 +150,15 @@ def in_files(source: Source) -> bool:
 
 
 def in_list_order(
-    split: str, items: Iterable[Item], spec: ExampleSpec
+    split: str, items: Iterable[Item], spec: ExampleSpec, digests: Digests | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Makes the examples of one split for TFDS to shuffle: those that are in memory alone.
+
+    Args:
+      split: its name.
+      items: its items.
+      spec: what examples are to hold.
+      digests: takes those of the images at the end, None if they are not wanted.
 
     Yields:
       `(key, example)`. After a first problem nothing more, it only looks for more of them.
@@ -155,16 +167,25 @@ def in_list_order(
       SplitError: at the end, if there are problems, with all of them.
     """
     problems: list[VocSegError] = []
+    ids: list[str] = []
+    seen: list[int] = []
     examined = 0
     make = functools.partial(try_examples, spec)
-    for _, result in ordered_map(make, items, ahead=1 if spec.decoding == "none" else CORES):
+    if digests:
+        items = map(Digested, items)
+    for item, result in ordered_map(make, items, ahead=1 if spec.decoding == "none" else CORES):
         examined += 1
         if isinstance(result, VocSegError):
             problems.append(result)
         elif not problems:
+            if isinstance(item, Digested):
+                ids.append(item.id)
+                seen.append(item.digest)
             yield from result
     if problems:
         raise SplitError(split, problems, examined)
+    if digests:
+        digests.add(split, np.array(seen, np.uint64), ids.__getitem__)
 
 
 def fastest(source: Source) -> int:
@@ -173,11 +194,13 @@ def fastest(source: Source) -> int:
     return max(1, min(ALL_CORES, count // WORTH))
 
 
-def _maker(source: Source, features: tfds.features.FeaturesDict, engine: Engine) -> Pieces:
+def _maker(
+    source: Source, features: tfds.features.FeaturesDict, engine: Engine, *, digests: bool
+) -> Pieces:
     first = next(iter(source.splits.values()))[0]
     # What is not decoded keeps Python's lock.
     ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
-    return Pieces(type(first), source.spec, features, ahead)
+    return Pieces(type(first), source.spec, features, ahead, digests)
 
 
 def _use_all(workers: int, plans: Sequence["_Plan"]) -> None:
@@ -235,6 +258,7 @@ class _Plan:
         self._choose_pieces()
         self._made: dict[int, np.ndarray] = {}  # by piece, lengths of its records
         self._hashes: dict[int, list[int]] = {}
+        self._digests: dict[int, np.ndarray] = {}
         self._problems: list[tuple[int, VocSegError]] = []
 
     def _choose_pieces(self) -> None:
@@ -275,7 +299,18 @@ class _Plan:
         """Takes what came of a piece."""
         self._made[number] = np.array(made.lengths, np.int64)
         self._hashes[number] = made.hashes
+        self._digests[number] = np.array(made.digests, np.uint64)
         self._problems += made.problems
+
+    def digests(self) -> np.ndarray:
+        """Returns those of all images in the order of the list, uint64 `[N]`."""
+        found = np.empty(len(self.numbers), np.uint64)
+        found[self.numbers] = np.concatenate([self._digests[n] for n in sorted(self._digests)])
+        return found
+
+    def id_of(self, number: int) -> str:
+        """Returns the id of a number of the list."""
+        return self._items[number].id
 
     @property
     def is_made(self) -> bool:
