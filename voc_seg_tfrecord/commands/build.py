@@ -208,10 +208,9 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             return bool(stops), document | {"problems": stops}
         builder = _build(args, plan, config)
         classes = _print_classes(builder, config)
-        splits = _print_built(args, builder)
+        built = _print_built(args, builder)
         print(same)
-    built = {"folder": str(builder.data_dir), "splits": splits, "classes": classes}
-    return 0, document | built
+    return 0, document | built | {"classes": classes}
 
 
 def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
@@ -225,29 +224,27 @@ def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     folders = {name: getattr(args, name) for name in _ONLY_RELEASES}
     builder = _build(args, None, config, **folders)
     words = _tfds_words(args, config.name, args.manual_dir)
-    splits = _print_built(args, builder)
+    built = _print_built(args, builder)
     check = command("voc-seg-tfrecord", "verify", config.name, data_dir=args.data_dir)
     print(f"compare it with the published facts: {check}")
     print(f"the same with TFDS:\n  {command(*words)}")
     return 0, {
         "dataset": f"voc_seg_tfrecord/{config.name}",
-        "folder": str(builder.data_dir),
-        "splits": splits,
+        **built,
         "archives": list((builder.info.metadata or {}).get("archives", ())),
         "command": words,
     }
 
 
-def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, int]:
-    """Prints where a dataset was built and how it is loaded; returns its examples by split."""
-    splits = {name: split.num_examples for name, split in builder.info.splits.items()}
-    counts = ", ".join(f"{name} {count}" for name, count in splits.items())
-    print(f"\nbuilt {builder.data_dir}: {counts}")
+def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Prints where a dataset was built and how it is loaded; returns what --json prints of it."""
+    print()
+    built = screen.show_built(builder)
     data_dir = f", data_dir={args.data_dir!r}" if args.data_dir else ""
     is_tfrecord = builder.info.file_format.value == "tfrecord"
     call = "tfds.load" if is_tfrecord else "voc_seg_tfrecord.data_source"
     print(f"load it with {call}('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
-    return splits
+    return built
 
 
 def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:

@@ -73,6 +73,11 @@ class Item(Protocol):
         """The example's key, unique in its split."""
         ...
 
+    @property
+    def filename(self) -> str:
+        """The image's name, which the record holds."""
+        ...
+
     def read(self) -> RawExample:
         """Reads all of it, once."""
         ...
