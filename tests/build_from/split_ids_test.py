@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from support.building import build, from_tree
 from support import handwritten
+from support.building import build, from_tree
 from support.small_tree import write_small_tree
 
 import voc_seg_tfrecord
@@ -30,7 +30,7 @@ def images(count):
     return (np.zeros((4, 4, 3), np.uint8) for _ in range(count))
 
 
-def of_arrays(tree, data_dir):
+def of_arrays(_, data_dir):
     masks, names = (np.zeros((4, 4), np.uint8) for _ in IDS), (f"{i}.png" for i in IDS)
     said = {"name": "mine", "class_names": ["a", "b", "c"], "data_dir": data_dir}
     return voc_seg_tfrecord.from_arrays(images(8), masks, filenames=names, **said)
