@@ -227,8 +227,12 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         The metadata get the digest of the image ids of each split. There is none of tiles of which
         only the first are written, because it is not known of which images these are.
         """
+        from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
+
         source = self._open_source(dl_manager)
         engine = self._engine(source, download_config)
+        older = OlderVersion(epath.Path(self._place))
+        older.check_classes(source.spec.class_names, are_numbered=source.numbered)
         most = download_config.max_examples_per_split
         names: dict[str, list[str]] = {split: [] for split in source.splits}
         if engine is None:
@@ -241,10 +245,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             infos = shards.write(source, templates, self.info.features, download_config, engine)
             for split, items in source.splits.items():
                 names[split] = [item.filename for item in items]
+        ids = {n: [*map(image_id, of_split[:most])] for n, of_split in names.items()}
+        older.check_ids(ids)
         if most is None or source.spec.tiling is None:
             self.info.metadata["splits"] = {
-                split: {"ids_sha256": id_list_sha256(map(image_id, of_split[:most]))}
-                for split, of_split in names.items()
+                split: {"ids_sha256": id_list_sha256(of_split)} for split, of_split in ids.items()
             }
         return infos
 

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.audit.versions import OlderVersion
 from voc_seg_tfrecord.base.errors import ConfigError, share_advice
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.build_from.run import build_source, check_free
@@ -19,12 +20,14 @@ from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
 from voc_seg_tfrecord.examples.tiles import TileFormat
+from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.own_data.check import check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.stats.counts import ClassCounts, count_classes, missing_classes
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 SUMMARY = "build a dataset from your own tree, or an official release with --release"
 EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
@@ -250,6 +253,12 @@ def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) ->
 def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
     check_free(config, args.data_dir, args.file_format, overwrite=args.overwrite)
+    older = OlderVersion(Builder(data_dir=args.data_dir, config=config).data_path)
+    older.check_classes(config.built_class_names, are_numbered=plan.numbered)
+    names = plan.tree.images
+    older.check_ids(
+        {s: [image_id(names[i]) for i in ids if i in names] for s, ids in plan.splits.items()}
+    )
     report = check_tree(plan.tree, config, labels=False)
     stops = [finding.message for finding in report.findings if finding.effect == STOPS]
     for message in share_advice(stops[:_SHOWN]):

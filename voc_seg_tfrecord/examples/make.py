@@ -267,6 +267,8 @@ class Source:
       colors: the colour of each class index, and of 255, where a class file gives them.
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
       rows: what each value and colour of its masks is, where that was found out.
+      numbered: whether a file or an option gave the numbers of the classes; otherwise they are
+        sorted by name.
     """
 
     splits: Mapping[str, Sequence[Item]]
@@ -274,3 +276,4 @@ class Source:
     archives: Sequence[Mapping[str, str]] = ()
     colors: Mapping[int, tuple[int, int, int]] = dataclasses.field(default_factory=dict)
     rows: Rows = ()
+    numbered: bool = True

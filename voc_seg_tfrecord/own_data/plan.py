@@ -67,6 +67,7 @@ class Plan:
         or no mask.
       notes: what else a user should know.
       account: the files of the folder that are not used.
+      numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
     """
 
     tree: VocTree
@@ -78,6 +79,7 @@ class Plan:
     left_out: dict[str, list[str]]
     notes: tuple[str, ...]
     account: Account = dataclasses.field(default_factory=dict)
+    numbered: bool = True
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
