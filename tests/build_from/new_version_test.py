@@ -77,7 +77,7 @@ def test_classes_that_nobody_numbered_stop_a_build_that_would_renumber_them(root
     assert class_names(open_built("mine", root.parent)) == ("background", "bus", "car")
 
 
-@pytest.mark.filterwarnings("always:There are numbers")
+@pytest.mark.filterwarnings("always:Classes have other numbers")
 @pytest.mark.parametrize("which", [0, 1])
 def test_each_proposal_builds_the_classes_in_its_order_with_the_right_pixels(root, which, capsys):
     cli.main(words(root, "--version=1.1.0"))
@@ -125,7 +125,7 @@ def test_python_is_stopped_too_and_a_file_of_numbers_is_taken_with_a_note(root):
     with pytest.raises(ConfigError, match=MOVED):
         from_tree(root, data_dir=root.parent, version="1.1.0")
     (root / "labels.txt").write_text("axle\nbus\ncar\n")
-    said = f"There are numbers that meant other classes in version 1.0.0: {MOVED}."
+    said = f"Classes have other numbers than in version 1.0.0: {MOVED}."
     assert notes(from_tree, root, data_dir=root.parent, version="1.1.0") == [said]
 
 
@@ -134,6 +134,18 @@ def test_a_config_of_tfds_build_is_taken_with_a_note(root):
     config = VocSegConfig(name="mine", version="1.1.0", class_names=names)
     (note,) = notes(build, root.parent, config, root)
     assert MOVED in note
+
+
+def test_background_in_another_spelling_stays_class_0(tmp_path, monkeypatch):
+    monkeypatch.setitem(COLUMNS, "bg", 0)
+    folder = labelme(tmp_path / "street", "bus")
+    from_tree(folder, data_dir=tmp_path)
+    labelme(folder, "bg", "bus")
+    built = from_tree(folder, data_dir=tmp_path, version="1.1.0")
+    assert class_names(built) == ("bg", "bus")
+    assert classes_drawn(built) == {"axle": "bg", "bg": "bg", "bus": "bus", "car": "bg"}
+    with pytest.raises(ConfigError, match="the 2 names in labelme's files: bg, bus"):
+        from_tree(folder, name="new", data_dir=tmp_path, class_names=["background", "bg", "bus"])
 
 
 def test_names_with_a_comma_are_proposed_for_python(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.names import background_index
 from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.find import versions_in
@@ -59,18 +60,20 @@ class OlderVersion:
           ConfigError: if nobody gave them.
         """
         before = dataset.class_names(self._builder) if self._builder else ()
+        if self._builder and dataset.background(self._builder) == background_index(names) == 0:
+            before = (names[0], *before[1:])  # in another spelling it is the same class
         pairs = enumerate(zip(before, names, strict=False))
         changed = [f"{n} was {old:.40} and is {new:.40}" for n, (old, new) in pairs if old != new]
         if not changed:
             return
-        found = f"numbers that meant other classes in version {self._name}: {_first(changed)}"
+        found = f"other numbers than in version {self._name}: {_first(changed)}"
         if are_numbered:
-            warnings.warn(f"There are {found}.", stacklevel=2)
+            warnings.warn(f"Classes have {found}.", stacklevel=2)
             return
         kept = [*before, *(name for name in names if name not in before)]
         raise ConfigError(
             f"version {self._name}",
-            found=f"{found}. Nobody numbered the classes, so they are sorted by name",
+            found=f"classes with {found}. Nobody numbered them, so they are sorted by name",
             expected="classes that keep their numbers, or an order that you give",
             remedy=f"keep the numbers of {self._name}, with new classes after them, by "
             f"{_option(kept)}, or take the new order by {_option(names)}",
