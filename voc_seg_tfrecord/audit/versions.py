@@ -66,14 +66,15 @@ class OlderVersion:
         changed = [f"{n} was {old:.40} and is {new:.40}" for n, (old, new) in pairs if old != new]
         if not changed:
             return
-        found = f"other numbers than in version {self._name}: {_first(changed)}"
         if are_numbered:
-            warnings.warn(f"Classes have {found}.", stacklevel=2)
+            text = f"Classes have other numbers than in version {self._name}: {_first(changed)}."
+            warnings.warn(text, stacklevel=2)
             return
         kept = [*before, *(name for name in names if name not in before)]
         raise ConfigError(
             f"version {self._name}",
-            found=f"classes with {found}. Nobody numbered them, so they are sorted by name",
+            found=f"classes that get other numbers: {_first(changed)}. Nobody numbered them, so they "
+            "are sorted by name",
             expected="classes that keep their numbers, or an order that you give",
             remedy=f"keep the numbers of {self._name}, with new classes after them, by "
             f"{_option(kept)}, or take the new order by {_option(names)}",
