@@ -73,8 +73,8 @@ class OlderVersion:
         kept = [*before, *(name for name in names if name not in before)]
         raise ConfigError(
             f"version {self._name}",
-            found=f"classes that get other numbers: {_first(changed)}. Nobody numbered them, so they "
-            "are sorted by name",
+            found=f"classes that get other numbers: {_first(changed)}. Nobody numbered them, "
+            "so they are sorted by name",
             expected="classes that keep their numbers, or an order that you give",
             remedy=f"keep the numbers of {self._name}, with new classes after them, by "
             f"{_option(kept)}, or take the new order by {_option(names)}",
