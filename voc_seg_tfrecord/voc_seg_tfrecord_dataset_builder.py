@@ -15,7 +15,7 @@ Other modules do everything about pixels. Where a build steps around TFDS 4.9.10
    and leaves a temporary folder behind. It can go when TFDS asks for its own datasets only.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import contextlib
 import dataclasses
 import json
@@ -23,7 +23,7 @@ import os
 import re
 import sys
 import types
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 import warnings
 
 from etils import epath
@@ -46,6 +46,7 @@ from voc_seg_tfrecord.examples.copies import Copies, Digests
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
 from voc_seg_tfrecord.sources import description
 
 _FORMAT = tfds.core.FileFormat
@@ -229,18 +230,40 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         dl_manager: tfds.download.DownloadManager,
         download_config: tfds.download.DownloadConfig,
     ) -> Sequence[tfds.core.SplitInfo]:
-        """Writes all splits shard by shard; what is in memory alone, as TFDS does it."""
+        """Writes all splits shard by shard; what is in memory alone, as TFDS does it.
+
+        The metadata get the digest of the image ids of each split. There is none of tiles of which
+        only the first are written, because it is not known of which images these are.
+        """
+        from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
+
         source = self._open_source(dl_manager)
         engine = self._engine(source, download_config)
+        older = OlderVersion(epath.Path(self._place))
+        older.check_classes(source.spec.class_names, are_numbered=source.numbered)
         if len(source.splits) > 1:
             self._digests = Digests(overlap=self.builder_config.overlap)
+        most = download_config.max_examples_per_split
+        names: dict[str, list[str]] = {split: [] for split in source.splits}
         if engine is None:
-            with tfds.core.utils.temporary_assignment(self, "source", source):
-                return super()._generate_splits(dl_manager, download_config)
-        templates = {split: self._get_filename_template(split) for split in source.splits}
-        return shards.write(
-            source, templates, self.info.features, download_config, engine, self._digests
-        )
+            noted = {n: _noting(names[n], items) for n, items in source.splits.items()}
+            own = dataclasses.replace(source, splits=cast(Any, noted))
+            with tfds.core.utils.temporary_assignment(self, "source", own):
+                infos = super()._generate_splits(dl_manager, download_config)
+        else:
+            templates = {split: self._get_filename_template(split) for split in source.splits}
+            infos = shards.write(
+                source, templates, self.info.features, download_config, engine, self._digests
+            )
+            for split, items in source.splits.items():
+                names[split] = [item.filename for item in items]
+        ids = {n: [*map(image_id, of_split[:most])] for n, of_split in names.items()}
+        older.check_ids(ids)
+        if most is None or source.spec.tiling is None:
+            self.info.metadata["splits"] = {
+                split: {"ids_sha256": id_list_sha256(of_split)} for split, of_split in ids.items()
+            }
+        return infos
 
     def _engine(
         self, source: Source, download_config: tfds.download.DownloadConfig
@@ -305,6 +328,13 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ) -> SplitGenerator:
         """Returns `(key, example)` of a split, in the order of its list."""
         return shards.in_list_order(split, items, spec, self._digests)
+
+
+def _noting(names: list[str], items: Iterable[Item]) -> Iterator[Item]:
+    """Yields items, which may come from an iterator, and adds their images' names to a list."""
+    for item in items:
+        names.append(item.filename)
+        yield item
 
 
 class _Kept(type(epath.Path())):  # type: ignore[misc]

@@ -68,6 +68,7 @@ def test_another_file_format_is_refused_before_the_old_dataset_is_deleted(tmp_pa
     assert build(file_format="tfrecord", overwrite=True).info.splits["train"].num_examples == 3
 
 
+@pytest.mark.filterwarnings("always:Classes have other numbers")
 def test_a_dataset_that_replaces_another_keeps_nothing_of_its_metadata(tmp_path):
     options = {"name": "x", "class_names": VOC_CLASSES, "data_dir": tmp_path / "old"}
     builder_from_tree(TREE, **options, license="old")

@@ -259,6 +259,11 @@ OTHER_KINDS = {
     "metadata.json: a flag for a tile": in_config("tile", True),
     "metadata.json: a release of another kind": in_config("release", {"2012": 1}),
     "metadata.json: a class_map of a list": in_metadata("class_map", ["a"]),
+    "metadata.json: splits of a list": in_metadata("splits", ["train"]),
+    "metadata.json: a split without a digest": in_metadata("splits", {"train": {}}),
+    "metadata.json: a digest of other letters": in_metadata(
+        "splits", {"train": {"ids_sha256": "x" * 64}}
+    ),
     "metadata.json: classes of numbers": in_metadata("class_map", {"to": {"a": 1}}),
     "metadata.json: names in a text": in_metadata("class_names", "background"),
     "metadata.json: archives of texts": in_metadata("archives", ["a.tar"]),

@@ -31,6 +31,7 @@ from voc_seg_tfrecord.base.names import (
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,12 +86,14 @@ class Diff:
     Attributes:
       names: of both sides.
       counts: how many examples each split of both sides has.
+      ids_sha256: of the image ids of each split of both sides; see `id_lists.id_list_sha256`.
       classes: the class names of both sides, in mask order.
       changes: every example that is not the same, in the order of splits and ids.
     """
 
     names: tuple[str, str]
     counts: tuple[Mapping[str, int], Mapping[str, int]]
+    ids_sha256: tuple[Mapping[str, str], Mapping[str, str]]
     classes: tuple[tuple[str, ...], tuple[str, ...]]
     changes: Sequence[Change]
 
@@ -107,8 +110,8 @@ class Diff:
 _Place = tuple[str, str]
 """Id and split."""
 
-_Hashes = tuple[bytes, bytes]
-"""Of an example's image, and of its other features."""
+_Hashes = tuple[bytes, bytes, str]
+"""Of an example's image, and of its other features; and the image's id, other than a tile's."""
 
 _Features = dict[str, bytes]
 """All features of an example but its image, by name, in the order of names."""
@@ -145,12 +148,12 @@ def compare(
             names = str(before.data_path), str(after.data_path)
     meaning = _Meaning(dataset.class_names(before), classes)
     ours = {
-        place: (image, _hash(*others.values())) for place, image, others in _read(before, progress)
+        place: _hashes(place, image, others) for place, image, others in _read(before, progress)
     }
     theirs: dict[_Place, _Hashes] = {}
     features: dict[_Place, _Features] = {}
     for place, image, others in examples:
-        theirs[place] = image, _hash(*others.values())
+        theirs[place] = _hashes(place, image, others)
         if ours.get(place) != theirs[place] or not meaning.same:
             features[place] = others
     pairs, lost, new = _match(ours, theirs)
@@ -174,7 +177,13 @@ def compare(
         if change != Change(*one, one[1]):
             changes.append(change)
     changes.sort(key=lambda change: (change.before or change.after, change.id))
-    return Diff(names, (_counts(ours), _counts(theirs)), (meaning.before, meaning.after), changes)
+    return Diff(
+        names,
+        (_counts(ours), _counts(theirs)),
+        (_ids_sha256(ours), _ids_sha256(theirs)),
+        (meaning.before, meaning.after),
+        changes,
+    )
 
 
 def _read(
@@ -335,6 +344,18 @@ def _hash(*parts: bytes) -> bytes:
         digest.update(b"%d " % len(part))
         digest.update(part)
     return digest.digest()[:16]
+
+
+def _hashes(place: _Place, image: bytes, others: _Features) -> _Hashes:
+    of_tile = tf_feature_pb2.Feature.FromString(others.get(TILE_IMAGE_ID, b"")).bytes_list.value
+    return image, _hash(*others.values()), of_tile[0].decode() if of_tile else place[0]
+
+
+def _ids_sha256(hashes: Mapping[_Place, _Hashes]) -> dict[str, str]:
+    ids: dict[str, set[str]] = {}
+    for (_, split), (_, _, image_id) in hashes.items():
+        ids.setdefault(split, set()).add(image_id)
+    return {split: id_list_sha256(of_split) for split, of_split in ids.items()}
 
 
 def _counts(places: Iterable[_Place]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from voc_seg_tfrecord.audit.source_records import find_originals as find_origina
 from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.built import dataset, records
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,7 @@ class SplitReport:
 
     Attributes:
       fingerprint: of its examples.
+      ids_sha256: of the ids of its images, which of tiles are those of the complete images.
       faults: in order of id.
       facts: a sentence about what agrees with the pinned facts of a release and what could not
         be compared; empty if nothing is pinned for data like this.
@@ -41,6 +43,7 @@ class SplitReport:
     """
 
     fingerprint: fingerprint.Fingerprint
+    ids_sha256: str
     faults: tuple[Fault, ...]
     facts: str
     published_as: Mapping[str, str]
@@ -108,8 +111,9 @@ def verify(
     1. The files are compared with SHA256SUMS in both directions, if it is there.
     2. Each record is checked in itself, by the checks of `record`: what passes them can be read to
        the end by `tfds.load`, `pipeline`, and the commands.
-    3. The records of a split are checked together: their number, ids that are there twice, tiles
-       that are missing, and that files in other formats hold the same records.
+    3. The records of a split are checked together: their number, the digest of their ids, ids that
+       are there twice, tiles that are missing, and that files in other formats hold the same
+       records.
     4. With a source, each record is compared with the one that its files give, and the ids with
        the tree's lists.
     5. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
@@ -168,6 +172,11 @@ class _Seen:
     records: int = 0
     faults: list[Fault] = dataclasses.field(default_factory=list)
 
+    @property
+    def ids_sha256(self) -> str:
+        """The digest of the ids of the images."""
+        return id_list_sha256({place.image_id for place in self.places.values()} or self.digests)
+
 
 def _read_split(
     builder: tfds.core.DatasetBuilder, split: str, standard: record.Standard, progress: bool
@@ -199,6 +208,9 @@ def _split_faults(
         yield Fault(split, "", "no records, which tfds.load cannot read")
     if seen.records != expected:
         message = f"{seen.records} records, the dataset's info says {expected}"
+        yield Fault(split, "", message)
+    elif seen.ids_sha256 != (said := dataset.ids_sha256(builder).get(split, seen.ids_sha256)):
+        message = f"ids: sha256 {seen.ids_sha256}, the dataset's metadata says {said}"
         yield Fault(split, "", message)
     for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
         yield Fault(split, tile_id, problem)
@@ -272,7 +284,7 @@ def _report(
     }
     first = sorted(ordered.values(), key=lambda fault: fault.id)
     pinned = [Fault(split, "", fault) for fault in facts.faults]
-    return SplitReport(total, (*first, *pinned), facts.checked, facts.published_as)
+    return SplitReport(total, seen.ids_sha256, (*first, *pinned), facts.checked, facts.published_as)
 
 
 def _file_faults(

@@ -1,6 +1,7 @@
 """From a folder that some labelling tool exported to a built dataset, in one call."""
 
 from collections.abc import Mapping, Sequence
+import dataclasses
 from typing import Any
 
 from etils import epath
@@ -94,7 +95,10 @@ def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegCon
     """
     check_name(name)
     tree, config = find_config_of(root, name=name, **options)
-    return config, make_plan(tree, config)
+    plan = make_plan(tree, config)
+    given = options.get("class_names") or config.classes
+    by_name = plan.class_file is not None and plan.class_file.by_name
+    return config, dataclasses.replace(plan, numbered=bool(given) or not by_name)
 
 
 def find_config_of(

@@ -99,6 +99,17 @@ def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     return dict((builder.info.metadata or {}).get("config") or {})
 
 
+def ids_sha256(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the sha256 of each split's sorted image ids, as the build noted it.
+
+    Returns:
+      The digests by split, see `id_lists.id_list_sha256`; none of a dataset that an older version
+      built.
+    """
+    splits = (builder.info.metadata or {}).get("splits") or {}
+    return {name: of_split["ids_sha256"] for name, of_split in splits.items()}
+
+
 def _check_names(builder: tfds.core.DatasetBuilder) -> None:
     """Checks that the files with the names of classes say the same, as SHA256SUMS may be gone."""
     features = builder.info.features
@@ -181,7 +192,7 @@ def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, i
     known: set[str] = set()
     for split in builder.info.splits:
         images = collections.Counter(
-            image for image in scan(builder, split, _image_of) if image in wanted
+            image for image in scan(builder, split, image_of) if image in wanted
         )
         if images:
             parts[Part(split, (split,), images)] = images.total()
@@ -197,7 +208,8 @@ def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, i
     return parts
 
 
-def _image_of(record: Record) -> str:
+def image_of(record: Record) -> str:
+    """Returns the id of a record's image, which of a tile is that of the complete image."""
     return record.bytes(TILE_IMAGE_ID).decode() or record.id
 
 

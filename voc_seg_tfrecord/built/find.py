@@ -84,7 +84,7 @@ def config_names(folder: epath.Path) -> list[str]:
 def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
     if name and (folder := epath.Path(name).expanduser()) and (folder / INFO).exists():
         yield folder
-    elif name and (versions := _versions(folder)):
+    elif name and (versions := versions_in(folder)):
         yield versions[-1]
     if _is_there(name, data_dir) and (found := _find(name, data_dir)):
         yield found
@@ -92,7 +92,7 @@ def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
         yield found
 
 
-def _versions(folder: epath.Path) -> list[epath.Path]:
+def versions_in(folder: epath.Path) -> list[epath.Path]:
     """Returns the versions of a config that are built in its folder, the latest at the end."""
     paths = folder.iterdir() if folder.is_dir() else ()
     folders = [p for p in paths if VERSION.fullmatch(p.name) and (p / INFO).exists()]
@@ -119,7 +119,7 @@ def _nothing(name: str, data_dir: PathLike | None) -> ConfigError:
     place = data_dir or "TFDS's data_dir"
     config = name.rstrip("/").rpartition("/")[2].partition(":")[0].partition("@")[0]
     places = [(folder, c) for folder in data_dirs(data_dir) for c in config_names(folder)]
-    built = {c for folder, c in places if _versions(folder / DATASET / c)}
+    built = {c for folder, c in places if versions_in(folder / DATASET / c)}
     near = did_you_mean(config, sorted(built))
     if config in built:
         near = f"; {DATASET}/{config} is there, perhaps in another version"

@@ -382,6 +382,14 @@ def _are_rows(value: Any) -> bool:
     )
 
 
+def _are_splits(value: Any) -> bool:
+    """Says whether each split has the digest of its ids, and nothing that is no text."""
+    return isinstance(value, dict) and all(
+        _is_table(row) and re.fullmatch("[0-9a-f]{64}", row.get("ids_sha256", ""))
+        for row in value.values()
+    )
+
+
 def _is_palette(value: Any) -> bool:
     return (
         isinstance(value, list)
@@ -402,6 +410,7 @@ _METADATA: Mapping[str, Callable[[Any], bool]] = {
     ),
     "config": lambda value: isinstance(value, dict),
     "class_map": lambda value: isinstance(value, dict),
+    "splits": _are_splits,
 }
 _CONFIG: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("name", "release", "background", "description"), _is_text),

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.audit.versions import OlderVersion
 from voc_seg_tfrecord.base.errors import ConfigError, share_advice
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.build_from.run import build_source, check_free
@@ -19,6 +20,7 @@ from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
 from voc_seg_tfrecord.examples.tiles import TileFormat
+from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.own_data.check import check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
@@ -209,10 +211,9 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             return bool(stops), document | {"problems": stops}
         builder = _build(args, plan, config)
         classes = _print_classes(builder, config)
-        splits = _print_built(args, builder)
+        built = _print_built(args, builder)
         print(same)
-    built = {"folder": str(builder.data_dir), "splits": splits, "classes": classes}
-    return 0, document | built | {"in_two_splits": builder.copies.to_json()}
+    return 0, document | built | {"classes": classes}
 
 
 def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
@@ -226,35 +227,38 @@ def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     folders = {name: getattr(args, name) for name in _ONLY_RELEASES}
     builder = _build(args, None, config, **folders)
     words = _tfds_words(args, config.name, args.manual_dir)
-    splits = _print_built(args, builder)
+    built = _print_built(args, builder)
     check = command("voc-seg-tfrecord", "verify", config.name, data_dir=args.data_dir)
     print(f"compare it with the published facts: {check}")
     print(f"the same with TFDS:\n  {command(*words)}")
     return 0, {
         "dataset": f"voc_seg_tfrecord/{config.name}",
-        "folder": str(builder.data_dir),
-        "splits": splits,
-        "in_two_splits": builder.copies.to_json(),
+        **built,
         "archives": list((builder.info.metadata or {}).get("archives", ())),
         "command": words,
     }
 
 
-def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, int]:
-    """Prints where a dataset was built and how it is loaded; returns its examples by split."""
-    splits = {name: split.num_examples for name, split in builder.info.splits.items()}
-    counts = ", ".join(f"{name} {count}" for name, count in splits.items())
-    print(f"\nbuilt {builder.data_dir}: {counts}")
+def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Prints where a dataset was built and how it is loaded; returns what --json prints of it."""
+    print()
+    built = screen.show_built(builder)
     data_dir = f", data_dir={args.data_dir!r}" if args.data_dir else ""
     is_tfrecord = builder.info.file_format.value == "tfrecord"
     call = "tfds.load" if is_tfrecord else "voc_seg_tfrecord.data_source"
     print(f"load it with {call}('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
-    return splits
+    return built
 
 
 def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
     check_free(config, args.data_dir, args.file_format, overwrite=args.overwrite)
+    older = OlderVersion(Builder(data_dir=args.data_dir, config=config).data_path)
+    older.check_classes(config.built_class_names, are_numbered=plan.numbered)
+    names = plan.tree.images
+    older.check_ids(
+        {s: [image_id(names[i]) for i in ids if i in names] for s, ids in plan.splits.items()}
+    )
     report = check_tree(plan.tree, config, labels=False)
     stops = [finding.message for finding in report.findings if finding.effect == STOPS]
     for message in share_advice(stops[:_SHOWN]):

@@ -68,8 +68,10 @@ def _as_dict(diff: "Diff", replace: tuple[str, str]) -> dict[str, Any]:
     for change in changes:
         change["unusable"] = change["unusable"].replace(*replace)
     before, after = (
-        {"name": name, "splits": dict(counts), "classes": list(classes)}
-        for name, counts, classes in zip(diff.names, diff.counts, diff.classes, strict=True)
+        {"name": name, "splits": counts, "ids_sha256": ids, "classes": list(classes)}
+        for name, counts, ids, classes in zip(
+            diff.names, diff.counts, diff.ids_sha256, diff.classes, strict=True
+        )
     )
     return {"before": before, "after": after, "changes": changes, "broken": diff.broken}
 
@@ -89,6 +91,10 @@ def _print(diff: "Diff", replace: tuple[str, str]) -> None:
         for split in splits
     ]
     screen.show_table(columns, rows)
+    for split in splits:
+        first, second = (digests.get(split, "none") for digests in diff.ids_sha256)
+        says = f"{first} on both sides" if first == second else f"{first} -> {second}"
+        print(f"ids of {split}: sha256 {says}")
     for kind, changes in kinds.items():
         if changes:
             print(f"{_KINDS[kind][0]}: {len(changes)}")

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
+from voc_seg_tfrecord.commands.screen import one_progress_bar, show_built, write_json
 from voc_seg_tfrecord.imports.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.imports.scan import make_items, scan_records
 from voc_seg_tfrecord.masks.rows import parse_pairs
@@ -98,23 +98,11 @@ def run(args: argparse.Namespace) -> int:
             workers=args.workers,
             note=notes.append,
         )
-    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    for note in notes:
+        print(f"note:             {note}")
+    built = show_built(builder)
     if args.json:
-        name = f"voc_seg_tfrecord/{args.name}"
-        write_json(
-            {
-                "dataset": name,
-                "folder": str(builder.data_dir),
-                "splits": counts,
-                "in_two_splits": builder.copies.to_json(),
-                "notes": notes,
-            }
-        )
-    else:
-        for note in notes:
-            print(f"note:             {note}")
-        shown = ", ".join(f"{name} {count}" for name, count in counts.items())
-        print(f"built {builder.data_dir}: {shown}")
+        write_json({"dataset": f"voc_seg_tfrecord/{args.name}", **built, "notes": notes})
     return 0
 
 

@@ -33,6 +33,7 @@ from tensorflow_datasets.core.utils import tqdm_utils
 import tqdm
 
 from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.built.dataset import ids_sha256
 from voc_seg_tfrecord.stats.counts import ClassCounts
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
@@ -197,6 +198,25 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 def _is_number(cell: str) -> bool:
     return cell in "-" or cell.lstrip("-")[:1].isdigit()
+
+
+def show_built(builder: Any) -> dict[str, Any]:
+    """Prints where a dataset was built, and the examples and the digest of the ids of each split.
+
+    Returns:
+      The same, for --json.
+    """
+    splits = {name: split.num_examples for name, split in builder.info.splits.items()}
+    counts = ", ".join(f"{name} {count}" for name, count in splits.items())
+    print(f"built {builder.data_dir}: {counts}")
+    for split, digest in ids_sha256(builder).items():
+        print(f"ids of {split}: sha256 {digest}")
+    return {
+        "folder": str(builder.data_dir),
+        "splits": splits,
+        "ids_sha256": ids_sha256(builder),
+        "in_two_splits": builder.copies.to_json(),
+    }
 
 
 def show_class_table(

@@ -58,6 +58,8 @@ def _print(builder: Any, report: "Report", source: str | None) -> None:
             if value := getattr(split.fingerprint, field):
                 known = split.published_as.get(field)
                 print(f"    {field:9} {value}" + (f"  = {known}" if known else ""))
+        if split.ids_sha256 != split.fingerprint.ids:  # ids are of tiles
+            print(f"    image ids {split.ids_sha256}")
     print(f"fingerprint   {report.fingerprint}")
     faults = report.faults
     for fault in faults[:_SHOWN]:
@@ -109,6 +111,7 @@ def _as_json(builder: Any, report: "Report", source: str | None) -> dict[str, An
         "splits": {
             name: {
                 **dataclasses.asdict(split.fingerprint),
+                "ids_sha256": split.ids_sha256,
                 "known": dict(split.published_as),
                 "facts": split.facts,
             }

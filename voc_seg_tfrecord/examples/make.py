@@ -73,6 +73,11 @@ class Item(Protocol):
         """The example's key, unique in its split."""
         ...
 
+    @property
+    def filename(self) -> str:
+        """The image's name, which the record holds."""
+        ...
+
     def read(self) -> RawExample:
         """Reads all of it, once."""
         ...
@@ -262,6 +267,8 @@ class Source:
       colors: the colour of each class index, and of 255, where a class file gives them.
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
       rows: what each value and colour of its masks is, where that was found out.
+      numbered: whether a file or an option gave the numbers of the classes; otherwise they are
+        sorted by name.
     """
 
     splits: Mapping[str, Sequence[Item]]
@@ -269,3 +276,4 @@ class Source:
     archives: Sequence[Mapping[str, str]] = ()
     colors: Mapping[int, tuple[int, int, int]] = dataclasses.field(default_factory=dict)
     rows: Rows = ()
+    numbered: bool = True

@@ -29,6 +29,7 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.sources import description
 
@@ -133,12 +134,14 @@ class Summary:
       images: how many images have each mask value, or each label, int64 `[256]`.
       pixels: how many pixels have each mask value, int64 `[256]`; zeros without masks.
       fingerprint: of the dataset.
+      ids_sha256: of the image ids of each split; see `id_lists.id_list_sha256`.
     """
 
     examples: int
     images: np.ndarray
     pixels: np.ndarray
     fingerprint: str
+    ids_sha256: Mapping[str, str]
 
 
 def summarize(builder: tfds.core.DatasetBuilder, *, progress: bool = False) -> Summary:
@@ -148,24 +151,27 @@ def summarize(builder: tfds.core.DatasetBuilder, *, progress: bool = False) -> S
       RecordError: if a record cannot be read.
     """
     images, pixels = np.zeros((2, 256), np.int64)
-    splits = {}
+    splits, ids = {}, dict[str, str]()
     for split in builder.info.splits:
-        digests = {}
+        digests, of_images = {}, set[str]()
         counted = records.scan(builder, split, _count, progress=progress)
-        for image_id, of_image, of_mask, of_record in counted:
+        for record_id, image_id, of_image, of_mask, of_record in counted:
             images += of_image
             pixels += of_mask
-            digests[image_id] = of_record
+            digests[record_id] = of_record
+            of_images.add(image_id)
         splits[split] = fingerprint.of_split(digests)
+        ids[split] = id_list_sha256(of_images)
     examples = sum(split.num_examples for split in builder.info.splits.values())
-    return Summary(examples, images, pixels, fingerprint.of_dataset(splits))
+    return Summary(examples, images, pixels, fingerprint.of_dataset(splits), ids)
 
 
-def _count(record: Record) -> tuple[str, np.ndarray, np.ndarray, fingerprint.Digests]:
-    """Returns the id of a record, the mask values or labels it has, pixels, and digests."""
+def _count(record: Record) -> tuple[str, str, np.ndarray, np.ndarray, fingerprint.Digests]:
+    """Returns the ids of a record and its image, mask values or labels, pixels, and digests."""
     masks = {name: record.pixels(name) for name in MASKS if name in record.features}
     pixels = count_values(masks[MASK]) if MASK in masks else np.zeros(256, np.int64)
-    return record.id, (pixels > 0) + record.label_counts(), pixels, digests_of(record, masks)
+    present = (pixels > 0) + record.label_counts()
+    return record.id, dataset.image_of(record), present, pixels, digests_of(record, masks)
 
 
 NAME = "README.md"
@@ -201,6 +207,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "config": json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else "",
         "features": sorted(builder.info.features),
         "splits": builder.info.splits,
+        "ids_sha256": summary.ids_sha256,
         "examples": summary.examples,
         "classes": _class_rows(builder, summary),
         "void_share": summary.pixels[VOID] / max(1, summary.pixels.sum()),

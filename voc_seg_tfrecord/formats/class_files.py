@@ -50,6 +50,7 @@ class ClassFile:
       folders: the entries for the masks below each folder, where folders number the classes in
         different ways; the values of `entries` are then only places.
       numbered: a note on how names without values were numbered, if there are two ways.
+      by_name: whether nobody numbered the classes, so that they are sorted by name.
     """
 
     source: str
@@ -57,6 +58,7 @@ class ClassFile:
     background: str = ""
     folders: Mapping[str, tuple[Entry, ...]] = dataclasses.field(default_factory=dict)
     numbered: str = dataclasses.field(default="", compare=False)
+    by_name: bool = False
 
     @property
     def colored(self) -> bool:

@@ -58,7 +58,11 @@ def find_class_file(
     """
     if isinstance(tree, PolygonTree):
         file = tree.polygons.class_file
-        if named and {*file.class_names} != {*config.named_classes}:
+        names, given = {*file.class_names}, {*config.named_classes}
+        # A version keeps the numbers of classes that no shape has any more. A second background
+        # is refused, because what has no shape is the first one.
+        may_have_more = file.by_name and background_index([*(given - names)]) is None
+        if named and names != given and not (may_have_more and names < given):
             raise _other_names(file, config)
         return [file], []
     files, others = class_files.read_all(tree.root, tree.images, tree.read_text)

@@ -69,6 +69,7 @@ class Plan:
       notes: what else a user should know.
       account: the files of the folder that are not used.
       said: by split, its source as the option `splits` says it; none of ratios.
+      numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
     """
 
     tree: VocTree
@@ -81,6 +82,7 @@ class Plan:
     notes: tuple[str, ...]
     account: Account = dataclasses.field(default_factory=dict)
     said: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    numbered: bool = True
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:

@@ -193,13 +193,14 @@ def _tree(
     entries, values = number_classes(classes, listing.root)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
     notes += _alike([entry.name for entry in entries])
+    by_name = tool == "labelme" and not source.endswith("labels.txt")
     splits = dict[str, list[str]]()
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
         splits, split_notes = _splits(images_of_split, ids)
         notes += split_notes
     polygons = Polygons(
         tool,
-        ClassFile(source, entries),
+        ClassFile(source, entries, by_name=by_name),
         values,
         images={ids[path]: name for path, name in names.items()},
         shapes={ids[path]: annotation for path, (_, annotation) in shapes.items()},

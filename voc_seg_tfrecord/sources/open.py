@@ -66,7 +66,8 @@ def own_source(decided: Plan, config: VocSegConfig) -> Source:
     splits = {split: _own_pairs(decided, config, split) for split in decided.splits}
     colors = class_colors(decided.class_file, config)
     rows = decided.decision.rows if decided.decision else ()
-    return Source(splits, config.example_spec(decided.rule), colors=colors, rows=rows)
+    spec, numbered = config.example_spec(decided.rule), decided.numbered
+    return Source(splits, spec, colors=colors, rows=rows, numbered=numbered)
 
 
 def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
