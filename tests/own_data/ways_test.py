@@ -45,8 +45,8 @@ def table(root, name, head, rows, delimiter=","):
     exports.put(root, name, out.getvalue())
 
 
-def rows_of(row=lambda image_id, split: (image_id, split)):
-    return [row(image_id, NAMES[split]) for split, ids in SPLITS.items() for image_id in ids]
+def rows_of(row=lambda image_id, split: (image_id, split), splits=SPLITS):
+    return [row(image_id, NAMES[split]) for split, ids in splits.items() for image_id in ids]
 
 
 def found(root, **said):
@@ -71,6 +71,58 @@ def asked(root):
         assert counts == ", ".join(f"{split} {len(ids)}" for split, ids in splits.items())
         answers.append(splits)
     return answers
+
+
+# The table of the page on splits.
+
+
+def plain(splits):
+    return {NAMES[split]: ids for split, ids in splits.items()}
+
+
+def folders(root, splits):
+    for split, ids in splits.items():
+        put(root, f"images/{NAMES[split]}/{{}}.jpg", f"masks/{NAMES[split]}/{{}}.png", ids)
+
+
+def rows_as_json(root, splits):
+    rows = [{"image": f"{i}.jpg", "split": s} for s, ids in plain(splits).items() for i in ids]
+    exports.put(root, "rows.json", json.dumps(rows))
+
+
+WAYS = {
+    "a list for each split": lambda root, of: lists(root, "list/{}.lst", splits=of),
+    "lists of pairs": lambda root, of: lists(root, "{}_list.txt", "{0}.jpg {0}.png", splits=of),
+    "a table for each split": lambda root, of: lists(root, "{}.csv", "{0}.jpg,{0}.png", splits=of),
+    "one table": lambda root, of: table(root, "t.csv", ("name", "split"), rows_of(splits=of)),
+    "one JSON or YAML": lambda root, of: exports.put(root, "s.json", json.dumps(plain(of))),
+    "rows with a split each": rows_as_json,
+    "folders": folders,
+    "one fold": lambda root, of: lists(root, "fold0/{}.txt", splits=of),
+}
+
+
+def test_the_page_shows_these_ways():
+    page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "classes-and-splits.md"
+    _, _, rows = page.read_text().partition("| what lies there |")
+    assert re.findall(r"^\| ([^|-]*) \|", rows.partition("\n\n")[0], re.M) == [*WAYS]
+
+
+@pytest.mark.parametrize("other", [way for way in WAYS if way != "folders"])
+@pytest.mark.parametrize("way", WAYS)
+def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
+    if way != "folders":
+        put(tmp_path)
+    WAYS[way](tmp_path, SPLITS)
+    assert found(tmp_path)[0] == SPLITS
+    if other != way:
+        WAYS[other](tmp_path, SPLITS)
+        assert found(tmp_path)[0] == SPLITS
+        swapped = {IDS[0]: IDS[19], IDS[19]: IDS[0]}
+        moved = {s: sorted(swapped.get(i, i) for i in ids) for s, ids in SPLITS.items()}
+        WAYS[other](tmp_path, moved)
+        answers = asked(tmp_path)
+        assert answers in ([SPLITS, moved], [moved, SPLITS])
 
 
 # As issue 48 saw them.

@@ -171,9 +171,8 @@ def in_list_order(
     seen: list[int] = []
     examined = 0
     make = functools.partial(try_examples, spec)
-    if digests:
-        items = map(Digested, items)
-    for item, result in ordered_map(make, items, ahead=1 if spec.decoding == "none" else CORES):
+    read = (Digested(item) for item in items) if digests else items
+    for item, result in ordered_map(make, read, ahead=1 if spec.decoding == "none" else CORES):
         examined += 1
         if isinstance(result, VocSegError):
             problems.append(result)
