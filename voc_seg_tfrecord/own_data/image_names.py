@@ -102,7 +102,8 @@ class ImageNames(Mapping[str, str]):
             for image_id, path in names.items():
                 if image_id not in self._images:
                     continue
-                for stem in {_stem(path.rpartition("/")[2]), _stem(image_id.rpartition("/")[2])}:
+                last, own = _stem(path.rpartition("/")[2]), image_id.rpartition("/")[2]
+                for stem in (last,) if last == own else {last, _stem(own)}:
                     if stem not in owners:
                         of_names.setdefault(stem, []).append(image_id)
             owners |= of_names

@@ -145,17 +145,19 @@ def find_lists(
 
 def _texts(listing: Listing, labels: Collection[str]) -> Iterator[str]:
     """Yields the texts that may be lists: no class files of tools, and no label of one image."""
-    pictures = (posixpath.splitext(n) for files in listing.folders.values() for n in files)
-    stems = {stem for stem, ending in pictures if ending.lower() in PICTURES}
+    stems: set[str] | None = None
     for folder, files in listing.folders.items():
         count = 0
-        for name in files:
+        for name in (n for n in files if "." not in n or n.lower().endswith(ENDINGS)):
             stem, ending = posixpath.splitext(name)
-            if ending.lower() not in ENDINGS and (ending or not is_split(stem)):
-                continue
             path, called = posixpath.join(folder, name), is_split(stem)
             of_tool = name in class_files.NAMES and name not in class_files.COMMON
-            if path in labels or of_tool or (stem in stems and not called):
+            if path in labels or of_tool or not (ending or called):
+                continue
+            if not called and stems is None:
+                names = (posixpath.splitext(n) for of in listing.folders.values() for n in of)
+                stems = {stem for stem, ending in names if ending.lower() in PICTURES}
+            if not called and stems and stem in stems:
                 continue
             count += not called
             if called or count <= _TEXTS:
