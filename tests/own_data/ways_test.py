@@ -280,6 +280,22 @@ def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, n
     assert plan.account[folder, f"{count} ids of images"] == [file]
 
 
+def test_lists_in_a_folder_of_results_or_copies_are_read_if_they_alone_divide(tmp_path):
+    put(tmp_path)
+    ways = [SPLITS, {**SPLITS, "train": IDS[1:12], "validation": [IDS[0], *IDS[12:16]]}]
+    for n, way in enumerate(ways):
+        lists(tmp_path, f"splits/run_{n}/{{}}.txt", splits=way)
+    assert asked(tmp_path) == ways
+    lists(tmp_path, "{}_list.txt", splits=ways[1])
+    assert found(tmp_path)[0] == ways[1]
+
+
+def test_lists_of_a_set_in_a_folder_called_as_copies_are_its_own(tmp_path):
+    put(tmp_path, f"old/{IMAGES}", f"old/{MASKS}")
+    lists(tmp_path, "old/ImageSets/Segmentation/{}.txt")
+    assert found(tmp_path)[0] == SPLITS
+
+
 def test_texts_that_name_no_image_are_nothing(tmp_path):
     put(tmp_path)
     exports.put(tmp_path, "config.json", '{"train": {"lr": 0.1}, "val": [0.5, 0.25]}')
@@ -354,6 +370,16 @@ def test_folds_of_one_text_are_a_question(tmp_path, content):
     assert [answer["validation"] for answer in answers] == [IDS[:4], IDS[16:]]
     exports.put(tmp_path, "splits_final.json", json.dumps([{"train": IDS[4:], "val": IDS[:4]}]))
     assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
+
+
+def test_the_number_of_a_fold_is_not_the_image_of_that_name(tmp_path):
+    ids = [str(n) for n in range(8)]
+    put(tmp_path, ids=ids)
+    ways = {str(n): {"train": ids[:n] + ids[n + 2 :], "val": ids[n : n + 2]} for n in range(3)}
+    exports.put(tmp_path, "splits/folds.json", json.dumps(ways))
+    assert [answer["validation"] for answer in asked(tmp_path)] == [
+        of["val"] for of in ways.values()
+    ]
 
 
 def test_a_column_of_folds_is_a_question(tmp_path):

@@ -207,10 +207,14 @@ class _Tree:
             if by_split:
                 yield from self._grouped(by_split, keys)
                 return
-            ids = [self._names[str(key)] for key in value if str(key) in self._names]
-            yield Listed("/".join(keys), ids, len(ids))
+            found = False
             for key, inner in value.items():
-                yield from self.places(inner, *keys, str(key).replace("/", "|"))
+                for listed in self.places(inner, *keys, str(key).replace("/", "|")):
+                    found = found or bool(listed.found)
+                    yield listed
+            if not found:  # otherwise "0" may be a fold, and not the image of that name
+                ids = [self._names[str(key)] for key in value if str(key) in self._names]
+                yield Listed("/".join(keys), ids, len(ids))
 
     def _of_list(self, items: list[Any], keys: Sequence[str]) -> Iterator[Listed]:
         rows = [item for item in items if isinstance(item, dict)]

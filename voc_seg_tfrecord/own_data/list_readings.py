@@ -39,7 +39,7 @@ _AROUND = frozenset(  # words around the name of a split that say no more than t
 _GLUED = re.compile(f"(train|val|valid|test)({'|'.join(sorted(_AROUND))})")
 _KNOWN = ("train", "val", "valid", "validation", "test", "trainval", "trainaug")
 PLACES = (LISTS, "", "splits", "lists", "ImageSets")  # below a set's root: where lists usually lie
-ELSEWHERE, OF_VOC = len(PLACES), len(PLACES) + 1
+ELSEWHERE, OF_VOC, OF_RESULTS = range(len(PLACES), len(PLACES) + 3)
 _NAMED_LISTS = ("split", "splits", "imagesets")  # folders of which every list may be a split
 _LEAST = 0.1  # of the names in a text, which have to be images
 _LONG, _PART, _PARTS = 1 << 20, 1 << 14, 16
@@ -130,7 +130,7 @@ def find_lists(
             continue
         lists, error = _read(path, read(listing.root / path), names, must=must)
         enough = must or sum(of.found for of in lists) > _LEAST * sum(len(of.ids) for of in lists)
-        of_text = [_split_list(path, of, rank, said=said is not None) for of in lists]
+        of_text = [_split_list(path, of, rank) for of in lists]
         ids = [image_id for of in lists for image_id in of.ids]
         if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
             notes.append(f"{path} names the same images for several splits, so it makes none.")
@@ -168,12 +168,14 @@ def _rank(path: str, place: str, said: str | None) -> int:
     folder = posixpath.dirname(path)
     if said is not None:
         return 0 if said in (path, folder) else ELSEWHERE
+    below = posixpath.relpath(folder or ".", place or ".")
+    below = "" if below == "." else below
+    if role_of(below) == "drawn":
+        return OF_RESULTS
     if f"/{folder}".endswith(f"/{LISTS}"):
         return 0
     if posixpath.basename(posixpath.dirname(folder)) == posixpath.dirname(LISTS):
         return OF_VOC  # ImageSets/Main
-    below = posixpath.relpath(folder or ".", place or ".")
-    below = "" if below == "." else below
     return PLACES.index(below) if below in PLACES else ELSEWHERE
 
 
@@ -210,7 +212,7 @@ def _read(
         return [Listed("", (), 0)] * must, error
 
 
-def _split_list(path: str, listed: Listed, rank: int, *, said: bool) -> SplitList:
+def _split_list(path: str, listed: Listed, rank: int) -> SplitList:
     """Returns a list with the split that its key, its name or its folder says."""
     folder, name = posixpath.split(path)
     stem, ending = posixpath.splitext(name)
@@ -229,7 +231,7 @@ def _split_list(path: str, listed: Listed, rank: int, *, said: bool) -> SplitLis
         kind.append("" if says else text)
     if rank == OF_VOC and kind[0]:
         return made  # of one class
-    if stem.lower().startswith("readme") or (role_of(folder) == "drawn" and not said):
+    if stem.lower().startswith("readme"):
         return made
     of_place = rank == 0 or posixpath.basename(folder).lower() in _NAMED_LISTS
     if rank == 0 and not keys:

@@ -28,6 +28,7 @@ from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.own_data.image_names import ImageNames
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
+    OF_RESULTS,
     OF_VOC,
     UNIONS,
     SplitList,
@@ -165,7 +166,15 @@ def choose(facts: Facts, *, said: bool) -> tuple[Way, list[str]]:
     """
     notes = [*facts.notes]
     ways = _ways(facts, notes, said=said)
-    for rule in (_once, _of_voc, _refined, _over_folders, _without_parts, _together):
+    for rule in (
+        _without_results,
+        _once,
+        _of_voc,
+        _refined,
+        _over_folders,
+        _without_parts,
+        _together,
+    ):
         ways = rule(ways, notes)
     rest = _labelled_outside(facts, ways)
     if len(ways) > 1 or (ways and rest and not said):
@@ -240,6 +249,11 @@ def _way_of_lists(facts: Facts, lists: Sequence[SplitList], notes: list[str]) ->
     )
 
 
+def _without_results(ways: list[Way], _: list[str]) -> list[Way]:
+    others = [way for way in ways if way.rank != OF_RESULTS]
+    return others or [way for way in ways if _TRAIN & way.ids.keys() and len(way.ids) > 1]
+
+
 def _once(ways: list[Way], _: list[str]) -> list[Way]:
     left: list[Way] = []
     for way in ways:
@@ -302,6 +316,17 @@ def _together(ways: list[Way], _: list[str]) -> list[Way]:
         else:
             left.append(way)
     return left
+
+
+_RULES = (
+    _without_results,
+    _once,
+    _of_voc,
+    _refined,
+    _over_folders,
+    _without_parts,
+    _together,
+)
 
 
 def _labelled_outside(facts: Facts, ways: Sequence[Way]) -> list[str]:
