@@ -315,6 +315,23 @@ def test_a_text_called_as_a_split_that_names_other_images_is_noted_and_no_list(t
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", "id,split\n7,train\n8,val\n"),  # a spreadsheet took the zeros of 0007
+        ("t.json", '{"train": [7], "val": [8]}'),
+        ("t.json", '[{"id": "x", "split": "train"}, {"id": "y", "split": "val"}]'),
+    ],
+)
+def test_a_text_that_says_splits_of_other_images_is_noted_and_no_list(tmp_path, name, text):
+    put(tmp_path, ids=["0007", "0008", "0009"])
+    exports.put(tmp_path, name, text)
+    splits, plan = found(tmp_path)
+    assert splits == {"train": ["0007", "0008", "0009"]}
+    assert f"{name} says splits, but of other images, so it makes none." in plan.notes
+    assert not any("no lists" in note for note in plan.notes)
+
+
 def test_a_list_of_which_some_images_are_not_there_is_one(tmp_path):
     put(tmp_path)
     exports.put(tmp_path, "meta/train.csv", "id\n" + "\n".join([*IDS[:12], "gone"]))

@@ -80,7 +80,9 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
     folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
     folders.add_argument(
-        "--lists", help="folder of id lists, relative to ROOT; . is ROOT itself; default: detected"
+        "--lists",
+        help="folder of lists, or a file that says all splits, relative to ROOT; . is ROOT itself; "
+        "default: detected",
     )
     folders.add_argument(
         "--mask_name",
@@ -100,8 +102,8 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--objects", action="store_true", help="add the feature objects (boxes)")
     folders.add_argument(
         "--splits",
-        help="ratios such as train=0.8,validation=0.2, or lists such as train=my_list; default: "
-        "the lists in ROOT",
+        help="ratios such as train=0.8,validation=0.2; or lists, places in files and folders such "
+        "as train=my_list,val=meta.csv:val,test=images/test/; default: what ROOT says",
     )
     folders.add_argument(
         "--split_by",

@@ -45,10 +45,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
         `class_names` are the whole table. See `masks.table`.
       background: name of the class that is background, needed only if it is not called
         background or bg, in any spelling.
-      splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a
-        folder (`{"train": "train/"}`), or a ratio for all of them (`{"train": 0.8,
-        "validation": 0.2}`). By default the lists or folders that are there; `val` becomes
-        `validation`.
+      splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a place
+        in a file (`{"train": "meta.csv:train"}`), a folder (`{"train": "train/"}`), or a ratio
+        for all of them (`{"train": 0.8, "validation": 0.2}`). By default what the folder says;
+        `val` becomes `validation`.
       instance_mask: whether to have `instance_mask`, from SegmentationObject. By default as
         the release has it, and not for own data.
       objects: whether to have `objects`, from Annotations. By default as the release has it,

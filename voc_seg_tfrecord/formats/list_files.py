@@ -73,6 +73,8 @@ def read_lists(
 ) -> list[Listed]:
     """Returns the places of a text that name images, in their order.
 
+    Of a text that says several splits of other images one place is left, which names nothing.
+
     Args:
       file: the text.
       names: the id of an image by any name that a text may have for it.
@@ -85,7 +87,9 @@ def read_lists(
     ending = posixpath.splitext(file.where)[1].lower()
     if ending in (".json", ".jsonl", ".yaml", ".yml"):
         tree = _Tree(names, is_split, folder)
-        return [listed for listed in tree.places(_load(file.data, ending)) if listed.found]
+        places = [*tree.places(_load(file.data, ending))]
+        found = [listed for listed in places if listed.found]
+        return found or _OF_OTHERS[: sum(1 for of in places if of.said and of.ids) > 1]
     rows = _rows(decode(file.data, file.where), ending)
     if rows and (listed := _of_table(rows, names, is_split)):
         return listed
@@ -93,6 +97,9 @@ def read_lists(
     if ids[0] not in names and len(ids) > 1 and ids[0].lower() in (*_NAMED, "images", "ids"):
         ids = ids[1:]
     return [Listed("", ids, _count(ids, names))]
+
+
+_OF_OTHERS = [Listed("", (), 0, said=True)]
 
 
 def _load(data: bytes, ending: str) -> Any:
@@ -135,9 +142,10 @@ def _of_table(
     width = max(map(len, rows[:_SAMPLED]))
     sample = [row + [""] * width for row in rows[1 :: max(1, len(rows) // _SAMPLED)] or rows]
     found = [len({names.get(row[n], "") for row in sample} - {""}) for n in range(width)]
-    if not any(found):
-        return []
     head = [cell.lower() for cell in rows[0]] + [""] * width
+    if not any(found):
+        splits_of = _splits_of_rows(head, rows[1:], width, is_split)
+        return _OF_OTHERS[: len({split for row in sample for split in splits_of(row)}) > 1]
     order = {name: place for place, name in enumerate(_NAMED)}
     column = max(range(width), key=lambda n: (found[n], -order.get(head[n], len(order)), -n))
     has_head = head[column] in order or rows[0][column] not in names

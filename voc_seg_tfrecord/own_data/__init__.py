@@ -2,8 +2,8 @@
 
 Enter at `plan.make_plan`. A folder is listed once: `file_sets` and `readings` find which files may
 be images with masks, `choice` chooses, `arrange` and `discovery` make its tree, and `account` names
-what is not used. `class_file` finds the names of classes and their values. `list_readings` finds the
-texts that name images, `ways` chooses the way in which they and folders divide the images, and
+what is not used. `class_file` finds the names of classes and their values. `list_readings` finds
+the texts that name images, `ways` chooses the way in which they and folders divide the images, and
 `splits` makes the splits of it; `groups` asks about images that belong together, and
 `missing_masks` decides what becomes of images without one. `check` reads all files and reports what
 is wrong. May import: up to `imports`.

@@ -27,7 +27,7 @@ from voc_seg_tfrecord.trees.layout import (
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
-_IDS = " ids of images"
+_IDS = " of images"
 """The kind of a text that names images and makes no split, behind how many it names."""
 
 _SHOWN = 12  # folders and kinds of files
@@ -72,7 +72,7 @@ def unused_files(
                 continue
             shapes = name.lower().endswith(".json") and _stem(name) in of_images()
             if path in texts:
-                account.setdefault((folder, f"{texts[path]:,}{_IDS}"), []).append(name)
+                account.setdefault((folder, f"{counted(texts[path], 'id')}{_IDS}"), []).append(name)
                 continue
             kind = kinds.get(path) or ("JSON with the name of an image" if shapes else _kind(name))
             if not kind:

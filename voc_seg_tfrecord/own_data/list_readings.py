@@ -135,6 +135,8 @@ def find_lists(
         if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
             notes.append(f"{path} names the same images for several splits, so it makes none.")
             enough = False
+        elif not enough and any(of.said and not of.found for of in lists):
+            notes.append(f"{path} says splits, but of other images, so it makes none.")
         elif not enough and is_split(posixpath.splitext(posixpath.basename(path))[0]):
             notes.append(f"{path} is called as a split, but names other images: it makes none.")
         if not enough:
@@ -219,7 +221,7 @@ def _split_list(path: str, listed: Listed, rank: int) -> SplitList:
     made = SplitList(path, listed.key, listed.ids, listed.found, rank)
     keys = listed.key.split("/") if listed.key else []
     split, kind = "", list[str]()
-    if listed.said and not is_split(keys[-1]):
+    if keys and listed.said and not is_split(keys[-1]):
         split, keys = keys[-1], [*keys[:-1], ""]
     for text in [*keys[::-1], stem]:
         word, rest = ("", text) if split else split_word(text)
