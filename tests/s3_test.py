@@ -111,11 +111,6 @@ def test_tfds_reads_what_a_bucket_says_of_a_dataset_and_none_of_its_records(endp
     assert "File system scheme 's3' not implemented" in done.stdout
 
 
-def test_array_record_files_in_a_bucket_are_not_read(endpoint, upload):
-    upload(file_format="array_record")
-    assert "error: " in command(endpoint, "stats", f"s3://{FOLDER}", status=1)
-
-
 def test_a_build_into_a_bucket_says_how_to_get_there(endpoint):
     said = command(endpoint, "build", "--release", "sample", "--data_dir", "s3://voc/d", status=1)
     assert "aws s3 sync" in said
