@@ -57,8 +57,8 @@ def command(bucket, way):
 def upload(bucket, tmp_path):
     """Builds the sample on a disk, and copies it by a tool that knows nothing of datasets."""
 
-    def upload(**options):
-        built = build(tmp_path / "built", "sample", **options)
+    def upload():
+        built = build(tmp_path / "built", "sample")
         for path in built.data_path.iterdir():
             bucket.write(f"{FOLDER}/{path.name}", path.read_bytes())
         return built

@@ -57,8 +57,8 @@ FOLDER = "voc/datasets/voc_seg_tfrecord/sample/1.0.0"
 def upload(bucket, tmp_path):
     """Builds the sample on a disk, and copies it by a tool that knows nothing of datasets."""
 
-    def upload(**options):
-        built = build(tmp_path / "built", "sample", **options)
+    def upload():
+        built = build(tmp_path / "built", "sample")
         bucket.put(f"{built.data_path}/", f"{FOLDER}/", recursive=True)
         return built
 
