@@ -4,7 +4,6 @@ import pytest
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.pictures.overlay import (
     class_colors,
-    deepest,
     layer,
     overlay,
     painted,
@@ -136,14 +135,3 @@ def test_void_has_its_colour_and_dark_lines_over_it():
     assert 0.5 < share < 0.8
     laid = overlay(np.full((60, 60, 3), 100, np.uint8), blank(60, 60, 255), COLORS, 0)
     assert (laid != 100).all()
-
-
-def test_the_deepest_place_is_in_the_widest_part_of_the_largest_region():
-    region = np.zeros((50, 80), bool)
-    region[5:10, 2:70] = True
-    region[20:40, 30:50] = True
-    row, column, depth = deepest(region)
-    assert (abs(row - 29.5), abs(column - 39.5)) <= (1, 1)
-    assert depth == 10
-    assert region[row, column]
-    assert deepest(np.ones((1, 1), bool)) == (0, 0, 1)

@@ -5,9 +5,18 @@ from support.building import examples
 from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.pictures import pick
-from voc_seg_tfrecord.pictures.preview import Choice, draw
 
 ALL = {"train": 3, "validation": 2, "test": 1}
+
+
+def some(builder, split, num, seed=None):
+    ((_, found),), of_split = pick.groups(builder, num, split, seed=seed)
+    assert of_split == split
+    return found
+
+
+def by_class(builder, num):
+    return dict(pick.groups(builder, num, by_class=True)[0])
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +43,7 @@ def many(tmp_path_factory):
 def test_an_example_has_the_pixels_that_tensorflow_decodes(sample):
     for split, number in ALL.items():
         decoded = examples(sample, split)
-        found = pick.some(sample, split, 10)
+        found = some(sample, split, 10)
         assert len(found) == number
         for one in found:
             (other,) = (e for name, e in decoded.items() if name.startswith(one.id))
@@ -43,50 +52,50 @@ def test_an_example_has_the_pixels_that_tensorflow_decodes(sample):
 
 
 def test_a_seed_chooses_the_same_examples_each_time_and_another_others(many):
-    first = [e.id for e in pick.some(many, "train", 4)]
-    assert first == [e.id for e in pick.some(many, "train", 12)][:4]
-    drawn = {seed: [e.id for e in pick.some(many, "train", 4, seed)] for seed in range(5)}
-    assert drawn[1] == [e.id for e in pick.some(many, "train", 4, 1)]
+    first = [e.id for e in some(many, "train", 4)]
+    assert first == [e.id for e in some(many, "train", 12)][:4]
+    drawn = {seed: [e.id for e in some(many, "train", 4, seed)] for seed in range(5)}
+    assert drawn[1] == [e.id for e in some(many, "train", 4, 1)]
     assert len(set(map(tuple, drawn.values()))) > 1
     assert all(len(set(ids)) == 4 for ids in drawn.values())
 
 
 def test_a_seed_reaches_every_example_of_a_slice_and_no_other(many):
-    part = {e.id for e in pick.some(many, "train[5:9]", 12)}
-    drawn = {e.id for seed in range(20) for e in pick.some(many, "train[5:9]", 2, seed)}
+    part = {e.id for e in some(many, "train[5:9]", 12)}
+    drawn = {e.id for seed in range(20) for e in some(many, "train[5:9]", 2, seed)}
     assert drawn == part
     assert len(part) == 4
 
 
 def test_ids_come_in_the_order_asked_and_more_than_once_if_asked(many):
     wanted = ["image_7", "image_0", "image_7"]
-    found, splits = pick.named(many, ["train"], wanted)
+    ((_, found),), split = pick.groups(many, ids=wanted)
     assert [e.id for e in found] == wanted
-    assert splits == ["train"]
+    assert split == "train"
 
 
 def test_an_unknown_id_is_refused_with_the_nearest(many):
     with pytest.raises(ConfigError, match=r"id 'imge_7': no such example in train; .*'image_7'"):
-        pick.named(many, ["train"], ["image_0", "imge_7"])
+        pick.groups(many, ids=["image_0", "imge_7"])
 
 
 def test_every_class_has_the_example_in_which_it_is_largest(many):
-    found = pick.by_class(many, "train", 1)
-    assert {c: len(e) for c, e in found.items()} == {0: 0, 1: 1, 2: 1, 3: 0}
-    order = [e.id for e in pick.some(many, "train", 8)]  # only the first eight are decoded
+    found = by_class(many, 1)
+    assert {c: len(e) for c, e in found.items()} == {1: 1, 2: 1}
+    order = [e.id for e in some(many, "train", 8)]  # only the first eight are decoded
     largest = max(order, key=lambda name: int(name.removeprefix("image_")))
     assert found[1][0].id == largest
     assert found[2][0].id in ("image_3", "image_4")
 
 
 def test_an_example_is_shown_for_one_class_where_others_are_left(many):
-    found = pick.by_class(many, "train", 2)
+    found = by_class(many, 2)
     assert {e.id for e in found[2]} == {"image_3", "image_4"}
     assert not {e.id for e in found[1]} & {"image_3", "image_4"}
 
 
 def test_fewer_examples_than_asked_are_all_that_there_are(many):
-    found = pick.by_class(many, "train", 50)
+    found = by_class(many, 50)
     assert len(found[1]) == 12
     assert len(found[2]) == 2
 
@@ -99,20 +108,18 @@ def test_classes_of_whole_images_are_chosen_by_their_label(tmp_path):
         class_names=["cat", "dog"],
         data_dir=tmp_path,
     )
-    found = pick.by_class(builder, "train", 5)
+    found = by_class(builder, 5)
     assert {c: {e.label for e in group} for c, group in found.items()} == {0: {0}, 1: {1}}
-    drawn = draw(builder, Choice(by_class=True))
-    assert drawn.content == "examples of 2 classes of train"
     assert [len(group) for group in found.values()] == [2, 2]
 
 
 def test_a_split_that_is_not_there_is_refused(sample):
     with pytest.raises(ConfigError, match="split 'trian': no such split; did you mean 'train'"):
-        pick.some(sample, "trian", 1)
+        some(sample, "trian", 1)
 
 
 def test_train_is_the_default_and_else_the_first_split(sample, tmp_path):
-    assert pick.default_split(sample) == "train"
+    assert pick.groups(sample)[1] == "train"
     builder = from_arrays(
         [np.zeros((4, 4, 3), np.uint8)] * 4,
         [np.zeros((4, 4), np.uint8)] * 4,
@@ -121,7 +128,7 @@ def test_train_is_the_default_and_else_the_first_split(sample, tmp_path):
         splits={"first": 0.5, "second": 0.5},
         data_dir=tmp_path,
     )
-    assert pick.default_split(builder) == "first"
+    assert pick.groups(builder)[1] == "first"
 
 
 def test_grey_images_have_three_equal_channels(tmp_path):
@@ -132,6 +139,6 @@ def test_grey_images_have_three_equal_channels(tmp_path):
         class_names=["background"],
         data_dir=tmp_path,
     )
-    (one,) = pick.some(builder, "train", 1)
+    (one,) = some(builder, "train", 1)
     assert (one.image == np.arange(64).reshape(8, 8, 1)).all()
     assert one.image.shape == (8, 8, 3)

@@ -1,6 +1,5 @@
 """Contact sheets: a few examples of a dataset, drawn for people to look at.
 
-Enter at `preview`, which puts examples in rows. `pick` chooses and decodes them, `cell` draws one
-of them with its `overlay`, and `lettering` writes. `figure` gives a sheet to notebooks. May import:
-up to `stats`.
+Enter at `preview`. `pick` chooses and decodes the examples, `overlay` has the colours, `figure`
+puts them in rows by Matplotlib. May import: up to `stats`.
 """

@@ -191,24 +191,3 @@ def contrast(color: Sequence[int] | np.ndarray) -> tuple[int, int, int]:
     red, green, blue = ((int(c) / 255) ** 2.2 for c in color)
     bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18
     return (0, 0, 0) if bright else (255, 255, 255)
-
-
-def deepest(region: np.ndarray) -> tuple[int, int, int]:
-    """Finds the place in a region that is farthest from its border, for its name.
-
-    Args:
-      region: bool `[H, W]` with at least one True.
-
-    Returns:
-      Row and column of the place, and how many pixels it is away from the border, 1 or more.
-    """
-    depth = 0
-    while True:
-        depth += 1
-        inner = _shrunk(region)
-        if not inner.any():
-            break
-        region = inner
-    rows, columns = np.nonzero(region)
-    nearest = np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2)
-    return int(rows[nearest]), int(columns[nearest]), depth

@@ -96,12 +96,87 @@ def read_at(
                 next(of_split)
 
 
-def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
-    """Returns how many examples a split or a slice of one has.
+_NUM, _NUM_OF_CLASS = 9, 1
+_LOOKED_AT = 8  # examples of a class that are decoded for each one that is taken
+
+MAX_EXAMPLES = 600
+"""More do not fit on a sheet: it would take gigabytes."""
+
+Group = tuple[int | None, Sequence[Example]]
+"""Examples that stand together on a sheet, and their class; None if it is not divided by class."""
+
+
+def groups(
+    builder: tfds.core.DatasetBuilder,
+    num: int | None = None,
+    split: str | None = None,
+    ids: Sequence[str] | None = None,
+    by_class: bool = False,
+    seed: int | None = None,
+) -> tuple[list[Group], str]:
+    """Reads the examples of a sheet, in groups that are not empty; see `figure.preview`.
+
+    Returns:
+      The groups, and the splits that they are from.
 
     Raises:
-      ConfigError: if the dataset has no such split.
+      ConfigError: if arguments are wrong, or there is no such split, id or class, or no example.
+      RecordError: if they cannot be read.
     """
+    if isinstance(ids, str) or (ids is not None and not len(ids)):
+        raise ConfigError("ids", found=repr(ids), expected="a list of image ids")
+    if ids is not None and (by_class or num is not None or seed is not None):
+        raise ConfigError(
+            "ids",
+            found="ids together with num, by_class or seed",
+            expected="either ids, which are all shown, or a choice",
+            remedy="leave one out",
+        )
+    for name, value, least in (("num", num, 1), ("seed", seed, 0)):
+        if value is not None and value < least:
+            raise ConfigError(name, found=str(value), expected=f"{least} or more")
+    if ids is not None:
+        _check_number(len(ids))
+        splits = [split] if split else sorted(builder.info.splits, key=lambda s: s != "train")
+        examples, of_splits = _named(builder, splits, ids)
+        return [(None, examples)], ", ".join(of_splits)
+    split = split or (
+        "train" if "train" in builder.info.splits else next(iter(builder.info.splits))
+    )
+    total = _count(builder, split)
+    found: list[Group]
+    if by_class:
+        num = num or _NUM_OF_CLASS
+        _check_number(num * max(1, len(class_names(builder))))
+        found = [*_by_class(builder, split, num, seed).items()]
+    else:
+        num = min(num or _NUM, total)
+        _check_number(num or 1)
+        order = range(total) if seed is None else np.random.default_rng(seed).permutation(total)
+        chosen = {(split, int(place)) for place in order[:num]}
+        found = [(None, [decoded(record) for _, record in read_at(builder, chosen)])]
+    found = [group for group in found if group[1]]
+    if not found:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no example of any class in {split}" if by_class else f"{split} is empty",
+            expected="at least one example",
+            remedy="choose another split",
+        )
+    return found, split
+
+
+def _check_number(examples: int) -> None:
+    if examples > MAX_EXAMPLES:
+        raise ConfigError(
+            "num",
+            found=f"{examples} examples on one sheet",
+            expected=f"1 to {MAX_EXAMPLES}",
+            remedy="draw several sheets, of slices such as train[:100]",
+        )
+
+
+def _count(builder: tfds.core.DatasetBuilder, split: str) -> int:
     try:
         return int(builder.info.splits[split].num_examples)
     except (ValueError, KeyError):
@@ -112,60 +187,15 @@ def count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
         ) from None
 
 
-_LOOKED_AT = 8  # examples of a class that are decoded for each one that is taken
-
-
-def default_split(builder: tfds.core.DatasetBuilder) -> str:
-    """Returns `train`, or the first split of a dataset that has no such split."""
-    return "train" if "train" in builder.info.splits else next(iter(builder.info.splits))
-
-
-def some(
-    builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None = None
-) -> list[Example]:
-    """Reads the first examples of a split, or with a seed some that are drawn at random.
-
-    Args:
-      builder: of a built dataset.
-      split: a split's name, or a slice such as `train[20:26]`.
-      num: how many examples; fewer, if the split has no more.
-      seed: 0 or more; None takes the first examples.
-
-    Raises:
-      ConfigError: if the dataset has no such split.
-      RecordError: if they cannot be read.
-    """
-    total = count_examples(builder, split)
-    if seed is None:
-        places = range(min(num, total))
-    else:
-        places = np.random.default_rng(seed).permutation(total)[:num].tolist()
-    chosen = {(split, place) for place in places}
-    return [decoded(record) for _, record in read_at(builder, chosen)]
-
-
-def named(
+def _named(
     builder: tfds.core.DatasetBuilder, splits: Sequence[str], ids: Sequence[str]
 ) -> tuple[list[Example], list[str]]:
-    """Reads the examples of these ids, in this order.
-
-    Args:
-      builder: of a built dataset.
-      splits: where to look, the first split first.
-      ids: image ids.
-
-    Returns:
-      The examples, and the splits that they are in.
-
-    Raises:
-      ConfigError: naming an id that is in none of the splits, and ids that are spelled alike.
-      RecordError: if they cannot be read.
-    """
+    """Reads the examples of ids, in their order, and names the splits that they are in."""
     seen: set[str] = set()
     of_splits: list[str] = []
     by_id: dict[str, Example] = {}
     for split in splits:
-        count_examples(builder, split)
+        _count(builder, split)
         for record in map(records.parse, records.read_shards(builder, split)):
             seen.add(record.id)
             if record.id in ids and record.id not in by_id:
@@ -185,27 +215,13 @@ def named(
     return [by_id[image_id] for image_id in ids], of_splits
 
 
-def by_class(
-    builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None = None
+def _by_class(
+    builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None
 ) -> dict[int, list[Example]]:
-    """Reads examples of each class.
+    """Reads examples of each class but background.
 
-    Of the first examples with a class, those are taken in which it covers the largest share,
-    and where possible each example for one class only.
-
-    Args:
-      builder: of a built dataset.
-      split: a split's name or a slice.
-      num: how many examples of each class; fewer, if the split has no more.
-      seed: 0 or more, for another choice; None looks at the first examples.
-
-    Returns:
-      The examples by class index, without background. A class that the split does not have
-      has none.
-
-    Raises:
-      ConfigError: if the dataset has no such split or no classes.
-      RecordError: if they cannot be read.
+    Of the first examples with a class, or with a seed of others, those are taken in which it
+    covers the largest share, and where possible each for one class only. Rare classes choose first.
     """
     if not class_names(builder):
         raise ConfigError(
@@ -214,47 +230,32 @@ def by_class(
             expected="a dataset with classes, if examples of each class are wanted",
             remedy="leave out by_class",
         )
-    count_examples(builder, split)
     of_class: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
-    for place, labels in enumerate(map(_labels, records.read_shards(builder, split))):
-        for value in labels:
+
+    def labels(serialized: bytes) -> tuple[int, ...]:  # a loop would keep a record, maybe large
+        record = records.parse(serialized)
+        return record.ints(LABEL) or record.ints(LABELS)
+
+    for place, values in enumerate(map(labels, records.read_shards(builder, split))):
+        for value in values:
             of_class[value].append(place)
     if seed is not None:
         rng = np.random.default_rng(seed)
         of_class = {c: rng.permutation(places).tolist() for c, places in of_class.items()}
     looked_at = {c: places[: num * _LOOKED_AT] for c, places in of_class.items()}
-    shares = _shares(builder, split, {p for places in looked_at.values() for p in places})
-    chosen = _choose(looked_at, shares, num)
-    read_again = {(split, place) for places in chosen.values() for place in places}
-    read = {place: decoded(record) for (_, place), record in read_at(builder, read_again)}
-    return {c: [read[place] for place in chosen[c]] for c in of_class}
-
-
-def _labels(serialized: bytes) -> tuple[int, ...]:
-    record = records.parse(serialized)
-    return record.ints(LABEL) or record.ints(LABELS)
-
-
-def _choose(
-    looked_at: dict[int, list[int]], shares: dict[int, np.ndarray], num: int
-) -> dict[int, list[int]]:
-    """Returns the places that are shown for each class. Rare classes choose first."""
+    to_read = {(split, place) for places in looked_at.values() for place in places}
+    shares = {
+        place: count_values(mask := record.pixels(MASK)) / mask.size
+        if MASK in record.features
+        else np.ones(256)
+        for (_, place), record in read_at(builder, to_read)
+    }
     chosen: dict[int, list[int]] = {}
     used: set[int] = set()
     for value in sorted(looked_at, key=lambda c: len(looked_at[c])):
         order = sorted(looked_at[value], key=lambda p: (p in used, -shares[p][value]))
         chosen[value] = order[:num]
         used.update(chosen[value])
-    return chosen
-
-
-def _shares(
-    builder: tfds.core.DatasetBuilder, split: str, places: Collection[int]
-) -> dict[int, np.ndarray]:
-    """Returns the share of each mask value in examples; ones without masks."""
-    return {
-        place: count_values(mask := record.pixels(MASK)) / mask.size
-        if MASK in record.features
-        else np.ones(256)
-        for (_, place), record in read_at(builder, {(split, place) for place in places})
-    }
+    to_read = {(split, place) for places in chosen.values() for place in places}
+    read = {place: decoded(record) for (_, place), record in read_at(builder, to_read)}
+    return {c: [read[place] for place in chosen[c]] for c in of_class}
