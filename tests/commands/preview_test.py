@@ -8,9 +8,8 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, builder_from_tree, from_arrays, voc_palette
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.commands import preview as preview_command
-from voc_seg_tfrecord.pictures.figure import SheetFigure
-from voc_seg_tfrecord.pictures.pick import PANEL
+from voc_seg_tfrecord.pictures import preview as pictures
+from voc_seg_tfrecord.pictures.figure import PANEL, SheetFigure
 
 
 def preview(sample, out, *words):
@@ -172,7 +171,7 @@ def test_a_sheet_too_high_for_jpeg_is_refused_and_leaves_no_file(
     sample, tmp_path, monkeypatch, capsys
 ):
     high = SheetFigure(figsize=(0.01, 700), dpi=100)
-    monkeypatch.setattr(preview_command, "preview", lambda *_, **__: high)
+    monkeypatch.setattr(pictures, "preview", lambda *_, **__: high)
     assert preview(sample, tmp_path / "a.jpg") == 2
     assert "save it as .png" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -193,7 +192,7 @@ def test_images_without_masks_have_no_classes_to_choose_by(tmp_path, capsys):
     config = VocSegConfig(name="part", release="2012_test", strict=False)
     only_images = build(tmp_path / "data", config, DUMMY_DATA)
     assert preview(only_images, tmp_path / "a.png", "--by_class") == 2
-    assert "images without masks or labels" in capsys.readouterr().err
+    assert "leave out by_class" in capsys.readouterr().err
 
 
 def test_a_split_may_stand_behind_the_name(sample, tmp_path, capsys):

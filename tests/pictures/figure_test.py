@@ -9,10 +9,10 @@ from support.python import run_python
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.pictures import pick
-from voc_seg_tfrecord.pictures.figure import sheet
+from voc_seg_tfrecord.pictures import preview
+from voc_seg_tfrecord.pictures.figure import Example, sheet
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
-from voc_seg_tfrecord.pictures.pick import MAX_EXAMPLES, Example
+from voc_seg_tfrecord.pictures.preview import MAX_EXAMPLES
 
 
 def test_a_builder_a_name_and_a_folder_give_the_same_figure(sample):
@@ -89,6 +89,7 @@ def test_nobodys_settings_of_matplotlib_are_changed_and_none_change_the_sheet(sa
         "figure.dpi": 33,
         "axes.xmargin": 0.4,
         "figure.constrained_layout.use": True,
+        "savefig.bbox": "tight",
     }
     with mpl.rc_context(settings):
         before = dict(mpl.rcParams)
@@ -129,7 +130,7 @@ def test_ids_may_be_any_sequence(sample):
     ],
 )
 def test_too_many_examples_are_refused_before_any_is_read(sample, monkeypatch, wanted):
-    monkeypatch.setattr(pick, "decoded", lambda _: pytest.fail("read"))
+    monkeypatch.setattr(preview, "_example", lambda _: pytest.fail("read"))
     with pytest.raises(ConfigError, match=r"num: .* on one sheet"):
         voc_seg_tfrecord.preview(sample, **wanted)
 
@@ -150,6 +151,6 @@ def test_a_figure_says_what_it_shows_and_of_which_splits(sample, wanted, content
 
 
 def test_no_class_at_all_says_so(sample, monkeypatch):
-    monkeypatch.setattr(pick, "_by_class", lambda *_: {0: [], 1: []})
+    monkeypatch.setattr(preview, "_by_class", lambda *_: [(0, []), (1, [])])
     with pytest.raises(ConfigError, match="no example of any class in train"):
         voc_seg_tfrecord.preview(sample, by_class=True)

@@ -3,7 +3,7 @@
 TFRecord files are read without TensorFlow, which takes seconds to import and some 600 MB.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import functools
@@ -344,6 +344,28 @@ def read_shards(
             expected=f"{expected} records, as the dataset's info says",
             remedy="copy the dataset again, or build it again",
         )
+
+
+def read_at(
+    builder: tfds.core.DatasetBuilder, places: Collection[tuple[str, int]]
+) -> Iterator[tuple[tuple[str, int], Record]]:
+    """Yields the records at some places of a dataset, in its order.
+
+    Args:
+      builder: of a built dataset.
+      places: a split or a slice of one, and the number of a record in it.
+
+    Raises:
+      RecordError: if they cannot be read.
+    """
+    for split in dict.fromkeys(split for split, _ in sorted(places)):
+        last = max(number for name, number in places if name == split)
+        of_split = read_shards(builder, split)
+        for number in range(last + 1):  # one may be large, so none is kept
+            if (split, number) in places:
+                yield (split, number), parse(next(of_split))
+            else:
+                next(of_split)
 
 
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:

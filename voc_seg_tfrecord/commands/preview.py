@@ -4,15 +4,12 @@ DATASET@SPLIT draws examples of this split, as --split does.
 """
 
 import argparse
-import io
-from typing import Any
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.pictures.preview import preview
 
 SUMMARY = "draw images, masks, overlays and a legend"
 EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"
@@ -69,13 +66,19 @@ def run(args: argparse.Namespace) -> int:
             remedy=f"leave --split out, or name the dataset alone: {name}",
         )
     split = "+".join(splits) or args.split
-    chosen = {"split": split, "ids": ids, "by_class": args.by_class, "seed": args.seed}
-    drawn: Any = preview(open_built(name, args.data_dir), args.num, columns=args.columns, **chosen)
-    kind, file = _ENDINGS[out.suffix.lower()], io.BytesIO()
-    # JPEG without subsampling, which turns thin lines of colour grey.
-    exact = {"quality": 92, "subsampling": 0} if kind == "jpeg" else {}
+    from voc_seg_tfrecord.pictures.preview import preview  # it loads Matplotlib
+
+    drawn = preview(
+        open_built(name, args.data_dir),
+        args.num,
+        split=split,
+        ids=ids,
+        by_class=args.by_class,
+        columns=args.columns,
+        seed=args.seed,
+    )
     try:
-        drawn.savefig(file, format=kind, dpi="figure", facecolor="auto", pil_kwargs=exact)
+        data = drawn.encoded(_ENDINGS[out.suffix.lower()])
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"--out {out}",
@@ -83,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
             expected="at most 65500 pixels in height and width, for JPEG",
             remedy="save it as .png, or draw fewer examples",
         ) from None
-    staging.write_file(out, file.getvalue(), "--out")
+    staging.write_file(out, data, "--out")
     print(f"{drawn.content} in {args.out}")
-    if drawn.absent:
-        print(f"in no example of {drawn.split}: {', '.join(drawn.absent)}")
+    if drawn.note:
+        print(drawn.note)
     return 0

@@ -2,8 +2,10 @@
 
 import bisect
 from collections.abc import Sequence
+import dataclasses
 import functools
 import io
+import re
 from typing import Any
 import warnings
 
@@ -15,36 +17,60 @@ import numpy as np
 from PIL import Image
 
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.pictures.overlay import Look, overlay, painted, shrink
-from voc_seg_tfrecord.pictures.pick import LEAST, PANEL, Example, Group, panel_size
+from voc_seg_tfrecord.formats.pillow import thinned
+from voc_seg_tfrecord.masks.regions import shares, shrink
+from voc_seg_tfrecord.pictures.overlay import Look, layer, painted
 
-CHIP = 14
-"""Side of a field of colour, in pixels."""
+PANEL, LEAST, CHIP = 300, 24, 14
+"""Pixels of an image's longer side, of the shorter one at least, and of a field of colour."""
 
 _DPI, _MARGIN, _GAP, _BETWEEN = 100, 20, 8, 24  # the last two between panels and examples
 _LINE, _SIZE, _TITLE = 22, 13, 18  # height of a line, of its letters, and of those of the title
 _INK, _PALE = "#242424", "#707070"
 # Matplotlib's own font lacks Chinese, Japanese, Korean and some other letters.
-_FONTS = (
-    *("Noto Sans CJK JP", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei"),
-    *("Droid Sans Fallback", "PingFang HK", "Arial Unicode MS", "Microsoft YaHei", "Meiryo"),
-    *("Malgun Gothic", "Noto Sans Devanagari", "Noto Sans Thai", "Unifont"),
-)
+_OTHER_FONTS = r"Noto Sans (CJK|Devanagari|Thai)|WenQuanYi|PingFang|YaHei|Meiryo|Malgun|Unifont"
+
+
+@dataclasses.dataclass
+class Example:
+    """One example, at the size that it has on the sheet, and what is said of it there.
+
+    It is made of the complete image, uint8 `[H, W, 3]`, and mask, uint8 `[H, W]`, class indices
+    and 255 for void; or of the class of the whole image, if the dataset has one in place of it.
+    """
+
+    id: str
+    image: np.ndarray
+    mask: np.ndarray | None = None
+    label: int | None = None
+
+    def __post_init__(self) -> None:
+        self.size = height, width = self.image.shape[:2]
+        self.stretched = max(self.size) * LEAST > min(self.size) * PANEL
+        rows, columns = (max(LEAST, round(n * PANEL / max(self.size))) for n in (height, width))
+        # Enlarged, each pixel stays a square, as it does in the mask.
+        how = Image.Resampling.NEAREST if max(self.size) < PANEL else Image.Resampling.LANCZOS
+        image = Image.fromarray(thinned(self.image, PANEL))
+        self.image = np.asarray(image.resize((columns, rows), how))
+        self.shares = () if self.mask is None else shares(self.mask)
+        self.mask = None if self.mask is None else shrink(self.mask, rows, columns)
+
+
+Group = tuple[int | None, Sequence[Example]]
+"""Examples that stand together on a sheet, and their class; None if it is not divided by class."""
+
+
+_Entry = tuple[int | None, str]  # of a legend: a mask value, None for a text alone; and the text
 
 
 class SheetFigure(Figure):
     """A figure that a notebook shows once, whether or not pyplot is in use.
 
-    pyplot does not know of it, so nothing has to be closed.
-
-    Attributes:
-      content: what it shows, such as `9 examples of train`.
-      split: where the examples are from.
-      absent: names of the classes that `by_class` found in no example of the split.
+    pyplot does not know of it, so nothing has to be closed. `content` says what it shows, such as
+    `9 examples of train`, and `note` which classes `by_class` did not find.
     """
 
-    content, split = "", ""
-    absent: tuple[str, ...] = ()
+    content, note = "", ""
 
     def draw(self, renderer: Any) -> None:
         """Draws it. A letter that no font here has is a box, without a warning."""
@@ -52,18 +78,19 @@ class SheetFigure(Figure):
             warnings.filterwarnings("ignore", "Glyph ")
             super().draw(renderer)
 
-    def _repr_png_(self) -> bytes:
-        file = io.BytesIO()
-        self.savefig(file, format="png", dpi="figure", facecolor="auto")
+    def encoded(self, kind: str = "png") -> bytes:
+        """Returns it as a PNG or `jpeg`, whatever the user's settings of Matplotlib are."""
+        # JPEG without subsampling, which turns thin lines of colour grey.
+        exact = {"quality": 92, "subsampling": 0} if kind == "jpeg" else {}
+        how: dict[str, Any] = {"dpi": "figure", "facecolor": "auto", "pil_kwargs": exact}
+        self.savefig(file := io.BytesIO(), format=kind, bbox_inches=self.bbox_inches, **how)
         return file.getvalue()
+
+    _repr_png_ = encoded
 
 
 def sheet(
-    title: str,
-    groups: Sequence[Group],
-    look: Look,
-    columns: int | None = None,
-    note: str = "",
+    title: str, groups: Sequence[Group], look: Look, columns: int | None = None, note: str = ""
 ) -> SheetFigure:
     """Draws groups of examples, those of one example each side by side; see `preview`."""
     examples = [example for _, group in groups for example in group]
@@ -80,7 +107,8 @@ def sheet(
     axes = figure.add_axes((0, 0, 1, 1))
     _write(axes, _MARGIN, _MARGIN + 15, title, width, _TITLE, weight="bold")
     values = sorted({value for example in examples for value, _ in example.shares})
-    entries = [(v, f"{v} {_name(v, look)}") for v in values] + [(None, note)] * bool(note)
+    entries: list[_Entry] = [(value, f"{value} {_name(value, look)}") for value in values]
+    entries += [(None, words) for words in note.split(", ") if words]
     top = _legend(axes, _MARGIN, _MARGIN + 30, entries, look, width)
     for row in rows:
         bottoms = [top]
@@ -100,41 +128,27 @@ def sheet(
 
 def _example(axes: Axes, left: int, top: int, example: Example, look: Look, room: int) -> int:
     """Draws one: its id and size, the panels, each class with its share; returns where it ends."""
-    height, width = example.size
-    stretched = max(height, width) * LEAST > min(height, width) * PANEL
-    size = f"{width} x {height}{', stretched' if stretched else ''}"
-    middle, place = top + _LINE // 2, left + _width(size, _SIZE) + _GAP
-    place = (
-        left
-        + _GAP
-        + _write(axes, left, middle, example.id, room - (place - left), _SIZE, weight="bold")
-    )
-    _write(axes, place, middle, size, room, _SIZE, color=_PALE)
+    size = "{1} x {0}".format(*example.size) + ", stretched" * example.stretched
+    middle, for_id = top + _LINE // 2, room - _width(size, _SIZE) - _GAP
+    taken = _write(axes, left, middle, example.id, for_id, _SIZE, weight="bold")
+    _write(axes, left + taken + _GAP, middle, size, room, _SIZE, color=_PALE)
     top += _LINE
-    height, width = panel_size(height, width)
-    # Enlarged, each pixel stays a square, as it does in the mask.
-    how = Image.Resampling.NEAREST if max(example.size) < PANEL else Image.Resampling.LANCZOS
-    image = np.asarray(Image.fromarray(example.image).resize((width, height), how))
-    _image(axes, left, top, image)
+    _image(axes, left, top, example.image)
+    bottom = top + len(example.image) + 4
     if example.mask is None:
         names = [] if example.label is None else [(None, _name(example.label, look))]
-        return _legend(axes, left, top + height + 4, names, look, room)
-    mask = shrink(example.mask, height, width)
-    _image(axes, left + PANEL + _GAP, top, painted(mask, look.palette))
-    both = overlay(image, mask, look.palette, look.background)
-    _image(axes, left + 2 * (PANEL + _GAP), top, both)
-    shares = sorted(example.shares, key=lambda of: of[0] == VOID)
-    of_class = [(value, f"{_name(value, look)} {_percent(share)}") for value, share in shares]
-    return _legend(axes, left, top + height + 4, of_class, look, room)
+        return _legend(axes, left, bottom, names, look, room)
+    _image(axes, left + PANEL + _GAP, top, painted(example.mask, look.palette))
+    numbers, entries = layer(example.mask, look.palette, look.background)
+    for pixels in (example.image, entries[numbers]):
+        _image(axes, left + 2 * (PANEL + _GAP), top, pixels)
+    in_order = sorted(example.shares, key=lambda of: of[0] == VOID)
+    of_class = [(value, f"{_name(value, look)} {_percent(share)}") for value, share in in_order]
+    return _legend(axes, left, bottom, of_class, look, room)
 
 
 def _legend(
-    axes: Axes,
-    left: int,
-    top: int,
-    entries: Sequence[tuple[int | None, str]],
-    look: Look,
-    room: int,
+    axes: Axes, left: int, top: int, entries: Sequence[_Entry], look: Look, room: int
 ) -> int:
     """Draws texts, and fields of mask values before them, in lines; returns where they end."""
     place = 0
@@ -146,9 +160,8 @@ def _legend(
             chip = np.full((CHIP + 2, CHIP + 2, 3), 112, np.uint8)
             chip[1:-1, 1:-1] = painted(np.full((CHIP, CHIP), value, np.uint8), look.palette)
             _image(axes, left + place, top + 3, chip)
-        middle = top + _LINE // 2
-        taken = _write(axes, left + place + field, middle, text, room - field, _SIZE)
-        place += field + taken + 16
+        start, middle = left + place + field, top + _LINE // 2
+        place += field + _write(axes, start, middle, text, room - field, _SIZE) + 16
     return top + _LINE * bool(entries)
 
 
@@ -161,24 +174,20 @@ def _write(
     axes: Axes, left: int, middle: int, text: str, room: int, size: int, **style: Any
 ) -> int:
     """Writes a text, with three dots if it was cut; returns how many pixels wide it is."""
-    bold = "weight" in style
-
-    def cut(length: int) -> str:
-        return text[:length].rstrip() + "…"
-
-    if _width(text, size, bold) > room:
+    weight = style.setdefault("weight", "normal")
+    if _width(text, size, weight) > room:
         lengths = range(1, len(text) + 1)
-        text = cut(bisect.bisect(lengths, room, key=lambda n: _width(cut(n), size, bold)))
-    plain: dict[str, Any] = {"weight": "normal", "style": "normal", "color": _INK, "usetex": False}
+        most = bisect.bisect(lengths, room, key=lambda n: _width(text[:n] + "…", size, weight))
+        text = text[:most] + "…"
+    plain: dict[str, Any] = {"style": "normal", "color": _INK, "usetex": False}
     plain |= {"family": _fonts(), "size": size * 72 / _DPI, "parse_math": False, **style}
     axes.text(left, middle + 0.36 * size, text, **plain)
-    return _width(text, size, bold)
+    return _width(text, size, weight)
 
 
 @functools.lru_cache(4096)
-def _width(text: str, size: int, bold: bool = False) -> int:
-    weight = "bold" if bold else "normal"
-    font = font_manager.FontProperties(family=_fonts(), weight=weight, size=size)
+def _width(text: str, size: int, weight: str = "normal") -> int:
+    font = font_manager.FontProperties(family=_fonts(), style="normal", weight=weight, size=size)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph ")
         return round(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
@@ -186,13 +195,12 @@ def _width(text: str, size: int, bold: bool = False) -> int:
 
 @functools.cache
 def _fonts() -> list[str]:
-    there = font_manager.get_font_names()
-    return ["DejaVu Sans", *(name for name in _FONTS if name in there)]
+    others = filter(re.compile(_OTHER_FONTS).match, font_manager.get_font_names())
+    return ["DejaVu Sans", *sorted(others)]
 
 
 def _name(value: int, look: Look) -> str:
-    names = look.names
-    return "void" if value == VOID else names[value] if value < len(names) else "?"
+    return dict(enumerate(look.names)).get(value, "void" if value == VOID else "?")
 
 
 def _percent(share: float) -> str:

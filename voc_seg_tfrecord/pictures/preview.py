@@ -1,20 +1,27 @@
-"""Contact sheets: examples of a built dataset, chosen and drawn."""
+"""Contact sheets: chooses examples of a built dataset, reads them, and has them drawn."""
 
 from collections.abc import Sequence
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.base.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import background, class_names, open_built, palette
-from voc_seg_tfrecord.pictures import pick
+from voc_seg_tfrecord.built.records import Record, read_at
+from voc_seg_tfrecord.pictures.figure import Example, Group, SheetFigure, sheet
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+MAX_EXAMPLES = 600
+"""More do not fit on a sheet: it would take gigabytes."""
+
+_NUM = 9
+_LOOKED_AT = 8  # examples of a class that are decoded for each one that is taken
 
 
 def preview(
@@ -27,7 +34,7 @@ def preview(
     columns: int | None = None,
     seed: int | None = None,
     data_dir: PathLike | None = None,
-) -> "Figure":
+) -> SheetFigure:
     """Shows examples of a built dataset: images, masks, overlays and a legend.
 
     In a notebook the figure is shown if it is the last value of a cell. In a script, save it
@@ -49,8 +56,8 @@ def preview(
       data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
-      A figure whose data coordinates are pixels at 100 dots per inch. Masks and legend have the
-      colours of `info.metadata['palette']`; if these are VOC's, background is black.
+      A figure of Matplotlib, 100 dots per inch. Masks and legend have the colours of
+      `info.metadata['palette']`; if these are VOC's, background is black.
 
     Raises:
       ConfigError: if there is no such dataset, split or id, or an argument is out of range.
@@ -58,21 +65,130 @@ def preview(
     """
     by_name = isinstance(dataset, str | os.PathLike)
     builder: Any = open_built(os.fspath(dataset), data_dir) if by_name else dataset
-    if columns is not None and columns < 1:
-        raise ConfigError("columns", found=str(columns), expected="1 or more")
-    groups, split = pick.groups(builder, num, split, ids, by_class, seed)
+    for name, value, least in (("num", num, 1), ("columns", columns, 1), ("seed", seed, 0)):
+        if value is not None and value < least:
+            raise ConfigError(name, found=str(value), expected=f"{least} or more")
     names, ground = class_names(builder), background(builder)
-    content = wording.counted(len(groups[0][1]), "example")
-    absent: tuple[str, ...] = ()
-    if by_class:
-        shown = {ground, *(value for value, _ in groups)}
-        absent = tuple(name for value, name in enumerate(names) if value not in shown)
-        content = f"examples of {wording.counted(len(groups), 'class')}"
-    content = f"{content} of {split}"
+    groups, split = _chosen(builder, num, split, ids, by_class, seed)
+    if not (groups := [group for group in groups if group[1]]):
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no example{' of any class' * by_class} in {split}",
+            expected="at least one example",
+            remedy=f"choose another split{', or leave out by_class' * by_class}",
+        )
+    shown = {ground, *(value for value, _ in groups)}
+    absent = [name for value, name in enumerate(names) if by_class and value not in shown]
+    classes = f"examples of {wording.counted(len(groups), 'class')}"
+    examples = wording.counted(len(groups[0][1]), "example")
+    content = f"{classes if by_class else examples} of {split}"
+    note = f"in no example of {split}: {', '.join(absent)}" if absent else ""
     look = Look(names, class_colors(ground, palette(builder)), ground)
-    note = f"In no example of {split}: {', '.join(absent)}." if absent else ""
-    from voc_seg_tfrecord.pictures.figure import sheet  # after the reading, which needs memory
-
     figure = sheet(f"{builder.info.full_name}: {content}", groups, look, columns, note)
-    figure.content, figure.split, figure.absent = content, split, absent
+    figure.content, figure.note = content, note
     return figure
+
+
+def _chosen(
+    builder: tfds.core.DatasetBuilder,
+    num: int | None,
+    split: str | None,
+    ids: Sequence[str] | None,
+    by_class: bool,
+    seed: int | None,
+) -> tuple[list[Group], str]:
+    """Reads the examples of a sheet, in groups, and names the splits that they are from."""
+    beside = by_class or num is not None or seed is not None
+    if ids is not None and (beside or isinstance(ids, str) or not len(ids)):
+        raise ConfigError(
+            "ids",
+            found="ids together with num, by_class or seed" if beside else repr(ids),
+            expected="a list of image ids, which are all shown; or a choice without ids",
+        )
+    splits = [split] if split else sorted(builder.info.splits, key=lambda name: name != "train")
+    split = splits[0]
+    try:
+        total = int(builder.info.splits[split].num_examples)
+    except (ValueError, KeyError):
+        raise ConfigError(
+            f"split {split!r}",
+            found=f"no such split{did_you_mean(split, builder.info.splits)}",
+            expected=f"one of {', '.join(builder.info.splits)}, or a slice such as train[20:26]",
+        ) from None
+    classes = max(1, len(class_names(builder)))
+    num = (num or 1) * classes if by_class else min(num or _NUM, total)
+    if (examples := num if ids is None else len(ids)) > MAX_EXAMPLES:
+        raise ConfigError(
+            "num",
+            found=f"{examples} examples on one sheet",
+            expected=f"1 to {MAX_EXAMPLES}",
+            remedy="draw several sheets, of slices such as train[:100]",
+        )
+    if ids is not None:
+        return _named(builder, splits, ids)
+    if by_class:
+        return _by_class(builder, split, num // classes, seed), split
+    order = range(total) if seed is None else np.random.default_rng(seed).permutation(total)
+    chosen = {(split, int(place)) for place in order[:num]}
+    return [(None, [_example(record) for _, record in read_at(builder, chosen)])], split
+
+
+def _example(record: Record) -> Example:
+    image = record.image()  # first, as decoding it takes more memory than its pixels do
+    mask = record.pixels(MASK) if MASK in record.features else None
+    return Example(record.id, image, mask, next(iter(record.ints(LABEL)), None))
+
+
+def _named(
+    builder: tfds.core.DatasetBuilder, splits: Sequence[str], ids: Sequence[str]
+) -> tuple[list[Group], str]:
+    """Reads the examples of ids, in their order, and names the splits that they are in."""
+    found: dict[str, Example] = {}
+    seen: set[str] = set()
+    of_splits: dict[str, None] = {}
+    for split in splits:
+        for record in map(records.parse, records.read_shards(builder, split)):
+            seen.add(record.id)
+            if record.id in ids and record.id not in found:
+                found[record.id] = _example(record)
+                of_splits[split] = None
+            del record  # it may be large
+        if len(found) == len(set(ids)):
+            break
+    for image_id in ids:
+        if image_id not in found:
+            near = did_you_mean(image_id, sorted(seen))
+            raise ConfigError(
+                f"id {image_id!r}",
+                found=f"no such example in {', '.join(splits)}{near}",
+                expected="an image id, which is the name of its file without the ending",
+            )
+    return [(None, [found[image_id] for image_id in ids])], ", ".join(of_splits)
+
+
+def _by_class(
+    builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None
+) -> list[Group]:
+    """Reads examples of each class but background.
+
+    Of the first examples with a class, or with a seed of others, those are taken in which it
+    covers the largest share.
+    """
+    places: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
+    labels = records.scan(builder, split, lambda r: r.ints(LABEL) or r.ints(LABELS))
+    for place, values in enumerate(labels):
+        for value in values:
+            places[value].append(place)
+    most = num * _LOOKED_AT if MASK in builder.info.features else num
+    for value, of_class in places.items():
+        if seed is not None:
+            np.random.default_rng((seed, value)).shuffle(of_class)
+        del of_class[most:]
+    found: dict[int, list[Example]] = {c: [] for c in places}
+    candidates = {(split, place) for of_class in places.values() for place in of_class}
+    for (_, place), record in read_at(builder, candidates):
+        example = _example(record)
+        for value in (c for c, of_class in places.items() if place in of_class):
+            both = [*found[value], example]
+            found[value] = sorted(both, key=lambda e: -dict(e.shares).get(value, 0))[:num]
+    return list(found.items())

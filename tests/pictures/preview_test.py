@@ -1,22 +1,31 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from support.building import examples
 
 from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.pictures import pick
+from voc_seg_tfrecord.pictures import preview
+from voc_seg_tfrecord.pictures.figure import Example
 
 ALL = {"train": 3, "validation": 2, "test": 1}
 
 
+def drawn(builder, **wanted):
+    """Returns the groups of examples of a sheet, by their class, and what is said of it."""
+    with mock.patch.object(preview, "sheet") as sheet:
+        content = preview.preview(builder, **wanted).content
+    return dict(sheet.call_args.args[1]), content
+
+
 def some(builder, split, num, seed=None):
-    ((_, found),), of_split = pick.groups(builder, num, split, seed=seed)
-    assert of_split == split
-    return found
+    found, _ = drawn(builder, split=split, num=num, seed=seed)
+    return found[None]
 
 
-def by_class(builder, num):
-    return dict(pick.groups(builder, num, by_class=True)[0])
+def by_class(builder, num, **wanted):
+    return drawn(builder, num=num, by_class=True, **wanted)[0]
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +56,10 @@ def test_an_example_has_the_pixels_that_tensorflow_decodes(sample):
         assert len(found) == number
         for one in found:
             (other,) = (e for name, e in decoded.items() if name.startswith(one.id))
-            assert (one.mask == other["segmentation_mask"][..., 0]).all()
-            assert abs(one.image.astype(int) - other["image"]).max() <= 8  # two JPEG decoders
+            whole = Example("a", other["image"], other["segmentation_mask"][..., 0])
+            assert (one.mask == whole.mask).all()
+            assert one.shares == whole.shares
+            assert abs(one.image.astype(int) - whole.image).max() <= 8  # two JPEG decoders
 
 
 def test_a_seed_chooses_the_same_examples_each_time_and_another_others(many):
@@ -69,14 +80,14 @@ def test_a_seed_reaches_every_example_of_a_slice_and_no_other(many):
 
 def test_ids_come_in_the_order_asked_and_more_than_once_if_asked(many):
     wanted = ["image_7", "image_0", "image_7"]
-    ((_, found),), split = pick.groups(many, ids=wanted)
-    assert [e.id for e in found] == wanted
-    assert split == "train"
+    found, content = drawn(many, ids=wanted)
+    assert [e.id for e in found[None]] == wanted
+    assert content == "3 examples of train"
 
 
 def test_an_unknown_id_is_refused_with_the_nearest(many):
     with pytest.raises(ConfigError, match=r"id 'imge_7': no such example in train; .*'image_7'"):
-        pick.groups(many, ids=["image_0", "imge_7"])
+        drawn(many, ids=["image_0", "imge_7"])
 
 
 def test_every_class_has_the_example_in_which_it_is_largest(many):
@@ -88,10 +99,17 @@ def test_every_class_has_the_example_in_which_it_is_largest(many):
     assert found[2][0].id in ("image_3", "image_4")
 
 
-def test_an_example_is_shown_for_one_class_where_others_are_left(many):
-    found = by_class(many, 2)
-    assert {e.id for e in found[2]} == {"image_3", "image_4"}
-    assert not {e.id for e in found[1]} & {"image_3", "image_4"}
+def test_the_examples_of_a_class_begin_with_the_one_in_which_it_is_largest(many):
+    found = by_class(many, 12)
+    for value, of_class in found.items():
+        shares = [dict(e.shares)[value] for e in of_class]
+        assert shares == sorted(shares, reverse=True)
+
+
+def test_a_seed_chooses_other_examples_of_a_class_and_the_same_each_time(many):
+    drawn = [[e.id for e in by_class(many, 1, seed=seed)[1]] for seed in range(9)]
+    assert drawn[1] == [e.id for e in by_class(many, 1, seed=1)[1]]
+    assert len(set(map(tuple, drawn))) > 1
 
 
 def test_fewer_examples_than_asked_are_all_that_there_are(many):
@@ -119,7 +137,7 @@ def test_a_split_that_is_not_there_is_refused(sample):
 
 
 def test_train_is_the_default_and_else_the_first_split(sample, tmp_path):
-    assert pick.groups(sample)[1] == "train"
+    assert drawn(sample)[1] == "3 examples of train"
     builder = from_arrays(
         [np.zeros((4, 4, 3), np.uint8)] * 4,
         [np.zeros((4, 4), np.uint8)] * 4,
@@ -128,7 +146,7 @@ def test_train_is_the_default_and_else_the_first_split(sample, tmp_path):
         splits={"first": 0.5, "second": 0.5},
         data_dir=tmp_path,
     )
-    assert pick.groups(builder)[1] == "first"
+    assert drawn(builder)[1].endswith(" of first")
 
 
 def test_grey_images_have_three_equal_channels(tmp_path):
@@ -140,5 +158,6 @@ def test_grey_images_have_three_equal_channels(tmp_path):
         data_dir=tmp_path,
     )
     (one,) = some(builder, "train", 1)
-    assert (one.image == np.arange(64).reshape(8, 8, 1)).all()
-    assert one.image.shape == (8, 8, 3)
+    assert set(one.image.flat) == set(range(64))
+    assert (one.image == one.image[..., :1]).all()
+    assert one.image.shape == (300, 300, 3)
