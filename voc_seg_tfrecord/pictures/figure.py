@@ -108,7 +108,7 @@ def sheet(
     _write(axes, _MARGIN, _MARGIN + 15, title, width, _TITLE, weight="bold")
     values = sorted({value for example in examples for value, _ in example.shares})
     entries: list[_Entry] = [(value, f"{value} {_name(value, look)}") for value in values]
-    entries += [(None, words) for words in note.split(", ") if words]
+    entries += [(None, words) for words in re.split("(?<=,) ", note) if words]
     top = _legend(axes, _MARGIN, _MARGIN + 30, entries, look, width)
     for row in rows:
         bottoms = [top]
