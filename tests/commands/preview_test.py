@@ -8,8 +8,9 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, builder_from_tree, from_arrays, voc_palette
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.pictures import preview as pictures
-from voc_seg_tfrecord.pictures.figure import PANEL, SheetFigure
+from voc_seg_tfrecord.commands import preview as preview_command
+from voc_seg_tfrecord.pictures.figure import SheetFigure
+from voc_seg_tfrecord.pictures.overlay import PANEL
 
 
 def preview(sample, out, *words):
@@ -171,7 +172,7 @@ def test_a_sheet_too_high_for_jpeg_is_refused_and_leaves_no_file(
     sample, tmp_path, monkeypatch, capsys
 ):
     high = SheetFigure(figsize=(0.01, 700), dpi=100)
-    monkeypatch.setattr(pictures, "preview", lambda *_, **__: high)
+    monkeypatch.setattr(preview_command, "preview", lambda *_, **__: high)
     assert preview(sample, tmp_path / "a.jpg") == 2
     assert "save it as .png" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

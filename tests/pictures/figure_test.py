@@ -10,8 +10,8 @@ from support.python import run_python
 import voc_seg_tfrecord
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.pictures import preview
-from voc_seg_tfrecord.pictures.figure import Example, sheet
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors
+from voc_seg_tfrecord.pictures.figure import sheet
+from voc_seg_tfrecord.pictures.overlay import Example, Look, class_colors
 from voc_seg_tfrecord.pictures.preview import MAX_EXAMPLES
 
 
@@ -98,8 +98,8 @@ def test_nobodys_settings_of_matplotlib_are_changed_and_none_change_the_sheet(sa
         assert np.array_equal(shown(figure), plain)
 
 
-def test_letters_of_formulas_are_letters():
-    for title in ("a $x^2$", "$", "50% & _a {b}"):
+def test_what_matplotlib_would_take_for_a_formula_is_written_as_it_is():
+    for title in ("$x^{$", r"$\nothing$", "50% & _a {b}"):  # wrong formulas raise an error
         look = Look((title, title), class_colors(0), 0)
         mask = np.eye(20, dtype=np.uint8)
         example = Example(title, np.zeros((20, 20, 3), np.uint8), mask)

@@ -6,15 +6,15 @@ from support.building import examples
 
 from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.pictures import preview
-from voc_seg_tfrecord.pictures.figure import Example
+from voc_seg_tfrecord.pictures import figure, preview
+from voc_seg_tfrecord.pictures.overlay import Example
 
 ALL = {"train": 3, "validation": 2, "test": 1}
 
 
 def drawn(builder, **wanted):
     """Returns the groups of examples of a sheet, by their class, and what is said of it."""
-    with mock.patch.object(preview, "sheet") as sheet:
+    with mock.patch.object(figure, "sheet") as sheet:
         content = preview.preview(builder, **wanted).content
     return dict(sheet.call_args.args[1]), content
 

@@ -5,8 +5,8 @@ from PIL import Image
 import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.pictures.figure import CHIP, PANEL, Example, sheet
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors
+from voc_seg_tfrecord.pictures.figure import sheet
+from voc_seg_tfrecord.pictures.overlay import CHIP, PANEL, Example, Look, class_colors
 
 VOC = Look(VOC_CLASSES, class_colors(0), 0)
 

@@ -4,12 +4,14 @@ DATASET@SPLIT draws examples of this split, as --split does.
 """
 
 import argparse
+from typing import Any
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.pictures.preview import preview
 
 SUMMARY = "draw images, masks, overlays and a legend"
 EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"
@@ -66,9 +68,7 @@ def run(args: argparse.Namespace) -> int:
             remedy=f"leave --split out, or name the dataset alone: {name}",
         )
     split = "+".join(splits) or args.split
-    from voc_seg_tfrecord.pictures.preview import preview  # it loads Matplotlib
-
-    drawn = preview(
+    drawn: Any = preview(
         open_built(name, args.data_dir),
         args.num,
         split=split,

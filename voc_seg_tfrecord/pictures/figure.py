@@ -2,7 +2,6 @@
 
 import bisect
 from collections.abc import Sequence
-import dataclasses
 import functools
 import io
 import re
@@ -14,50 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.textpath import text_to_path
 import numpy as np
-from PIL import Image
 
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.formats.pillow import thinned
-from voc_seg_tfrecord.masks.regions import shares, shrink
-from voc_seg_tfrecord.pictures.overlay import Look, layer, painted
-
-PANEL, LEAST, CHIP = 300, 24, 14
-"""Pixels of an image's longer side, of the shorter one at least, and of a field of colour."""
+from voc_seg_tfrecord.pictures.overlay import CHIP, PANEL, Example, Group, Look, layer, painted
 
 _DPI, _MARGIN, _GAP, _BETWEEN = 100, 20, 8, 24  # the last two between panels and examples
 _LINE, _SIZE, _TITLE = 22, 13, 18  # height of a line, of its letters, and of those of the title
 _INK, _PALE = "#242424", "#707070"
 # Matplotlib's own font lacks Chinese, Japanese, Korean and some other letters.
 _OTHER_FONTS = r"Noto Sans (CJK|Devanagari|Thai)|WenQuanYi|PingFang|YaHei|Meiryo|Malgun|Unifont"
-
-
-@dataclasses.dataclass
-class Example:
-    """One example, at the size that it has on the sheet, and what is said of it there.
-
-    It is made of the complete image, uint8 `[H, W, 3]`, and mask, uint8 `[H, W]`, class indices
-    and 255 for void; or of the class of the whole image, if the dataset has one in place of it.
-    """
-
-    id: str
-    image: np.ndarray
-    mask: np.ndarray | None = None
-    label: int | None = None
-
-    def __post_init__(self) -> None:
-        self.size = height, width = self.image.shape[:2]
-        self.stretched = max(self.size) * LEAST > min(self.size) * PANEL
-        rows, columns = (max(LEAST, round(n * PANEL / max(self.size))) for n in (height, width))
-        # Enlarged, each pixel stays a square, as it does in the mask.
-        how = Image.Resampling.NEAREST if max(self.size) < PANEL else Image.Resampling.LANCZOS
-        image = Image.fromarray(thinned(self.image, PANEL))
-        self.image = np.asarray(image.resize((columns, rows), how))
-        self.shares = () if self.mask is None else shares(self.mask)
-        self.mask = None if self.mask is None else shrink(self.mask, rows, columns)
-
-
-Group = tuple[int | None, Sequence[Example]]
-"""Examples that stand together on a sheet, and their class; None if it is not divided by class."""
 
 
 _Entry = tuple[int | None, str]  # of a legend: a mask value, None for a text alone; and the text
@@ -139,12 +103,14 @@ def _example(axes: Axes, left: int, top: int, example: Example, look: Look, room
         names = [] if example.label is None else [(None, _name(example.label, look))]
         return _legend(axes, left, bottom, names, look, room)
     _image(axes, left + PANEL + _GAP, top, painted(example.mask, look.palette))
-    numbers, entries = layer(example.mask, look.palette, look.background)
-    for pixels in (example.image, entries[numbers]):
+    numbers, colors = layer(example.mask, look.palette, look.background)
+    for pixels in (example.image, colors[numbers]):
         _image(axes, left + 2 * (PANEL + _GAP), top, pixels)
-    in_order = sorted(example.shares, key=lambda of: of[0] == VOID)
-    of_class = [(value, f"{_name(value, look)} {_percent(share)}") for value, share in in_order]
-    return _legend(axes, left, bottom, of_class, look, room)
+    entries = []
+    for value, share in sorted(example.shares, key=lambda of: of[0] == VOID):
+        percent = f"{share:.1%}" if share >= 0.0005 else "under 0.1%"
+        entries.append((value, f"{_name(value, look)} {percent}"))
+    return _legend(axes, left, bottom, entries, look, room)
 
 
 def _legend(
@@ -201,7 +167,3 @@ def _fonts() -> list[str]:
 
 def _name(value: int, look: Look) -> str:
     return dict(enumerate(look.names)).get(value, "void" if value == VOID else "?")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}%" if share >= 0.0005 else "under 0.1%"

@@ -1,4 +1,4 @@
-"""The colours of classes, and a mask laid over its image: regions, outlines, void.
+"""An example as a sheet has it, and its colours: regions, outlines, void over the image.
 
 Masks are uint8 `[H, W]`, class indices and 255 for void. A palette is uint8 `[256, 3]`, as
 `class_colors` gives it. A background is its class index, None if there is none.
@@ -8,13 +8,47 @@ from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
+from PIL import Image
 
 from voc_seg_tfrecord.base.names import VOID, voc_palette
-from voc_seg_tfrecord.masks.regions import common_first, grown, inner
+from voc_seg_tfrecord.formats.pillow import thinned
+from voc_seg_tfrecord.masks.regions import common_first, grown, inner, shares, shrink
+
+PANEL, LEAST, CHIP = 300, 24, 14
+"""Pixels of an image's longer side, of the shorter one at least, and of a field of colour."""
 
 _VOID_LINE = (96, 96, 96)
 _HALF = 128  # of 255: half transparent
 _HATCH, _LINE = 6, 2  # pixels from one line over void to the next, and a line's width
+
+
+@dataclasses.dataclass
+class Example:
+    """One example, at the size that it has on the sheet, and what is said of it there.
+
+    It is made of the complete image, uint8 `[H, W, 3]`, and mask, uint8 `[H, W]`, class indices
+    and 255 for void; or of the class of the whole image, if the dataset has one in place of it.
+    """
+
+    id: str
+    image: np.ndarray
+    mask: np.ndarray | None = None
+    label: int | None = None
+
+    def __post_init__(self) -> None:
+        self.size = height, width = self.image.shape[:2]
+        self.stretched = max(self.size) * LEAST > min(self.size) * PANEL
+        rows, columns = (max(LEAST, round(n * PANEL / max(self.size))) for n in (height, width))
+        # Enlarged, each pixel stays a square, as it does in the mask.
+        how = Image.Resampling.NEAREST if max(self.size) < PANEL else Image.Resampling.LANCZOS
+        image = Image.fromarray(thinned(self.image, PANEL))
+        self.image = np.asarray(image.resize((columns, rows), how))
+        self.shares = () if self.mask is None else shares(self.mask)
+        self.mask = None if self.mask is None else shrink(self.mask, rows, columns)
+
+
+Group = tuple[int | None, Sequence[Example]]
+"""Examples that stand together on a sheet, and their class; None if it is not divided by class."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -14,8 +14,10 @@ from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import background, class_names, open_built, palette
 from voc_seg_tfrecord.built.records import Record, read_at
-from voc_seg_tfrecord.pictures.figure import Example, Group, SheetFigure, sheet
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors
+from voc_seg_tfrecord.pictures.overlay import Example, Group, Look, class_colors
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MAX_EXAMPLES = 600
 """More do not fit on a sheet: it would take gigabytes."""
@@ -34,7 +36,7 @@ def preview(
     columns: int | None = None,
     seed: int | None = None,
     data_dir: PathLike | None = None,
-) -> SheetFigure:
+) -> "Figure":
     """Shows examples of a built dataset: images, masks, overlays and a legend.
 
     In a notebook the figure is shown if it is the last value of a cell. In a script, save it
@@ -84,6 +86,8 @@ def preview(
     content = f"{classes if by_class else examples} of {split}"
     note = f"in no example of {split}: {', '.join(absent)}" if absent else ""
     look = Look(names, class_colors(ground, palette(builder)), ground)
+    from voc_seg_tfrecord.pictures.figure import sheet  # after the reading, which needs memory
+
     figure = sheet(f"{builder.info.full_name}: {content}", groups, look, columns, note)
     figure.content, figure.note = content, note
     return figure
