@@ -85,13 +85,12 @@ def build(
     *,
     name: str = "bench",
     workers: int | None = None,
-    file_format: str | None = None,
     beam_options: Any = None,
     **fields: Any,
 ) -> Builder:
     """Builds a tree as own data, unless it is built; `fields` are those of the config."""
     config = VocSegConfig(name=name, **fields)
-    builder = Builder(data_dir=data_dir, config=config, file_format=file_format)
+    builder = Builder(data_dir=data_dir, config=config)
     options = tfds.download.DownloadConfig(manual_dir=root, beam_options=beam_options)
     with contextlib.redirect_stdout(sys.stderr):  # TFDS prints; the tables are to stand alone
         builder.download_and_prepare(download_config=options, workers=workers)

@@ -32,8 +32,8 @@ class Source:
     tree: pathlib.Path
     """The root of the VOC tree."""
     folder: pathlib.Path
-    """Holds the datasets `tfrecord` and `array_record`, what `export` writes in `parquet`, and in
-    `tars` the files' own bytes."""
+    """Holds the dataset `tfrecord`, `array_record` that TFDS made of it, what `export` writes in
+    `parquet`, and in `tars` the files' own bytes."""
 
     def files(self) -> list[tuple[str, str]]:
         """Returns paths of image and mask of each pair."""
@@ -126,7 +126,7 @@ def web_dataset(source: Source) -> Iterable:
 
 
 def grain_threads(source: Source) -> Iterable:
-    """`tfds.data_source` of the dataset built as array_record, in Grain with two threads."""
+    """`tfds.data_source` of the dataset converted to array_record, in Grain with two threads."""
     import grain
     import tensorflow_datasets as tfds
 

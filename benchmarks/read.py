@@ -10,6 +10,7 @@ from collections.abc import Callable
 import contextlib
 import os
 import pathlib
+import shutil
 import sys
 import tarfile
 
@@ -20,6 +21,7 @@ from measuring import Figures, Way
 import peers
 import tensorflow as tf
 import tensorflow_datasets as tfds
+from tensorflow_datasets.scripts.cli import convert_format_utils
 
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.exports.export import export
@@ -150,9 +152,11 @@ def python_loops(
 def write_forms(folder: pathlib.Path, root: pathlib.Path) -> tfds.core.DatasetBuilder:
     """Writes what is read, unless it is there; returns the dataset as TFRecords."""
     builder = build(root, folder / "tfrecord")
-    build(root, folder / "array_record", file_format="array_record")
     if (folder / "tars").exists():
         return builder
+    shutil.copytree(folder / "tfrecord", folder / "array_record")
+    copy = [pathlib.Path(peers.Source(root, folder).dataset("array_record"))]
+    convert_format_utils.convert_dataset(None, "array_record", dataset_version_dir=copy)
     with contextlib.redirect_stdout(sys.stderr):
         export(builder, folder / "parquet", layout="parquet")
     (folder / "raw").mkdir()

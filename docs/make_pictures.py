@@ -4,6 +4,7 @@ Run it as `python docs/make_pictures.py [FOLDER]`; docs/images is the default.
 """
 
 from collections.abc import Iterator
+import io
 import pathlib
 import sys
 import tempfile
@@ -12,12 +13,11 @@ from PIL import Image
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.pictures.preview import Choice, draw
 
 IMAGES = pathlib.Path(__file__).parent / "images"
 SHEETS = {
-    "examples.png": Choice(ids=["2007_000001", "2008_000002"]),
-    "by_class.png": Choice(by_class=True),
+    "examples.png": {"ids": ["2007_000001", "2008_000002"]},
+    "by_class.png": {"by_class": True},
 }
 
 
@@ -28,7 +28,8 @@ def pictures(sample: tfds.core.DatasetBuilder) -> Iterator[tuple[str, Image.Imag
       sample: the builder of the sample, built.
     """
     for name, wanted in SHEETS.items():
-        yield name, draw(sample, wanted).image
+        drawn = voc_seg_tfrecord.preview(sample, **wanted)._repr_png_()
+        yield name, Image.open(io.BytesIO(drawn)).convert("RGB")
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ def command(bucket, way):
 def upload(bucket, tmp_path):
     """Builds the sample on a disk, and copies it by a tool that knows nothing of datasets."""
 
-    def upload(**options):
-        built = build(tmp_path / "built", "sample", **options)
+    def upload():
+        built = build(tmp_path / "built", "sample")
         for path in built.data_path.iterdir():
             bucket.write(f"{FOLDER}/{path.name}", path.read_bytes())
         return built
@@ -73,11 +73,6 @@ def test_a_dataset_copied_to_a_bucket_is_read_there(command, upload):
     assert command("stats", "sample", "--data_dir", "gs://voc/datasets") == command(
         "stats", built.data_path
     )
-
-
-def test_array_record_files_copied_to_a_bucket_are_read_there(command, upload):
-    built = upload(file_format="array_record")
-    assert command("verify", f"gs://voc/{FOLDER}") == command("verify", built.data_path)
 
 
 def test_what_a_copier_did_not_finish_is_named(command, bucket, upload):
@@ -96,13 +91,6 @@ def test_the_command_line_builds_into_a_bucket(command, bucket, tmp_path):
     built = build(tmp_path / "built", "sample")
     for path in built.data_path.iterdir():
         assert bucket.read(f"{FOLDER}/{path.name}") == path.read_bytes()
-
-
-def test_a_build_of_array_record_into_a_bucket_says_what_to_do(command, bucket):
-    words = ("build", "--release", "sample", "--file_format", "array_record")
-    said = command(*words, "--data_dir", "gs://voc/datasets", status=2)
-    assert "gcloud storage rsync" in said
-    assert not bucket.names(FOLDER)
 
 
 def test_tfds_builds_a_tree_of_a_bucket_into_the_bucket_and_loads_it(bucket, tmp_path):

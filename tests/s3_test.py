@@ -57,8 +57,8 @@ FOLDER = "voc/datasets/voc_seg_tfrecord/sample/1.0.0"
 def upload(bucket, tmp_path):
     """Builds the sample on a disk, and copies it by a tool that knows nothing of datasets."""
 
-    def upload(**options):
-        built = build(tmp_path / "built", "sample", **options)
+    def upload():
+        built = build(tmp_path / "built", "sample")
         bucket.put(f"{built.data_path}/", f"{FOLDER}/", recursive=True)
         return built
 
@@ -109,11 +109,6 @@ def test_tfds_reads_what_a_bucket_says_of_a_dataset_and_none_of_its_records(endp
     )
     assert done.stdout.startswith("3\n")
     assert "File system scheme 's3' not implemented" in done.stdout
-
-
-def test_array_record_files_in_a_bucket_are_not_read(endpoint, upload):
-    upload(file_format="array_record")
-    assert "error: " in command(endpoint, "stats", f"s3://{FOLDER}", status=1)
 
 
 def test_a_build_into_a_bucket_says_how_to_get_there(endpoint):

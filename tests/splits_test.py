@@ -1,8 +1,7 @@
 import pytest
-from support.building import build, examples
-import tensorflow_datasets as tfds
+from support.building import examples
 
-from voc_seg_tfrecord import splits
+from voc_seg_tfrecord import data_source, splits
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.facts import lists
 
@@ -10,11 +9,9 @@ WANTED = ("2007_000001", "2009_000003")
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
+def source(sample):
     """The sample's train split with random access."""
-    data_dir = tmp_path_factory.mktemp("data")
-    build(data_dir, "sample", file_format="array_record")
-    return tfds.data_source("voc_seg_tfrecord/sample", data_dir=data_dir, split="train")
+    return data_source(str(sample.data_path), "train")
 
 
 def names(dataset):

@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 import hashlib
 import io
 import json
@@ -18,13 +19,17 @@ from tensorflow_datasets.core import split_builder
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
-from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import VOC_POSES
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import decode
-from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import _serializer_of_ours
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import (
+    PaddedWithBackground,
+    _serializer_of_ours,
+    warn_of_padding,
+)
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 SPLITS = {
@@ -343,3 +348,48 @@ def test_tfds_has_its_own_serializer_back_after_a_build_and_after_an_error():
     with pytest.raises(KeyError), _serializer_of_ours():
         raise KeyError
     assert split_builder.example_serializer is before
+
+
+@pytest.mark.parametrize("form", ["array_record", "parquet", tfds.core.FileFormat.RIEGELI])
+def test_no_file_format_but_tfrecord_is_built_or_read_and_the_error_says_what_does_it(
+    form, sample, tmp_path
+):
+    make = functools.partial(voc_seg_tfrecord.Builder, data_dir=tmp_path, config="sample")
+    for call in (
+        lambda: make(file_format=form),
+        lambda: make().download_and_prepare(file_format=form),
+        lambda: tfds_build(
+            *("--config", "sample", "--data_dir", tmp_path),
+            *("--file_format", getattr(form, "value", form)),
+        ),
+        lambda: sample.as_data_source(split="train"),
+    ):
+        with pytest.raises(ConfigError, match=r"(?s)expected: tfrecord.*data_source.*export"):
+            call()
+    assert not any(tmp_path.rglob("*.json"))
+    make(file_format="tfrecord").download_and_prepare(file_format="tfrecord")
+
+
+def test_tfds_data_source_by_name_says_what_reads_the_dataset(sample, monkeypatch):
+    folder = pathlib.Path(sample.data_path).parents[2]
+    monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(folder))
+    with pytest.raises(ConfigError, match=r"voc_seg_tfrecord\.data_source"):
+        tfds.data_source("voc_seg_tfrecord/sample", split="train")
+
+
+@pytest.mark.parametrize("batch_size", [2, -1])
+def test_tfds_own_batches_are_warned_of_as_they_pad_with_background(sample, batch_size):
+    with pytest.warns(
+        PaddedWithBackground,
+        match="0, which is background.*padded_batch",
+    ):
+        read = sample.as_dataset(split="train", batch_size=batch_size)
+    mask = (read if batch_size == -1 else next(iter(read)))["segmentation_mask"]
+    assert (mask.numpy()[0, -1, -1] == 0).all()  # what the warning says
+
+
+def test_batches_of_one_example_and_of_tiles_are_not_padded_and_not_warned_of(sample):
+    for batch in sample.as_dataset(split="train", batch_size=1):
+        assert batch["segmentation_mask"].shape[0] == 1
+    tiled = VocSegConfig(name="tiled", class_names=["background", "a"], tile=32)
+    warn_of_padding(tiled, 8)

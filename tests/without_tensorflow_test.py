@@ -20,13 +20,11 @@ def run(code, *words, **options):
     return run_python("-c", BEGIN + code, *words, PYTHONPATH=path, **options)
 
 
-@pytest.fixture(
-    scope="module", params=["tfrecord", pytest.param("array_record", marks=pytest.mark.slow)]
-)
-def folder(request, tmp_path_factory):
-    """The version folder of the sample in one file format."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The version folder of the sample."""
     data_dir = tmp_path_factory.mktemp("data")
-    return pathlib.Path(build(data_dir, "sample", file_format=request.param).data_dir)
+    return pathlib.Path(build(data_dir, "sample").data_dir)
 
 
 def test_tensorflow_is_hidden_here_as_if_it_were_not_installed():
@@ -48,7 +46,6 @@ COMMANDS = [
     "export {folder} --layout raw --out {out}/raw",
     "export {folder} --layout deeplab --out {out}/records",
     "export {folder} --layout parquet --out {out}/parquet",
-    "export {folder} --layout coco-panoptic --out {out}/coco",
     "report {folder} --card {out}/card",
     "evaluate {folder}@train --predictions {predictions}",
 ]
@@ -99,14 +96,13 @@ print(files.tensor_pixels(bytes.fromhex(sys.argv[1])).tolist())
 
 
 def test_arrays_evaluation_and_data_sources_do_not_need_it(tmp_path):
-    build(tmp_path, "sample", file_format="array_record")
+    build(tmp_path, "sample")
     code = """
 import sys
 import numpy as np
-import tensorflow_datasets as tfds
-from voc_seg_tfrecord import arrays, evaluation, splits, stats
+from voc_seg_tfrecord import arrays, data_source, evaluation, splits, stats
 
-source = tfds.data_source("voc_seg_tfrecord/sample", data_dir=sys.argv[1], split="train")
+source = data_source("voc_seg_tfrecord/sample", split="train", data_dir=sys.argv[1])
 confusion = evaluation.Confusion([str(n) for n in range(21)])
 rng = np.random.default_rng(0)
 for example in splits.only(source, ["2007_000001", "2008_000002"]):

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.build_from.memory import from_arrays as from_arrays
     from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
     from voc_seg_tfrecord.built.data_source import data_source as data_source
-    from voc_seg_tfrecord.pictures.figure import preview as preview
+    from voc_seg_tfrecord.pictures.preview import preview as preview
     from voc_seg_tfrecord.report.label_errors import find_label_errors as find_label_errors
 
 _MODULES = {
@@ -65,7 +65,7 @@ _FUNCTIONS = {
     "data_source": "built.data_source",
     "find_label_errors": "report.label_errors",
     "from_arrays": "build_from.memory",
-    "preview": "pictures.figure",
+    "preview": "pictures.preview",
 }
 
 __version__: str  # read when it is first asked for

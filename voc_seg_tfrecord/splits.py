@@ -13,7 +13,6 @@ import numpy.typing as npt
 from voc_seg_tfrecord.base import names, wording
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.facts.lists import (
     Fold,
     IdList,
@@ -68,8 +67,8 @@ def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
 
     Args:
       dataset: a `tf.data.Dataset` of example dictionaries with `image/filename`, neither
-        batched nor repeated; or what `voc_seg_tfrecord.data_source` or TFDS's function
-        returns. A `tf.data.Dataset` is read through once to see which ids it has; `load` and
+        batched nor repeated; or what `voc_seg_tfrecord.data_source` returns. A
+        `tf.data.Dataset` is read through once to see which ids it has; `load` and
         `voc_seg_tfrecord.pipeline` decode nothing for that.
       wanted: the name of a list, such as `semi_92`, or image ids.
       partial: whether the dataset may lack ids of the list (False).
@@ -175,13 +174,8 @@ def _divide(dataset: Any, wanted: IdList, partial: bool) -> tuple[Any, Any]:
     """Returns what is in the list and what is not."""
     if _is_tf_data(dataset):
         return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
-    if hasattr(dataset, "ids"):  # a source of this package
-        ids: Sequence[str] = dataset.ids
-    else:  # read from the records themselves: only the file names are decoded
-        raw = dataset.data_source
-        ids = [records.parse(raw[index]).id for index in range(len(raw))]
-    chosen = check_present(ids_in(wanted), ids, repr(dataset), partial=partial)
-    inside = np.array([image in chosen for image in ids], bool)
+    chosen = check_present(ids_in(wanted), dataset.ids, repr(dataset), partial=partial)
+    inside = np.array([image in chosen for image in dataset.ids], bool)
     return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
 
 

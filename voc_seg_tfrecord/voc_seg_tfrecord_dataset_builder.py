@@ -36,9 +36,6 @@ from voc_seg_tfrecord.base import names as names_of
 from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
-from voc_seg_tfrecord.base.storage import is_bucket
-from voc_seg_tfrecord.base.wording import command
-from voc_seg_tfrecord.built.trust import check_description
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.features import feature_table
 from voc_seg_tfrecord.examples import shards
@@ -49,7 +46,7 @@ from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
 from voc_seg_tfrecord.sources import description
 
-_FORMAT = tfds.core.FileFormat
+_TFRECORD = tfds.core.FileFormat.TFRECORD
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
@@ -75,15 +72,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     def __init__(
         self, *, file_format: str | tfds.core.FileFormat | None = None, **options: Any
     ) -> None:
+        _check_format(file_format)
         super().__init__(**options)
-        if file_format is None:
-            return
-        file_format = _FORMAT.from_value(file_format)
-        if not (self.data_path / "dataset_info.json").exists():
-            self.info.set_file_format(file_format, override=True)
-        elif file_format != self.info.file_format:
-            # `tfds.data_source` asks for array_record, whatever the dataset was built in.
-            _with_one_of({file_format}, self.data_path)
 
     if TYPE_CHECKING:  # TFDS says no more than that it is a config
 
@@ -142,21 +132,21 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return super().as_dataset(split, batch_size=batch_size, **options)
 
     def as_data_source(self, split: Any = None, **options: Any) -> Any:
-        """Reads the dataset with random access, without TensorFlow; see TFDS.
+        """Reads files that TFDS can read at random; see TFDS.
 
         Raises:
-          ConfigError: if there are no files with random access, such as array_record.
+          ConfigError: for TFRecord files, which `voc_seg_tfrecord.data_source` reads.
         """
-        formats = set(_FORMAT.with_random_access())
-        if not self.data_path.exists() or self.info.file_format in formats:
-            return super().as_data_source(split, **options)
-        return _with_one_of(formats, self.data_path).as_data_source(split, **options)
+        if self.info.file_format == _TFRECORD:
+            _check_format("array_record")
+        return super().as_data_source(split, **options)
 
     def download_and_prepare(
         self,
         *,
         download_config: tfds.download.DownloadConfig | None = None,
         workers: int | None = None,
+        file_format: str | tfds.core.FileFormat | None = None,
         **options: Any,
     ) -> None:
         """Builds the dataset; see TFDS.
@@ -167,12 +157,14 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         Args:
           download_config: see TFDS.
           workers: how many processes make the examples; by default as many as are fastest.
+          file_format: only `tfrecord`.
           **options: see TFDS.
 
         Raises:
           VocSegError: if the data or the call is wrong, or the disk cannot be written; then
             nothing was built, and a dataset that was there is still there.
         """
+        _check_format(file_format)
         download_config = download_config or tfds.download.DownloadConfig()
         mode = download_config.download_mode
         update = mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO
@@ -183,9 +175,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 storage.write_sums(self.data_path, kept=storage.read_sums(self.data_path))
             return
         if self.data_path.exists():  # TFDS would keep metadata of the dataset that is replaced
-            file_format = self.info.file_format
             self.info.__dict__.update(vars(self._info()))
-            self.info.set_file_format(file_format, override=True)
+            self.info.set_file_format(_TFRECORD)
         assign = tfds.core.utils.temporary_assignment
         with (
             storage.as_storage_error(self.data_path),
@@ -351,6 +342,18 @@ class _Info(tfds.core.DatasetInfo):
         """Does nothing. TFDS would look in its bucket, and leave a temporary folder behind."""
 
 
+def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
+    if file_format is not None and tfds.core.FileFormat.from_value(file_format) != _TFRECORD:
+        raise ConfigError(
+            f"file_format {getattr(file_format, 'value', file_format)}",
+            found="a file format that is not written",
+            expected="tfrecord",
+            remedy="leave --file_format out; read TFRecords in any order with "
+            "voc_seg_tfrecord.data_source, or write Parquet with `voc-seg-tfrecord export "
+            "--layout parquet`",
+        )
+
+
 @contextlib.contextmanager
 def _serializer_of_ours() -> Iterator[None]:
     """Lets TFDS serialise with `StableSerializer` while it builds a dataset.
@@ -408,38 +411,4 @@ def warn_of_padding(config: VocSegConfig, batch_size: int) -> None:
         "training_batches makes crops of one size",
         PaddedWithBackground,
         stacklevel=3,
-    )
-
-
-def _with_one_of(
-    formats: set[tfds.core.FileFormat], folder: epath.Path
-) -> tfds.core.DatasetBuilder:
-    """Opens a dataset that has files in one of these formats, some by `tfds convert_format`.
-
-    TFDS looks for added files only if it does not know the class of the builder.
-
-    Raises:
-      ConfigError: if it has no such files.
-    """
-    check_description(folder)
-    builder = tfds.builder_from_directory(folder)
-    if builder.info.available_file_formats() & formats:
-        return builder
-    found = builder.info.file_format
-    random_access = formats <= set(_FORMAT.with_random_access())
-    other = "array_record" if random_access else " or ".join(sorted(f.value for f in formats))
-    place = folder if is_bucket(folder) else os.path.abspath(folder)  # noqa: PTH100
-    raise ConfigError(
-        folder,
-        found=f"records in the format {found.value}"
-        + (", which has no random access" if found not in _FORMAT.with_random_access() else ""),
-        expected=f"the format {other}",
-        remedy=(
-            "read the records that are there with voc_seg_tfrecord.data_source("
-            f"{str(place)!r}), or "
-            if random_access
-            else ""
-        )
-        + "add the format beside them: "
-        + command("tfds", "convert_format", dataset_version_dir=place, out_file_format=other),
     )

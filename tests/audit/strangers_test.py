@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from support import doctoring
 from support.encoding import encoded
-from support.tfds_build import tfds_command
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.audit import verify
@@ -187,16 +186,3 @@ def test_a_file_without_a_line_is_a_fault(folder, name):
 def test_a_card_needs_no_line(folder):
     (folder / "README.md").write_text("a card")
     assert found(open_built(folder)) == []
-
-
-def test_files_of_another_format_are_read_and_need_no_line(folder):
-    pytest.importorskip("array_record")
-    place = ["--dataset_version_dir", str(folder), "--out_file_format", "array_record"]
-    tfds_command("convert_format", *place)
-    assert found(open_built(folder)) == []
-    (added,) = folder.glob("*-train.array_record-*")
-    (other,) = folder.glob("*-validation.array_record-*")
-    shutil.copy(other, added)
-    assert found(open_built(folder)) == ["train: its array_record files hold other records"]
-    added.unlink()
-    assert "reading its array_record files stopped" in "\n".join(found(open_built(folder)))

@@ -1,4 +1,3 @@
-import functools
 import json
 import os
 import tempfile
@@ -56,16 +55,6 @@ def test_a_data_dir_that_is_read_only_is_a_wrong_call(tmp_path, monkeypatch):
     source = Source({}, config.example_spec(index_rule(21)))
     with pytest.raises(ConfigError, match="cannot be written: Permission denied"):
         build_source(source, config, data_dir=tmp_path)
-
-
-def test_another_file_format_is_refused_before_the_old_dataset_is_deleted(tmp_path):
-    options = {"name": "x", "class_names": list(VOC_CLASSES), "data_dir": tmp_path}
-    build = functools.partial(builder_from_tree, TREE, **options)
-    before = sorted(build().data_path.iterdir())
-    with pytest.raises(ConfigError, match="in the file format tfrecord, to be replaced by array"):
-        build(file_format="array_record", overwrite=True)
-    assert sorted(before[0].parent.iterdir()) == before
-    assert build(file_format="tfrecord", overwrite=True).info.splits["train"].num_examples == 3
 
 
 @pytest.mark.filterwarnings("always:Classes have other numbers")

@@ -13,7 +13,6 @@ from PIL import Image
 import pytest
 from support import tiled, worker_tasks
 from support.building import build, from_tree
-from support.python import run_python
 from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
@@ -77,19 +76,15 @@ EVERY_FEATURE = {
         class_names=["a", "b"],
         data_dir=path,
     ),
-    "array_record": lambda path: build(path, "sample", file_format="array_record"),
 }
 
 
 @pytest.mark.parametrize("make", EVERY_FEATURE.values(), ids=EVERY_FEATURE)
 def test_examples_are_those_of_tfds_load_in_the_order_of_the_files(make, tmp_path):
     builder = make(tmp_path)
-    # tf.data reads TFRecords alone.
-    same = (
-        build(tmp_path / "same", "sample") if "array" in builder.info.file_format.value else builder
-    )
     for split in builder.info.splits:
-        expected = list(same.as_dataset(split=split, read_config=IN_FILE_ORDER).as_numpy_iterator())
+        read = builder.as_dataset(split=split, read_config=IN_FILE_ORDER)
+        expected = list(read.as_numpy_iterator())
         source = opened(builder, split)
         assert len(source) == len(expected) == len(list(source))
         for example, wanted in zip(source, expected, strict=True):
@@ -246,33 +241,6 @@ def test_epochs_with_a_validation_between_them_in_worker_processes(start, sample
                 assert worker_tasks.read_all(source) == expected[name]
 
 
-FORKED = """
-import os, sys
-from voc_seg_tfrecord import data_source
-
-source = data_source(sys.argv[1], "train")
-if sys.argv[2] == "read":
-    source[0]
-child = os.fork()
-if child == 0:
-    try:
-        print(len(list(source)), flush=True)
-    except Exception as error:
-        print(error, flush=True)
-    os._exit(0)
-print(os.waitpid(child, 0)[1], len(list(source)))
-"""
-
-
-def test_a_fork_after_array_records_were_read_is_an_error_and_no_crash(tmp_path):
-    folder = build(tmp_path, "sample", file_format="array_record").data_path
-    assert run_python("-c", FORKED, folder, "not yet") == "3\n0 3\n"
-    printed = run_python("-c", FORKED, folder, "read")
-    assert "forked after array_record files were read" in printed
-    assert "multiprocessing_context='forkserver'" in printed
-    assert printed.endswith("\n0 3\n")
-
-
 def shard_of(builder, number=0):
     return sorted(builder.info.splits["train"].filepaths)[number]
 
@@ -372,7 +340,7 @@ def test_no_changed_byte_of_a_shard_goes_unnoticed(small, tmp_path_factory, data
 
 
 def test_what_cannot_be_read_by_number_is_refused_by_name(small, tmp_path):
-    for other, error in (("riegeli", RecordError), ("parquet", ConfigError)):
+    for other, error in (("riegeli", RecordError), ("array_record", ConfigError)):
         folder = shutil.copytree(small.data_path, tmp_path / other / "1.0.0")
         (folder / "SHA256SUMS").unlink()
         info = folder / "dataset_info.json"

@@ -1,3 +1,5 @@
+import functools
+import pathlib
 import shutil
 import struct
 import threading
@@ -6,12 +8,12 @@ import zlib
 
 import pytest
 from support import doctoring
-from support.building import build
 from support.encoding import decoded
 from support.png_writer import chunk
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import Builder, VocSegConfig
+from voc_seg_tfrecord import Builder, VocSegConfig, pipeline
+from voc_seg_tfrecord.audit.verify import verify
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError
 from voc_seg_tfrecord.built import find, records
 from voc_seg_tfrecord.built.dataset import check_features, check_splits, class_names, open_built
@@ -28,9 +30,17 @@ def ids(builder, split="train"):
     return list(records.scan(builder, split, lambda record: record.id))
 
 
-def test_records_come_in_their_order_in_any_file_format(sample, tmp_path):
-    other = build(tmp_path, "sample", file_format="array_record")
-    assert ids(sample) == ids(other) == ["2007_000001", "2008_000002", "2009_000003"]
+def test_records_come_in_their_order(sample):
+    assert ids(sample) == ["2007_000001", "2008_000002", "2009_000003"]
+
+
+@pytest.mark.parametrize("read", [ids, verify, functools.partial(pipeline.read, split="train")])
+def test_a_dataset_in_another_file_format_is_refused_by_name(copy, read):
+    info = pathlib.Path(copy.data_path) / "dataset_info.json"
+    (info.parent / "SHA256SUMS").unlink()
+    info.write_text(info.read_text().replace('"tfrecord"', '"array_record"'))
+    with pytest.raises(ConfigError, match="files of the format array_record"):
+        read(open_built(info.parent))
 
 
 @pytest.mark.parametrize(

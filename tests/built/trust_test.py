@@ -10,7 +10,6 @@ import pytest
 from support.paths import REPOSITORY
 from support.python import run_python
 from support.scoring import write_predictions
-import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord.base import storage
@@ -159,14 +158,6 @@ def test_no_command_and_no_function_imports_what_a_dataset_names(
             function(str(folder))
     (listed,) = list_datasets(folder.parents[2])
     assert not listed.complete
-    assert not evil.exists()
-
-
-def test_random_access_to_a_dataset_imports_nothing_either(folder, evil):
-    builder = tfds.builder("voc_seg_tfrecord/sample", data_dir=str(folder.parents[2]))
-    FORMS["one more feature"](folder)
-    with pytest.raises(RecordError, match=r"evil\.X"):
-        builder.as_data_source("train")
     assert not evil.exists()
 
 

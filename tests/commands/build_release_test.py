@@ -4,7 +4,6 @@ import json
 import pytest
 from support.paths import DUMMY_DATA
 
-import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS
 from voc_seg_tfrecord.sources import download
@@ -39,13 +38,6 @@ def test_a_release_that_is_there_is_replaced_only_if_asked(tmp_path, capsys):
     assert build(tmp_path, "--release", "sample") == 2
     assert "a dataset that exists already" in capsys.readouterr().err
     assert build(tmp_path, "--release", "sample", "--overwrite") == 0
-
-
-def test_what_loads_the_files_of_another_format_is_named(tmp_path, capsys):
-    assert build(tmp_path, "--release", "sample", "--file_format", "array_record") == 0
-    call = capsys.readouterr().out.partition("load it with ")[2].partition("\n")[0]
-    assert call == f"voc_seg_tfrecord.data_source('voc_seg_tfrecord/sample', data_dir='{tmp_path}')"
-    assert len(eval(call, {"voc_seg_tfrecord": voc_seg_tfrecord})["train"]) == 3
 
 
 def test_every_official_config_can_be_named():

@@ -25,6 +25,7 @@ NEEDED = {
     "stats": {"rich"},  # prints tables, and without --json and --csv only
     "stats --json": set(),
     "stats --csv": set(),
+    "preview": {"matplotlib"},
     "export --layout voc": {"jinja2"},  # of the card
     "export --layout parquet": {"jinja2", "pyarrow", "pandas"},  # pyarrow loads pandas
 }

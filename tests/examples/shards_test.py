@@ -32,13 +32,7 @@ KINDS = {
     "own tree": (OWN, {}),
     "release": ("sample", {}),
     "objects": (VocSegConfig(name="own", instance_mask=True, objects=True), {}),
-    "array_record": (OWN, {"file_format": "array_record"}),
-    "parquet": (OWN, {"file_format": "parquet"}),
     "two shards": (VocSegConfig(name="own", splits={"train": "train"}), {"num_shards": 2}),
-    "two shards of array_record": (
-        VocSegConfig(name="own", splits={"train": "train"}),
-        {"num_shards": 2, "file_format": "array_record"},
-    ),
     "tiles": (VocSegConfig(name="own", tile=24, tile_overlap=3), {}),
     "few": (OWN, {"max_examples_per_split": 2}),
     "few tiles": (VocSegConfig(name="own", tile=24), {"max_examples_per_split": 5}),

@@ -319,7 +319,7 @@ def test_pytorchs_format_gives_the_indices_of_a_mask_with_a_palette(sample, tmp_
         assert np.array_equal(ours["segmentation_mask"].numpy().squeeze(), expected)
 
 
-@pytest.mark.parametrize("layout", ["voc", "raw", "deeplab", "coco-panoptic"])
+@pytest.mark.parametrize("layout", ["voc", "raw", "deeplab"])
 def test_a_palette_is_refused_where_it_would_do_nothing(sample, tmp_path, capsys, layout):
     words = ["export", str(sample.data_dir), "--layout", layout, "--palette"]
     assert cli.main([*words, "--out", str(tmp_path / "out")]) == 2

@@ -115,7 +115,7 @@ READERS: dict[str, Callable[[pathlib.Path, pathlib.Path], None]] = {
     "diff": _by_command("diff", "{dataset}", "{dataset}"),
     **{
         layout: _by_command("export", "{dataset}", "--layout", layout, "--out", f"{{out}}/{layout}")
-        for layout in ("raw", "deeplab", "voc", "parquet", "coco-panoptic")
+        for layout in ("raw", "deeplab", "voc", "parquet")
     },
 }
 _VERIFY = _by_command("verify", "{dataset}")

@@ -199,7 +199,6 @@ USUAL = {
     "--missing_mask": "skip",
     "--exif": "ignore",
     "--workers": "1",
-    "--file_format": "array_record",
     "--nothing": "x",
 }
 WORDS = ("voc", "train=0.8,validation=0.2", "train=train", "0=0,1=1", "255", "background,crack")
@@ -214,7 +213,7 @@ WORDS += (
     "'",
 )
 WORDS += ("train=nan", "train=inf,a=1", "train=1e999", "0=9", "1=1,1=2", "\x1b[1m", "0,0,0", "²")
-WORDS += ("skip", "background", "stratified", "array_record", "64", "-5", "*=background")
+WORDS += ("skip", "background", "stratified", "64", "-5", "*=background")
 
 
 def options(rng: random.Random) -> str:

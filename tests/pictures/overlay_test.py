@@ -2,20 +2,20 @@ import numpy as np
 import pytest
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.pictures.overlay import (
-    class_colors,
-    deepest,
-    layer,
-    overlay,
-    painted,
-    shrink,
-)
+from voc_seg_tfrecord.pictures.overlay import class_colors, layer, painted
 
 COLORS = class_colors(0)
 
 
 def blank(height, width, value=0):
     return np.full((height, width), value, np.uint8)
+
+
+def overlay(image, mask, palette, background):
+    numbers, entries = layer(mask, palette, background)
+    drawn = entries[numbers] / 255
+    laid = image * (1 - drawn[..., 3:]) + 255 * drawn[..., :3] * drawn[..., 3:]
+    return laid.round().astype(np.uint8)
 
 
 def test_own_colours_are_left_as_they_are_and_vocs_move_with_background():
@@ -26,31 +26,6 @@ def test_own_colours_are_left_as_they_are_and_vocs_move_with_background():
     assert moved[1].tolist() == [0, 0, 0]
     assert moved[0].tolist() == voc_palette()[1].tolist()
     assert (moved[2:] == voc_palette()[2:]).all()
-
-
-@pytest.mark.parametrize("size", [(10, 10), (33, 100), (7, 3), (1, 1)])
-def test_a_smaller_mask_has_every_class_that_covers_one_pixel(size):
-    mask = blank(400, 600)
-    places = {1: (0, 0), 2: (399, 599), 3: (211, 307)}
-    for value, place in places.items():
-        mask[place] = value
-    small = shrink(mask, *size)
-    assert small.shape == size
-    expected = {0, 1, 2, 3} if min(size) > 1 else {3}
-    assert set(np.unique(small)) >= expected or size == (1, 1)
-
-
-def test_a_smaller_mask_does_not_thicken_what_the_nearest_pixel_shows():
-    mask = blank(300, 300)
-    mask[90:210, 90:210] = 1
-    small = shrink(mask, 100, 100)
-    assert (small == 1).sum() == 40 * 40
-
-
-def test_a_larger_mask_has_the_same_shares():
-    mask = np.arange(6, dtype=np.uint8).reshape(2, 3)
-    large = shrink(mask, 200, 300)
-    assert np.bincount(large.ravel()).tolist() == [10000] * 6
 
 
 def test_background_shows_the_image_whichever_class_it_is():
@@ -136,14 +111,3 @@ def test_void_has_its_colour_and_dark_lines_over_it():
     assert 0.5 < share < 0.8
     laid = overlay(np.full((60, 60, 3), 100, np.uint8), blank(60, 60, 255), COLORS, 0)
     assert (laid != 100).all()
-
-
-def test_the_deepest_place_is_in_the_widest_part_of_the_largest_region():
-    region = np.zeros((50, 80), bool)
-    region[5:10, 2:70] = True
-    region[20:40, 30:50] = True
-    row, column, depth = deepest(region)
-    assert (abs(row - 29.5), abs(column - 39.5)) <= (1, 1)
-    assert depth == 10
-    assert region[row, column]
-    assert deepest(np.ones((1, 1), bool)) == (0, 0, 1)

@@ -106,14 +106,6 @@ def test_an_empty_split_is_an_error_and_not_an_endless_loop(small, call):
         call(small)
 
 
-def test_a_dataset_that_tf_data_cannot_read_is_refused_with_what_to_do(tmp_path):
-    builder = build(tmp_path, "sample", file_format="array_record")
-    with pytest.raises(
-        ConfigError, match=r"(?s)format array_record.*voc_seg_tfrecord\.data_source"
-    ):
-        pipeline.read(builder, "train")
-
-
 def test_parts_and_sums_of_splits_are_those_of_tfds(tmp_path):
     builder = build(tmp_path, "sample")
     for split in ("train+validation+test", "train[1:]", "validation[:50%]+test"):

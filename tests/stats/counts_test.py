@@ -8,10 +8,9 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import doctoring
-from support.building import build
 from support.paths import DUMMY_DATA
 
-from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, stats
+from voc_seg_tfrecord import VOC_CLASSES, VOID, stats
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import lists
@@ -103,16 +102,6 @@ def test_splits_add_up(found):
 def test_sizes_are_those_of_the_images(found):
     assert sorted(found["train"].most_common_sizes()) == [(48, 64, 1), (56, 56, 1), (60, 40, 1)]
     assert found["train"].size_percentiles()["height"][::2] == [48, 56, 60]
-
-
-def test_own_classes_without_instance_masks_in_array_records(tmp_path):
-    names = [f"class {n}" for n in range(40)]
-    config = VocSegConfig(name="own", class_names=names, splits={"mine": "val"})
-    build(tmp_path, config, DUMMY_DATA, file_format="array_record")
-    found = stats.compute(open_built("voc_seg_tfrecord/own", tmp_path))
-    assert list(found) == ["mine"]
-    assert found["mine"].objects is None
-    assert len(found["mine"].pixels) == len(found["mine"].inverse_log_weights()) == 40
 
 
 def official(name, **changes):

@@ -5,7 +5,6 @@ import contextlib
 import hashlib
 import pathlib
 
-from array_record.python import array_record_module
 import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
@@ -19,14 +18,12 @@ def build(
     config: str | VocSegConfig,
     manual_dir: pathlib.Path | None = None,
     *,
-    file_format: str | None = None,
     workers: int | None = None,
     **download_config,
 ) -> tfds.core.DatasetBuilder:
     """Builds a config below `data_dir` and returns its builder."""
     builder = voc_seg_tfrecord.Builder(data_dir=data_dir, config=config)
     builder.download_and_prepare(
-        file_format=file_format,
         workers=workers,
         download_config=tfds.download.DownloadConfig(manual_dir=manual_dir, **download_config),
     )
@@ -73,7 +70,4 @@ def version_folders(data_dir: pathlib.Path) -> list[pathlib.Path]:
 def records(builder: tfds.core.DatasetBuilder, split: str) -> list[bytes]:
     """Returns a split's serialised records, shard after shard."""
     paths = builder.info.splits[split].filepaths
-    if builder.info.file_format.file_suffix == "array_record":
-        readers = [array_record_module.ArrayRecordReader(str(path)) for path in paths]
-        return [record for reader in readers for record in reader.read_all()]
     return list(tf.data.TFRecordDataset([str(path) for path in paths]).as_numpy_iterator())

@@ -1,7 +1,7 @@
 """A server of Google Cloud Storage on loopback, for every library here that reads gs://.
 
-gcsfs and ArrayRecord take the address of another server from the environment. TensorFlow's own file
-system does not, so the server is an HTTPS proxy too, with a certificate of its own.
+gcsfs takes the address of another server from the environment. TensorFlow's own file system does
+not, so the server is an HTTPS proxy too, with a certificate of its own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -78,7 +78,6 @@ def _environment(address: str, folder: pathlib.Path) -> dict[str, str]:
     return {
         "STORAGE_EMULATOR_HOST": address,  # gcsfs
         "NO_GCE_CHECK": "true",  # no library asks whether this machine is one of Google's
-        "CLOUD_STORAGE_EMULATOR_ENDPOINT": address,  # ArrayRecord
         "no_proxy": "127.0.0.1",
         "http_proxy": address,  # TensorFlow
         "https_proxy": address,

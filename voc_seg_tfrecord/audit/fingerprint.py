@@ -1,8 +1,8 @@
 """A dataset's fingerprint for a paper, and its comparison with the facts of a release.
 
 A fingerprint has hashes of ids, image bytes and masks. It depends only on the examples. The number
-of shards, the file format, the order of the records, the engine that wrote them and the compression
-of the masks do not change it.
+of shards, the order of the records, the engine that wrote them and the compression of the masks do
+not change it.
 
 What a config is called says nothing: facts belong to a release and its splits. A split is compared
 if its dataset was built as a complete release, or if it holds all ids of an official split and has

@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import itertools
 
-from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, record
@@ -112,8 +111,7 @@ def verify(
     2. Each record is checked in itself, by the checks of `record`: what passes them can be read to
        the end by `tfds.load`, `pipeline`, and the commands.
     3. The records of a split are checked together: their number, the digest of their ids, ids that
-       are there twice, tiles that are missing, and that files in other formats hold the same
-       records.
+       are there twice, and tiles that are missing.
     4. With a source, each record is compared with the one that its files give, and the ids with
        the tree's lists.
     5. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
@@ -131,6 +129,7 @@ def verify(
     Raises:
       ConfigError: if the dataset cannot be verified.
     """
+    records.check_tfrecord(builder)
     standard = record.make_standard(builder, source)
     sums = storage.read_sums(builder.data_path)
     shards = {
@@ -217,44 +216,6 @@ def _split_faults(
     if standard.source is not None:
         for image_id in sorted(set(standard.source.splits[split]) - set(seen.digests)):
             yield Fault(split, image_id, "missing: the source lists it, no record has it")
-    for added, paths in _added_files(builder, split).items():
-        if problem := _added_problem(builder, split, added, paths):
-            yield Fault(split, "", problem)
-
-
-def _added_files(
-    builder: tfds.core.DatasetBuilder, split: str
-) -> dict[tfds.core.FileFormat, list[epath.Path]]:
-    """Returns the shards that `tfds convert_format` added for a split, by file format."""
-    info = builder.info.splits[split]
-    return {
-        added: info.filename_template.replace(filetype_suffix=added.file_suffix).sharded_filepaths(
-            len(info.shard_lengths)
-        )
-        for added in builder.info.available_file_formats() - {builder.info.file_format}
-    }
-
-
-def _added_problem(
-    builder: tfds.core.DatasetBuilder,
-    split: str,
-    added: tfds.core.FileFormat,
-    paths: Sequence[epath.Path],
-) -> str:
-    """Says how the records of a split in another format differ; empty if they do not."""
-    lengths = builder.info.splits[split].shard_lengths
-    others = (
-        serialized
-        for path, length in zip(paths, lengths, strict=True)
-        if length
-        for serialized in records.read_shard(added, path, length)
-    )
-    stored = records.read_shards(builder, split, complete=False)
-    try:
-        same = all(one == other for one, other in itertools.zip_longest(stored, others))
-    except VocSegError as error:
-        return f"reading its {added.value} files stopped: {error}"
-    return "" if same else f"its {added.value} files hold other records"
 
 
 def _faults_across(
@@ -299,8 +260,5 @@ def _file_faults(
             yield Fault(split, "", message)
     if not sums:
         return
-    others = {*storage.WRITTEN_LATER}
-    for split in builder.info.splits:
-        others |= {p.name for paths in _added_files(builder, split).values() for p in paths}
-    for name in sorted({path.name for path in folder.iterdir()} - {*sums, *others}):
+    for name in sorted({path.name for path in folder.iterdir()} - {*sums, *storage.WRITTEN_LATER}):
         yield Fault(shards.get(name, ""), "", f"{name}: {storage.SUMS} has no line for it")

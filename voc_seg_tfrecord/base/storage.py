@@ -260,8 +260,6 @@ SUMS = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *]([^/\0]+)")
 _PIECE = 1 << 20  # bytes of a large file that are read at once
 _ENDINGS = (".json", ".txt")  # info, features, metadata and class names: read at every opening
-# `tfds convert_format` adds files in another format, and says so here.
-_OTHER_FORMATS = re.compile(rb'  "alternativeFileFormats": \[[^\[\]]*\],\n')
 WRITTEN_LATER = (SUMS, "README.md")
 """Files that SHA256SUMS does not list: itself, and the card that `report --card` writes."""
 
@@ -322,7 +320,7 @@ def check_sums(folder: epath.Path) -> None:
         if not _is_small(name):
             continue
         actual = found_of.get(name, "")
-        if actual != digest and not (name == INFO and _without_formats(path) == digest):
+        if actual != digest:
             what = f"a file with the sha256 {actual}" if actual else "no such file"
             raise _damaged(path, what, f"the sha256 {digest}, as {SUMS} says")
 
@@ -336,7 +334,7 @@ def compare_sums(folder: epath.Path, sums: Mapping[str, str]) -> Iterator[tuple[
         except OSError as error:
             yield name, f"{SUMS} lists it, and it cannot be read: {error.strerror or error}"
             continue
-        if actual != expected and not (name == INFO and _without_formats(path) == expected):
+        if actual != expected:
             yield name, f"the file's sha256 is {actual}, {SUMS} says {expected}"
 
 
@@ -380,12 +378,6 @@ def _damaged(path: epath.Path, found: str, expected: str) -> RecordError:
 
 def _is_small(name: str) -> bool:
     return name.endswith(_ENDINGS)
-
-
-def _without_formats(path: epath.Path) -> str:
-    """Returns the digest that the dataset's info had before other formats were added."""
-    data = read_small(path) if path.exists() else b""
-    return hashlib.sha256(_OTHER_FORMATS.sub(b"", data, count=1)).hexdigest()
 
 
 def digest_of(path: epath.Path) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from tensorflow_datasets.core.utils import version as tfds_version
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOC_CLASSES
-from voc_seg_tfrecord.base.storage import PathLike, is_bucket
+from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig, field_types
 from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
@@ -25,7 +25,6 @@ def build_source(
     config: VocSegConfig,
     *,
     data_dir: PathLike | None = None,
-    file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
     manual_dir: PathLike | None = None,
@@ -39,7 +38,6 @@ def build_source(
       source: the items of each split; None for what the config names, as `tfds build` does it.
       config: the config.
       data_dir: where to write; TFDS's default if not given.
-      file_format: `tfrecord` by default, or another of TFDS's.
       num_shards: number of shards per split; TFDS chooses by default.
       overwrite: whether to replace a dataset that exists.
       manual_dir: the folder with a release's tree or archive, if there is no source.
@@ -57,12 +55,10 @@ def build_source(
     mode = tfds.download.GenerateMode
     if version is not None:
         config = dataclasses.replace(config, version=version)
-    file_format = check_free(config, data_dir, file_format, overwrite=overwrite)
-    builder = Builder(data_dir=data_dir, config=config)
+    builder = check_free(config, data_dir, overwrite=overwrite)
     staging.check_folder(builder.data_path.parent, "--data_dir")
     builder.source = source
     builder.download_and_prepare(
-        file_format=file_format,
         workers=workers,
         download_dir=download_dir and epath.Path(download_dir).expanduser(),
         download_config=tfds.download.DownloadConfig(
@@ -74,45 +70,20 @@ def build_source(
     return builder
 
 
-def check_free(
-    config: VocSegConfig,
-    data_dir: PathLike | None,
-    file_format: str | None,
-    *,
-    overwrite: bool,
-) -> str | None:
-    """Checks that no dataset is in the way of a build; see `build_source`.
+def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bool) -> Builder:
+    """Returns the builder of a build that no dataset is in the way of; see `build_source`.
 
-    Returns:
-      The file format to ask TFDS for.
+    `tfds.load` takes the newest version, so a build that names none would not be seen beside it.
 
     Raises:
-      ConfigError: if a dataset is there and may not be replaced, or has another file format, or
-        files of this format cannot be written there.
+      ConfigError: if a dataset is there and may not be replaced, or a newer version is.
     """
     builder = Builder(data_dir=data_dir, config=config)
-    if file_format == "array_record" and is_bucket(builder.data_path):
-        raise ConfigError(
-            builder.data_path,
-            found=f"a folder of an object store, for files of the format {file_format}",
-            expected="a folder on a disk: the library of that format cannot write elsewhere",
-            remedy="build into a folder on a disk, then copy the dataset to the bucket, as with "
-            "`gcloud storage rsync`",
-        )
-    _check_version(builder, overwrite)
-    return _new_format(builder, file_format)
-
-
-def _check_version(builder: Builder, overwrite: bool) -> None:
-    """Checks that a version is free, and that it will not be older than one that is there.
-
-    `tfds.load` takes the newest, so a build that names no version would not be seen beside it.
-    """
     config, folder = builder.builder_config, builder.data_path
     newest = max([builder.version, *tfds_version.list_all_versions(folder.parent)])
     hidden = newest > builder.version and config.version is None and not config.release
     if not hidden and (overwrite or not folder.exists()):
-        return
+        return builder
     remedies = []
     if not config.release and config.name != SAMPLE:
         following = f"{newest.major}.{newest.minor + 1}.0"
@@ -129,28 +100,6 @@ def _check_version(builder: Builder, overwrite: bool) -> None:
         expected="a name or version that is not in use",
         remedy=", or ".join([*remedies, "choose another name or another data_dir"]),
     )
-
-
-def _new_format(builder: tfds.core.DatasetBuilder, file_format: str | None) -> str | None:
-    """Returns the file format to ask TFDS for: none where a dataset is there and has it.
-
-    TFDS deletes the dataset first and then fails, whichever format it is asked for.
-
-    Raises:
-      ConfigError: if the dataset that is there has another format.
-    """
-    if not builder.data_path.exists() or file_format is None:
-        return file_format
-    existing = builder.info.file_format.value
-    if existing != file_format:
-        raise ConfigError(
-            builder.data_path,
-            found=f"a dataset in the file format {existing}, to be replaced by {file_format}",
-            expected="the file format of the dataset that exists",
-            remedy=f"leave --file_format {file_format} out, choose another name, or delete the "
-            "folder yourself",
-        )
-    return None
 
 
 def share_out(

@@ -43,7 +43,6 @@ def builder_from_tree(
     *,
     name: str,
     data_dir: PathLike | None = None,
-    file_format: str | None = None,
     num_shards: int | None = None,
     overwrite: bool = False,
     workers: int | None = None,
@@ -56,7 +55,6 @@ def builder_from_tree(
       root: the folder, or its `.zip` or `.tar`.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
       data_dir: where to write; TFDS's default if not given.
-      file_format: `tfrecord` by default, or another of TFDS's.
       num_shards: number of shards per split; TFDS chooses by default.
       overwrite: whether to replace a dataset that exists.
       workers: how many processes make the examples; by default as many as are fastest.
@@ -77,7 +75,6 @@ def builder_from_tree(
             own_source(plan, config),
             config,
             data_dir=data_dir,
-            file_format=file_format,
             num_shards=num_shards,
             overwrite=overwrite,
             workers=workers,

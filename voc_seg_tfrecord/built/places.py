@@ -7,7 +7,7 @@ meanwhile is noticed at the next record.
 """
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import concurrent.futures
 import contextlib
 import functools
@@ -15,7 +15,7 @@ import hashlib
 import itertools
 import os
 import tempfile
-from typing import Any, ClassVar
+from typing import Any
 
 from etils import epath
 import google_crc32c
@@ -24,10 +24,9 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, did_you_mean
 from voc_seg_tfrecord.base.storage import PathLike, as_storage_error, is_bucket, read_sums
-from voc_seg_tfrecord.built.records import parse, unreadable
+from voc_seg_tfrecord.built.records import check_tfrecord, parse, unreadable
 from voc_seg_tfrecord.formats import frames
 
-_FORMATS = tfds.core.FileFormat
 _SEAL = 4  # bytes
 _OPEN_FILES = 256  # of one source; a process may often have 1024
 
@@ -56,25 +55,17 @@ class Shards:
         """Finds the records of a split, as everywhere in TFDS.
 
         Raises:
-          ConfigError: if there is no such split, or its files cannot be read by number.
+          ConfigError: if there is no such split, or its files are no TFRecords.
           RecordError: naming a shard that is missing, truncated or damaged, or that has not as
             many records as the dataset's info says.
         """
-        name, file_format = builder.info.full_name, builder.info.file_format
-        kinds = {_FORMATS.TFRECORD: _TFRecords, _FORMATS.ARRAY_RECORD: _ArrayRecords}
-        if file_format not in kinds:
-            raise ConfigError(
-                name,
-                found=f"files of the format {file_format.value}",
-                expected="tfrecord or array_record, which can be read by number",
-                remedy="build the dataset again without --file_format",
-            )
+        check_tfrecord(builder)
         try:
             pieces = builder.info.splits[split].file_instructions
         except (ValueError, KeyError, AssertionError):
             splits = list(builder.info.splits)
             raise ConfigError(
-                f"{name}@{split}",
+                f"{builder.info.full_name}@{split}",
                 found=f"no such split{did_you_mean(str(split), splits)}",
                 expected=f"one of {', '.join(splits)}, or a slice such as train[:10%]",
                 remedy="give the name of a list, or image ids, as ids=",
@@ -83,7 +74,7 @@ class Shards:
 
         def opened(piece: Any) -> _Part:
             path = fetch(epath.Path(piece.filename))
-            return kinds[file_format](path, piece.skip, piece.take, piece.examples_in_shard)
+            return _Part(path, piece.skip, piece.take, piece.examples_in_shard)
 
         with concurrent.futures.ThreadPoolExecutor(min(8, len(pieces) or 1)) as pool:
             return cls(list(pool.map(opened, pieces)))
@@ -98,7 +89,7 @@ class Shards:
 
     def starts(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the file of each record, and the byte at which its frame begins, int64 `[N]`."""
-        starts = [part.starts() for part in self._parts if isinstance(part, _TFRecords)]
+        starts = [part.starts() for part in self._parts]
         return np.repeat(np.arange(len(starts)), self.lengths), np.concatenate(starts)
 
     def read(self, number: int) -> bytes:
@@ -109,52 +100,28 @@ class Shards:
         """
         index = bisect.bisect_right(self._ends, number)
         part = self._parts[index]
-        key = (index, os.getpid()) if part.of_one_process else index
-        if (file := self._files.get(key)) is None:
+        if (file := self._files.get(index)) is None:
             if len(self._files) >= _OPEN_FILES:  # whoever still reads one keeps it open
                 self._files.pop(next(iter(self._files)), None)
-            file = self._files[key] = part.open()
+            file = self._files[index] = part.open()
         return part.read(file, number - (self._ends[index] - part.take))
 
 
 class _Part:
-    """The records of one file that belong to a split.
-
-    Attributes:
-      of_one_process: whether a file that is open cannot be read by a forked process.
-    """
-
-    of_one_process = False
-    seal: bytes
+    """The records of one file that belong to a split."""
 
     def __init__(self, path: epath.Path, skip: int, take: int, total: int):
         self.path, self.take = path, total - skip if take < 0 else take
-        self._skip, self._total = skip, total
-
-    def open(self) -> Any:
-        """Opens the file."""
-        raise NotImplementedError
-
-    def read(self, file: Any, number: int) -> bytes:
-        """Returns a record, by its number among those that are taken."""
-        raise NotImplementedError
-
-    def _checked(self, count: int) -> None:
-        if count != self._total:
-            raise unreadable(self.path, f"{count} records", self._total)
-
-
-class _TFRecords(_Part):
-    def __init__(self, *args: Any):
-        super().__init__(*args)
+        self._total = total
         try:
-            record_frames = frames.find(self.path)
-            self._identity = _identity(self.path)
+            record_frames = frames.find(path)
+            self._identity = _identity(path)
         except (OSError, frames.FrameError) as error:
-            raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
-        self._checked(len(record_frames))
+            raise unreadable(path, " ".join(str(error).split()), total) from None
+        if len(record_frames) != total:
+            raise unreadable(path, f"{len(record_frames)} records", total)
         self.seal = google_crc32c.value(record_frames.checksums.tobytes()).to_bytes(_SEAL)
-        taken = slice(self._skip, self._skip + self.take)
+        taken = slice(skip, skip + self.take)
         self._found = frames.Frames(
             record_frames.offsets[taken],
             record_frames.lengths[taken],
@@ -166,12 +133,14 @@ class _TFRecords(_Part):
         return self._found.offsets - frames.HEAD
 
     def open(self) -> frames.OpenFile:
+        """Opens the file."""
         try:
             return frames.OpenFile(self.path)
         except OSError as error:
             raise unreadable(self.path, str(error), self._total) from None
 
     def read(self, file: frames.OpenFile, number: int) -> bytes:
+        """Returns a record, by its number among those that are taken."""
         offset, length = int(self._found.offsets[number]), int(self._found.lengths[number])
         data = file.read(length, offset)
         if len(data) == length and frames.checksum(data) == self._found.checksums[number]:
@@ -189,55 +158,6 @@ class _TFRecords(_Part):
             return _identity(self.path) == self._identity
         except OSError:
             return False
-
-
-class _ArrayRecords(_Part):
-    """Nothing is opened before the first record is read: until then processes can be forked.
-
-    Attributes:
-      used_by: the number of the process that has used the library of these files.
-    """
-
-    of_one_process = True
-    used_by: ClassVar[int] = 0
-
-    def __init__(self, *args: Any):
-        super().__init__(*args)
-        try:
-            self.seal = google_crc32c.value(str(_identity(self.path)).encode()).to_bytes(_SEAL)
-        except OSError as error:
-            raise unreadable(self.path, str(error), self._total) from None
-
-    def open(self) -> Any:
-        from array_record.python import array_record_module
-
-        if _ArrayRecords.used_by not in (0, os.getpid()):
-            raise ConfigError(
-                self.path,
-                found="a process that was forked after array_record files were read, which their "
-                "library does not survive",
-                expected="processes that start anew, or TFRecord files",
-                remedy="give the loader multiprocessing_context='forkserver', or build the dataset "
-                "again without --file_format array_record",
-            )
-        _ArrayRecords.used_by = os.getpid()
-        with self._named():
-            options = "readahead_buffer_size:0"  # records are not read in their order
-            reader = array_record_module.ArrayRecordReader(os.fspath(self.path), options=options)
-            self._checked(reader.num_records())
-            return reader
-
-    def read(self, file: Any, number: int) -> bytes:
-        with self._named():
-            (data,) = file.read([self._skip + number])
-            return data
-
-    @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, RuntimeError, ValueError, IndexError) as error:
-            raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
 
 
 def _identity(path: epath.Path) -> tuple[int, ...]:

@@ -1,16 +1,14 @@
 """Reads the records of a built dataset once, and decodes only what is needed.
 
-TFRecord and ArrayRecord files are read without TensorFlow, which takes seconds to import and some
-600 MB. Files of other formats that TFDS writes are read by TFDS itself.
+TFRecord files are read without TensorFlow, which takes seconds to import and some 600 MB.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import functools
 import itertools
 import operator
-import os
 import re
 from typing import Any, TypeVar
 
@@ -41,8 +39,6 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 
 Result = TypeVar("Result")
-
-_TFRECORD = tfds.core.FileFormat.TFRECORD
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,8 +291,6 @@ def size_of(record: Record) -> tuple[int, ...]:
         return (0, 0)
 
 
-_BATCH = 64  # records that are read at once
-
 _Piece = tuple[epath.Path, int, int | None, int]
 """A shard, how many of its records to leave out and to read (None: all), how many it has."""
 
@@ -315,11 +309,13 @@ def read_shards(
     Raises:
       RecordError: naming a shard that is missing, truncated or damaged; or a split that has not
         as many bytes as its info says, before its first record, or not as many records.
-      ConfigError: at the end of a `Part`, if ids of the list are in no split, or in two.
+      ConfigError: if the files are no TFRecords; or at the end of a `Part`, if ids of the list are
+        in no split, or in two.
     """
     if isinstance(split, Part):
         yield from _read_part(builder, split, complete)
         return
+    check_tfrecord(builder)
     count = 0
 
     def counted(record: bytes) -> bytes:  # a loop would keep the last one, which may be large
@@ -337,7 +333,7 @@ def read_shards(
             kind="damaged dataset",
         )
     for path, skip, take, length in _pieces(builder, split):
-        records = read_shard(builder.info.file_format, path, length)
+        records = _read_shard(path, length)
         stop = None if take is None else skip + take
         yield from map(counted, itertools.islice(records, skip, stop))
     expected = builder.info.splits[split].num_examples
@@ -348,6 +344,28 @@ def read_shards(
             expected=f"{expected} records, as the dataset's info says",
             remedy="copy the dataset again, or build it again",
         )
+
+
+def read_at(
+    builder: tfds.core.DatasetBuilder, places: Collection[tuple[str, int]]
+) -> Iterator[tuple[tuple[str, int], Record]]:
+    """Yields the records at some places of a dataset, in its order.
+
+    Args:
+      builder: of a built dataset.
+      places: a split or a slice of one, and the number of a record in it.
+
+    Raises:
+      RecordError: if they cannot be read.
+    """
+    for split in dict.fromkeys(split for split, _ in sorted(places)):
+        last = max(number for name, number in places if name == split)
+        of_split = read_shards(builder, split)
+        for number in range(last + 1):  # one may be large, so none is kept
+            if (split, number) in places:
+                yield (split, number), parse(next(of_split))
+            else:
+                next(of_split)
 
 
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
@@ -362,7 +380,7 @@ def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
     """
     name = re.split(r"[\[+]", split)[0]
     info = builder.info.splits.get(name)
-    if info is None or not info.num_bytes or builder.info.file_format != _TFRECORD:
+    if info is None or not info.num_bytes:
         return ""
     paths = [p for p, length in zip(info.filepaths, info.shard_lengths, strict=True) if length]
     if not all(path.exists() for path in paths):
@@ -407,46 +425,28 @@ def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
         yield epath.Path(piece.filename), piece.skip, take, piece.examples_in_shard
 
 
-def read_shard(file_format: tfds.core.FileFormat, path: epath.Path, length: int) -> Iterator[bytes]:
-    """Yields the records of one shard, which is to hold `length` records.
+def check_tfrecord(builder: tfds.core.DatasetBuilder) -> None:
+    """Checks that a dataset is in TFRecord files.
 
     Raises:
-      RecordError: if the shard is missing or damaged.
+      ConfigError: if it is in files of another format.
     """
+    if builder.info.file_format != tfds.core.FileFormat.TFRECORD:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"files of the format {builder.info.file_format.value}",
+            expected="tfrecord",
+            remedy="build the dataset again",
+        )
+
+
+def _read_shard(path: epath.Path, length: int) -> Iterator[bytes]:
     if not path.exists():
         raise unreadable(path, "no such file", length)
-    formats = tfds.core.FileFormat
-    readers = {formats.TFRECORD: _tfrecord, formats.ARRAY_RECORD: _array_record}
     try:
-        if file_format in readers:
-            yield from readers[file_format](path)
-        else:
-            yield from _by_tfds(file_format, path)
+        yield from map(operator.itemgetter(1), frames.read(path))
     except (OSError, RuntimeError, ValueError, IndexError) as error:
         raise unreadable(path, " ".join(str(error).split()), length) from None
-
-
-def _tfrecord(path: epath.Path) -> Iterator[bytes]:
-    return map(operator.itemgetter(1), frames.read(path))
-
-
-def _array_record(path: epath.Path) -> Iterator[bytes]:
-    from array_record.python import array_record_data_source
-
-    source = array_record_data_source.ArrayRecordDataSource([os.fspath(path)])
-    for start in range(0, len(source), _BATCH):
-        yield from source.__getitems__(range(start, min(start + _BATCH, len(source))))
-
-
-def _by_tfds(file_format: tfds.core.FileFormat, path: epath.Path) -> Iterator[bytes]:
-    import tensorflow as tf
-    from tensorflow_datasets.core import file_adapters
-
-    adapter = file_adapters.ADAPTER_FOR_FORMAT[file_format]
-    try:
-        yield from adapter.make_tf_data(os.fspath(path)).as_numpy_iterator()
-    except tf.errors.OpError as error:
-        raise OSError(str(error)) from None
 
 
 def unreadable(path: epath.Path, found: str, length: int) -> RecordError:

@@ -29,7 +29,7 @@ from voc_seg_tfrecord.base.storage import INFO, read_small
 FEATURES, METADATA = "features.json", "metadata.json"
 
 FORMATS = ("tfrecord", "array_record", "parquet")
-"""The file formats of records that are read."""
+"""The file formats that a description may name; records are read of the first."""
 
 _F = tfds.features
 # The classes of features, and the field of TFDS's message that describes each.

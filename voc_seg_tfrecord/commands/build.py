@@ -70,11 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
     parser.add_argument(
-        "--file_format",
-        choices=("tfrecord", "array_record", "parquet"),
-        help="file format of the records; default: tfrecord",
-    )
-    parser.add_argument(
         "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
     )
     arguments.add(parser, "workers")
@@ -244,15 +239,13 @@ def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) ->
     print()
     built = screen.show_built(builder)
     data_dir = f", data_dir={args.data_dir!r}" if args.data_dir else ""
-    is_tfrecord = builder.info.file_format.value == "tfrecord"
-    call = "tfds.load" if is_tfrecord else "voc_seg_tfrecord.data_source"
-    print(f"load it with {call}('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
+    print(f"load it with tfds.load('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
     return built
 
 
 def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
-    check_free(config, args.data_dir, args.file_format, overwrite=args.overwrite)
+    check_free(config, args.data_dir, overwrite=args.overwrite)
     older = OlderVersion(Builder(data_dir=args.data_dir, config=config).data_path)
     older.check_classes(config.built_class_names, are_numbered=plan.numbered)
     names = plan.tree.images
@@ -288,7 +281,7 @@ def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> d
 def _tfds_words(args: argparse.Namespace, config: str, manual_dir: str | None) -> list[str]:
     """Returns the words of the `tfds build` that does the same."""
     words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
-    names = ("data_dir", "download_dir", "file_format", "num_shards")
+    names = ("data_dir", "download_dir", "num_shards")
     options = {"config": config, "manual_dir": manual_dir}
     options |= {name: getattr(args, name) for name in names}
     return words + [word for n, v in options.items() if v for word in (f"--{n}", str(v))]
@@ -298,7 +291,7 @@ def _build(
     args: argparse.Namespace, plan: Plan | None, config: VocSegConfig, **others: Any
 ) -> Builder:
     """Builds a tree by its plan, or a release, with the options of both and others."""
-    names = ("data_dir", "file_format", "num_shards", "overwrite", "workers")
+    names = ("data_dir", "num_shards", "overwrite", "workers")
     with one_progress_bar():
         options = {name: getattr(args, name) for name in names}
         source = own_source(plan, config) if plan else None

@@ -1,4 +1,4 @@
-"""Writes a built dataset as plain TFRecords, Parquet files, a VOC tree or a COCO panoptic tree.
+"""Writes a built dataset as plain TFRecords, Parquet files or a VOC tree.
 
 A card (README.md) lies beside each of them.
 """
@@ -11,7 +11,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, PALETTE
 
-SUMMARY = "write a built dataset as TFRecords, Parquet, a VOC tree or a COCO panoptic tree"
+SUMMARY = "write a built dataset as TFRecords, Parquet or a VOC tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
 
 

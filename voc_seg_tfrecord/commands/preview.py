@@ -4,16 +4,19 @@ DATASET@SPLIT draws examples of this split, as --split does.
 """
 
 import argparse
+from typing import Any
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.pictures.preview import ENDINGS, Choice, draw, save
+from voc_seg_tfrecord.pictures.preview import preview
 
 SUMMARY = "draw images, masks, overlays and a legend"
 EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"
+
+_ENDINGS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draws and saves the sheet."""
-    out = staging.check_file(args.out, "--out", ENDINGS)
+    out = staging.check_file(args.out, "--out", tuple(_ENDINGS))
     ids = None if args.ids is None else [w.strip() for w in args.ids.split(",") if w.strip()]
     name, splits = split_name(args.dataset)
     if splits and args.split:
@@ -65,10 +68,26 @@ def run(args: argparse.Namespace) -> int:
             remedy=f"leave --split out, or name the dataset alone: {name}",
         )
     split = "+".join(splits) or args.split
-    choice = Choice(args.num, split, ids, args.by_class, args.columns, args.seed)
-    drawn = draw(open_built(name, args.data_dir), choice)
-    save(drawn.image, out)
+    drawn: Any = preview(
+        open_built(name, args.data_dir),
+        args.num,
+        split=split,
+        ids=ids,
+        by_class=args.by_class,
+        columns=args.columns,
+        seed=args.seed,
+    )
+    try:
+        data = drawn.encoded(_ENDINGS[out.suffix.lower()])
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"--out {out}",
+            found=f"a sheet that does not fit into such a file: {error}",
+            expected="at most 65500 pixels in height and width, for JPEG",
+            remedy="save it as .png, or draw fewer examples",
+        ) from None
+    staging.write_file(out, data, "--out")
     print(f"{drawn.content} in {args.out}")
-    if drawn.absent:
-        print(f"in no example of {drawn.split}: {', '.join(drawn.absent)}")
+    if drawn.note:
+        print(drawn.note)
     return 0

@@ -1,7 +1,7 @@
 """Verifies every record of a built dataset, and compares it with its source or the pinned facts.
 
 Says what was checked and what was not. Prints the dataset's fingerprint, which does not depend on
-the number of shards, the file format or the engine. Exits with 1 if there are faults.
+the number of shards or the engine. Exits with 1 if there are faults.
 """
 
 import argparse

@@ -34,14 +34,12 @@ class Piece:
 
     Attributes:
       path: the file.
-      file_format: of the file, `tfrecord` if shards may have to be cut from it.
       numbers: the number of each item in its split.
       items: the items, in the order of the file.
       salt: what keys are hashed with if the hashes are wanted, else empty.
     """
 
     path: str
-    file_format: str
     numbers: Sequence[int]
     items: Sequence[Any]
     salt: str
@@ -99,7 +97,7 @@ class Pieces:
     def __call__(self, piece: Piece, note: Note) -> Made:
         """Makes a piece. After a first problem it only looks for more of them."""
         made = Made()
-        _write(piece.path, piece.file_format, self._records(piece, made, note))
+        _write(piece.path, self._records(piece, made, note))
         return made
 
     def _records(self, piece: Piece, made: Made, note: Note) -> Iterator[tuple[str, bytes]]:
@@ -134,13 +132,11 @@ class Shard:
 
     Attributes:
       path: its file.
-      file_format: of the file.
       pieces: TFRecord files.
       records: of each record the number of its piece, its place there, and its length, in bytes.
     """
 
     path: str
-    file_format: str
     pieces: Sequence[str]
     records: Sequence[tuple[int, int, int]]
 
@@ -154,7 +150,7 @@ class Shards:
 
     def __call__(self, shard: Shard, note: Note) -> Made:
         """Writes a shard."""
-        _write(shard.path, shard.file_format, self._records(shard, note))
+        _write(shard.path, self._records(shard, note))
         return Made()
 
     def _records(self, shard: Shard, note: Note) -> Iterator[tuple[int, bytes]]:
@@ -172,19 +168,17 @@ class Shards:
         return Shard(**data)
 
 
-def _write(path: str, file_format: str, records: Iterable[tuple[Any, bytes]]) -> None:
-    """Writes a file as TFDS does, with its index where the format has one."""
-    kind = tfds.core.FileFormat(file_format)
+def _write(path: str, records: Iterable[tuple[Any, bytes]]) -> None:
+    """Writes a TFRecord file as TFDS does."""
     # TFDS's own `incomplete_file` makes the folder anew where the next run has just removed it.
     with staged_file(path) as unfinished:
-        if kind is tfds.core.FileFormat.TFRECORD and not is_bucket(path):
+        if not is_bucket(path):
             # The bytes of TensorFlow's own writer, which takes seconds and 600 MB to import.
             with unfinished.open("wb") as file:
                 file.writelines(frames.frame(record) for _, record in records)
             return
-        positions = writer.ExampleWriter(kind).write(os.fspath(unfinished), records)
-    if positions:
-        writer._write_index_file(writer._get_index_path(path), positions)
+        tfrecord = tfds.core.FileFormat.TFRECORD
+        writer.ExampleWriter(tfrecord).write(os.fspath(unfinished), records)
 
 
 class Work(Protocol):

@@ -39,7 +39,6 @@ PIECE_BYTES, PIECE_ITEMS = 64 << 20, 50_000
 WORTH = 3000
 """Examples that are worth the start of a process."""
 
-_TFRECORD = tfds.core.FileFormat.TFRECORD
 _BAR = {"unit": " examples", "leave": False, "mininterval": 1.0}
 _SIZED = 2000  # items of a split whose files are measured
 
@@ -262,8 +261,7 @@ class _Plan:
 
     def _choose_pieces(self) -> None:
         """Lets pieces be shards where their order is known, and their number as good as known."""
-        is_tfrecord = self._template.filetype_suffix == _TFRECORD.value
-        self._are_shards = self._keys_known and bool(is_tfrecord or self._config.num_shards)
+        self._are_shards = self._keys_known
         if self._are_shards and self._config.num_shards:
             count = self._config.num_shards
         else:
@@ -284,7 +282,6 @@ class _Plan:
     def pieces(self, folder: epath.Path) -> Iterator[Piece]:
         """Yields the pieces."""
         bounds = shard_utils.get_shard_boundaries(len(self.numbers), self.count_of_pieces)
-        file_format = self._template.filetype_suffix if self._are_shards else _TFRECORD.value
         self._paths = [os.fspath(folder / f"{self.split}-{n:06}") for n in range(len(bounds))]
         if self._are_shards:
             self._paths = self._shard_paths(len(bounds))
@@ -292,7 +289,7 @@ class _Plan:
             numbers = self.numbers[start:end].tolist()
             items = [self._items[number] for number in numbers]
             salt = "" if self._keys_known else self.split
-            yield Piece(path, file_format, numbers, items, salt)
+            yield Piece(path, numbers, items, salt)
 
     def take(self, number: int, made: Made) -> None:
         """Takes what came of a piece."""
@@ -344,7 +341,7 @@ class _Plan:
         paths = self._shard_paths(len(self.bounds))
         for path, (start, end) in zip(paths, itertools.pairwise([0, *self.bounds]), strict=True):
             records = self._records[start:end].tolist()
-            yield Shard(path, self._template.filetype_suffix, self._paths, records)
+            yield Shard(path, self._paths, records)
 
     def _shard_paths(self, count: int) -> list[str]:
         return [os.fspath(path) for path in self._template.sharded_filepaths(count)]

@@ -38,8 +38,8 @@ def export(
     Args:
       builder: of the built dataset.
       out: a folder that does not exist yet, or is empty.
-      layout: `raw`, `deeplab`, `voc`, `parquet`, `parquet-palette` (masks as palette
-        PNGs) or `coco-panoptic`; see `layouts.LAYOUTS` and docs/guides/publishing.md.
+      layout: `raw`, `deeplab`, `voc`, `parquet` or `parquet-palette` (masks as
+        palette PNGs); see `layouts.LAYOUTS` and docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
       described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A

@@ -152,27 +152,6 @@ Columns: {_FEATURES}.
         check_split=parquet.check_split,
         has_columns=True,
     ),
-    "coco-panoptic": Layout(
-        help="images, PNGs of segment ids and a JSON file per split",
-        masks="""\
-1. A mask is an RGB PNG of segment ids, red + 256 x green + 65536 x blue. The JSON file names the \
-class of each segment. An id is 1 + 256 x class\
-{% if has_instances %} + number of the object{% endif %}, and 0 is void.
-2. Losses and metrics must ignore void.
-""",
-        load="""\
-```python
-import json
-
-said = json.load(open("path/of/this/folder/annotations/panoptic_{{ (splits | list)[0] }}.json"))
-```
-
-Images lie in `images/SPLIT`, masks in `annotations/panoptic_SPLIT`. The ids of categories are the \
-indices of classes. `sha256sum -c SHA256SUMS` checks all files.
-""",
-        write=trees.write_coco,
-        is_tree=True,
-    ),
     BUILT: Layout(
         help="the dataset as it was built",
         masks=_GREY + _VOID + _INSTANCES,

@@ -18,6 +18,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.base.names import FILENAME, FILL
 from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.built.places import Shards
+from voc_seg_tfrecord.built.records import check_tfrecord
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.facts.lists import IdList, check_present, ids_in
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -50,16 +51,9 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
     """Reads serialized examples, in the order of `tfds.load`.
 
     Raises:
-      ConfigError: if `tf.data` cannot read the dataset's file format.
+      ConfigError: if they are in files of another format than TFRecord.
     """
-    file_format = builder.info.file_format
-    if file_format != tfds.core.FileFormat.TFRECORD:
-        raise ConfigError(
-            builder.info.full_name,
-            found=f"files of format {file_format.value}",
-            expected="tfrecord",
-            remedy="read it with voc_seg_tfrecord.data_source, or build it without --file_format",
-        )
+    check_tfrecord(builder)
     instructions = builder.info.splits[split].file_instructions
     paths, skips, takes = zip(
         *((str(i.filename), i.skip, i.take) for i in instructions),

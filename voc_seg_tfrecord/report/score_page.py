@@ -19,7 +19,6 @@ from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.pictures.pick import read_at
 from voc_seg_tfrecord.report import page
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import (
@@ -223,7 +222,7 @@ def _cards(
 
     if not scores:
         return {}
-    return {place: card for (place, _), card in ordered_map(draw, read_at(builder, scores))}
+    return {place: card for (place, _), card in ordered_map(draw, records.read_at(builder, scores))}
 
 
 def _confused(score: ImageScore, names: Sequence[str]) -> str:

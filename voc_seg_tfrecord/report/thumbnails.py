@@ -11,12 +11,12 @@ from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.built.records import Record, read_at
 from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.pictures.overlay import Look, grown, layer, shares, shrink
-from voc_seg_tfrecord.pictures.pick import read_at
+from voc_seg_tfrecord.masks.regions import grown, shares, shrink
+from voc_seg_tfrecord.pictures.overlay import Look, layer
 from voc_seg_tfrecord.quality.rules import Box, Fix
 from voc_seg_tfrecord.report.choose import Object, Place
 

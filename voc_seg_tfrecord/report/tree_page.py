@@ -18,8 +18,9 @@ from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.masks.regions import shares
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors, shares
+from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.quality.rules import MEANING, STOPS, Box, Finding, Fix
 from voc_seg_tfrecord.report import charts, page
 from voc_seg_tfrecord.report.charts import clean
