@@ -62,10 +62,10 @@ measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
 def test_the_house_keeps_few_and_full_rooms():
     found = measure(REPOSITORY)
     assert found["circle"] == []
-    assert found["modules"] <= 186
-    assert found["arrows"] <= 1084
-    assert found["lines"] <= 39_526
-    assert found["arrows between rooms"] <= 162
+    assert found["modules"] <= 192
+    assert found["arrows"] <= 1130
+    assert found["lines"] <= 40_435
+    assert found["arrows between rooms"] <= 165
     assert len(found["single importers"]) <= 40, found["single importers"]
     assert len(found["small modules"]) <= 12, found["small modules"]
     assert found["longest module"] <= (460, "")

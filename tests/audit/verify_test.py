@@ -247,7 +247,7 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
         ({}, "no config in its metadata"),
         (
             {"name": "own", "void": "ignored"},
-            "(?s)option void: an option that is gone.*build it again",
+            "(?s)option void: no such option.*build it again",
         ),
     ],
 )

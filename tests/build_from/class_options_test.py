@@ -18,8 +18,7 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.commands import cli, tree_arguments
-from voc_seg_tfrecord.configs.field_types import GONE
+from voc_seg_tfrecord.commands import tree_arguments
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -301,12 +300,3 @@ def test_a_palette_whose_values_are_the_greys_of_a_labelmap_is_asked_about(write
 def test_a_release_says_itself_what_its_masks_mean(fields):
     with pytest.raises(ConfigError, match="2012"):
         VocSegConfig(name="mine", release="2012", strict=False, **fields)
-
-
-@pytest.mark.parametrize("option", GONE)
-def test_an_option_that_is_gone_is_refused_with_what_says_the_same(capsys, option):
-    with pytest.raises(ConfigError, match=f"option {option}: .*gone(?s:.*)--classes"):
-        VocSegConfig(name="mine", **{option: "x"})
-    for words in ([], ["x=1,y=2"]):
-        assert cli.main(["check", "folder", f"--{option}", *words]) == 2
-        assert "--classes" in capsys.readouterr().err

@@ -21,7 +21,6 @@ WRONG_CALLS = [
     ("--classes 0=a,0=b", "the key 0 in two places"),
     ("--classes 0", "no pair"),
     ("--classes x.csv", "no such file"),
-    ("--void 255", "option void: an option that is gone"),
     ("--missing_mask bogus", "invalid choice: 'bogus' (choose from"),
     ("--exif bogus", "invalid choice: 'bogus' (choose from"),
     ("--seed x", "invalid int value: 'x'"),

@@ -66,7 +66,6 @@ def in_memory():
 
 WAYS = {
     "here": (OWN, {}),
-    "pieces": (OWN, {"file_format": "array_record"}),
     "workers": (OWN, {"workers": 2}),
     "tiles": (VocSegConfig(**FIELDS, tile=9), {}),
     "Beam": (OWN, {"beam_options": in_memory}),

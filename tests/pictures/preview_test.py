@@ -139,7 +139,7 @@ def test_a_split_that_is_not_there_is_refused(sample):
 def test_train_is_the_default_and_else_the_first_split(sample, tmp_path):
     assert drawn(sample)[1] == "3 examples of train"
     builder = from_arrays(
-        [np.zeros((4, 4, 3), np.uint8)] * 4,
+        [np.full((4, 4, 3), n, np.uint8) for n in range(4)],
         [np.zeros((4, 4), np.uint8)] * 4,
         name="halves",
         class_names=["background"],

@@ -226,7 +226,7 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
         )
     try:
         config = VocSegConfig(**fields)
-    except ConfigError as error:  # an option that is gone
+    except ConfigError as error:  # another version built it
         raise error.changed(remedy=remedy) from None
     if config.ratios and not config.group_by:
         config.group_by = NO_GROUPS  # it is built, so nobody is asked

@@ -9,7 +9,6 @@ from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
-from voc_seg_tfrecord.configs.field_types import GONE, gone
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.rows import Rows, parse_file, parse_pairs
 
@@ -45,10 +44,6 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "'0=background,255=crack', '#ff0000=weed,*=background', 'car=vehicle,bus=vehicle', "
         "'sky=void'; or a .csv file of such rows; default: what is found",
     )
-    for option in GONE:
-        classes.add_argument(
-            f"--{option}", action=_Gone, nargs=argparse.REMAINDER, help=argparse.SUPPRESS
-        )
     classes.add_argument(
         "--missing_mask",
         choices=get_args(MissingMask),
@@ -67,13 +62,6 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
         "demands (auto), always (apply), or never (ignore); default: auto",
     )
-
-
-class _Gone(argparse.Action):
-    """Refuses an option that there was, with what says the same now."""
-
-    def __call__(self, *_: object) -> None:
-        raise gone(self.dest)
 
 
 def _add_folders(folders: argparse._ArgumentGroup) -> None:

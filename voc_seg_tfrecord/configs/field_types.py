@@ -68,26 +68,6 @@ def check(config: Any) -> None:
             raise option_error(field, value, expected)
 
 
-GONE = {
-    "void": "'255=void', or the name of the class: 'ignored=void'",
-    "values": "the class of each value: '0=background,255=crack'",
-    "masks_by": "rows with values, or with colours: '#ff0000=crack,#000000=background'",
-    "map_classes": "the same pairs, each with one key: 'car=vehicle,bus=vehicle,*=background'",
-    "background_first": "the class that is background: 'background=background'",
-}
-"""Options that there were, and the pair of `classes` that says the same now."""
-
-
-def gone(option: str) -> ConfigError:
-    """Returns the error about an option that there was."""
-    return ConfigError(
-        f"option {option}",
-        found="an option that is gone: the table of classes says what masks mean",
-        expected=f"--classes (classes) with {GONE[option]}",
-        remedy=f"leave {option} out, and say it with classes",
-    )
-
-
 def check_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
     """Checks that a config has no fields but those that there are.
 
@@ -95,8 +75,6 @@ def check_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
       ConfigError: naming the first field that there is not.
     """
     for field in fields:
-        if field in GONE:
-            raise gone(field)
         if field not in names:
             raise ConfigError(
                 f"option {field}",
