@@ -57,7 +57,7 @@ def test_a_data_dir_that_is_read_only_is_a_wrong_call(tmp_path, monkeypatch):
         build_source(source, config, data_dir=tmp_path)
 
 
-@pytest.mark.filterwarnings("always:Classes have other numbers")
+@pytest.mark.filterwarnings("ignore:Classes have other numbers")
 def test_a_dataset_that_replaces_another_keeps_nothing_of_its_metadata(tmp_path):
     options = {"name": "x", "class_names": VOC_CLASSES, "data_dir": tmp_path / "old"}
     builder_from_tree(TREE, **options, license="old")

@@ -75,7 +75,7 @@ def test_real_images_are_drawn_with_every_class_in_its_colour(real_data, tmp_pat
     assert preview(real, tmp_path / "a.png", "--by_class") == 0
     assert "examples of 20 classes of train in" in capsys.readouterr().out
     with Image.open(tmp_path / "a.png") as image:
-        pixels = np.asarray(image)
+        pixels = np.asarray(image.convert("RGB"))
     codes = pixels.astype(int) @ (1 << 16, 1 << 8, 1)
     for color in voc_palette()[1:21]:
         assert (codes == color.astype(int) @ (1 << 16, 1 << 8, 1)).sum() > 500

@@ -53,6 +53,7 @@ def test_the_table_of_fixes_has_a_row_for_each_with_place_and_advice(world):
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.filterwarnings("ignore:same image in two splits")
 @pytest.mark.slow
 def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp_path, monkeypatch):
     root, _, _, printed, _ = world

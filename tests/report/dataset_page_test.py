@@ -301,6 +301,7 @@ def test_a_class_that_a_split_lacks_is_marked_in_words(page):
     assert '<span class="warn">absent</span>' in text
 
 
+@pytest.mark.filterwarnings("ignore:same image in two splits")
 def test_an_image_in_two_splits_and_one_that_only_looks_alike_are_found(tmp_path):
     tree = tmp_path / "tree"
     lists = tree / "ImageSets" / "Segmentation"

@@ -12,6 +12,7 @@ from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 
 
+@pytest.mark.filterwarnings("ignore:same image in two splits")
 @pytest.mark.slow
 def test_mistakes_are_found_decided_corrected_and_built_as_the_next_version(tmp_path, capsys):
     root, page = tmp_path / "tree", tmp_path / "page.html"
