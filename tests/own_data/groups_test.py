@@ -13,7 +13,7 @@ from support.tfds_build import tfds_build
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.groups import KIND, check_groups
+from voc_seg_tfrecord.own_data.groups import check_groups
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.quality.rules import STOPS
 
@@ -109,7 +109,7 @@ def test_check_names_the_question_and_still_shows_the_splits(tmp_path, capsys):
     status, printed, _ = run(capsys, "check", root, "--json")
     report = json.loads(printed)
     (asked,) = [f["kind"] for f in report["findings"] if f["effect"] == STOPS]
-    assert (status, asked, report["examined"]) == (1, KIND, 24)
+    assert (status, asked, report["examined"]) == (1, "images that belong together", 24)
     assert sum(report["splits"].values()) == 24
     assert {*report["classes"][1]["splits"]} == {"train", "validation"}
 
@@ -117,7 +117,7 @@ def test_check_names_the_question_and_still_shows_the_splits(tmp_path, capsys):
 def test_a_dataset_that_was_built_before_anybody_asked_is_verified(tmp_path, capsys, monkeypatch):
     root = write_films(tmp_path / "films")
     with monkeypatch.context() as before:
-        before.setattr("voc_seg_tfrecord.own_data.splits.check_groups", lambda *_: [])
+        before.setattr("voc_seg_tfrecord.own_data.splits.check_groups", lambda *_, **__: [])
         assert build(capsys, root)[0] == 0
     words = [f"--data_dir={tmp_path / 'd'}", f"--source={root}"]
     assert cli.main(["verify", "voc_seg_tfrecord/mine", *words]) == 0

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
 from voc_seg_tfrecord.own_data import check
-from voc_seg_tfrecord.own_data.plan import write_table
+from voc_seg_tfrecord.own_data.class_table import write_table
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.own_data.ways import Facts
 from voc_seg_tfrecord.quality import rules

@@ -21,11 +21,10 @@ from voc_seg_tfrecord.own_data.folder_names import (
     split_word,
     words,
 )
+from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.own_data.readings import Reading, are_apart
 from voc_seg_tfrecord.trees.layout import LISTS, MASK_SUFFIXES, SPLIT, Layout, Part
 from voc_seg_tfrecord.trees.listing import Listing
-
-_SHOWN = 8  # options that a message lists
 
 
 def arrange(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] | None:
@@ -233,15 +232,13 @@ def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutErro
     for of_line in ways:
         paths = {r.images.path(stem) for r in of_line for stem in r.pairs}
         images.setdefault(_options(listing, of_line), set()).update(paths)
-    lines = [f"{len(paths)} images with masks: {options}" for options, paths in images.items()]
-    shown = lines[:_SHOWN]
-    shown += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return LayoutError(
+    rivals = [Rival(f"{len(of)} images with masks", options) for options, of in images.items()]
+    return question(
+        LayoutError,
         listing.root,
-        found=f"{wording.counted(len(lines), 'way')} to read images and masks:"
-        + "".join(f"\n    {line}" for line in shown),
+        rivals,
+        to="read images and masks",
         expected="folders of which one set alone can be meant, and are called so",
-        remedy="choose by the options in a line",
         kind="several ways to read a folder",
     )
 

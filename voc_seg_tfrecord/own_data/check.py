@@ -23,7 +23,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.own_data.plan import Fallback, Plan, absent_images, plan_to_read
+from voc_seg_tfrecord.own_data.plan import MEANING, SPLITS, Plan, absent_images, make_plan
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.evidence import Box, Evidence, examine, regions_of
 from voc_seg_tfrecord.quality.rules import IGNORED, LEFT_OUT, STOPS, Finding, finding_of
@@ -214,22 +214,17 @@ def check_tree(
       ConfigError: if the config itself is wrong, as a build would raise it.
     """
     report = Report(class_names=tuple(config.built_class_names), tree=tree)
-    readable = plan_to_read(tree, config)
-    report.findings += map(finding_of, readable.problems)
-    plan = readable.plan
-    if plan is None:
-        return report
-    if readable.splits and readable.meaning:
+    plan = make_plan(tree, config, reads_on=True)
+    report.findings += map(finding_of, plan.problems)
+    if not plan.undecided:
         report.plan = plan
-    report.findings += _notes(plan, readable)
+    report.findings += _notes(plan)
     pairs = _pairs(plan, config, report)
     # A build only tries whether images can be read.
-    spec = dataclasses.replace(
-        config.example_spec(plan.rule if readable.meaning else _BLANK), decoding="alike"
-    )
-    read_one = functools.partial(
-        _read_one, spec, blank=not readable.meaning, labels=labels, fits=fits
-    )
+    blank = MEANING in plan.undecided
+    spec = config.example_spec(_BLANK if blank else plan.rule)
+    spec = dataclasses.replace(spec, decoding="alike")
+    read_one = functools.partial(_read_one, spec, blank=blank, labels=labels, fits=fits)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
         for sentence in missing_classes(report.class_names, report.by_split):
@@ -241,11 +236,11 @@ def check_tree(
     return report
 
 
-def _notes(plan: Plan, readable: Fallback) -> Iterable[Finding]:
+def _notes(plan: Plan) -> Iterable[Finding]:
     notes = list(plan.notes)
-    if not readable.splits:
+    if SPLITS in plan.undecided and plan.splits:
         notes.append("The splits are not decided, so all images were read, whatever the lists say.")
-    if not readable.meaning:
+    if MEANING in plan.undecided and plan.splits:
         notes.append(
             "It is not decided what the masks mean. So they were decoded and compared with the "
             "size of their images, but it was not checked whether their values are classes."
@@ -255,10 +250,10 @@ def _notes(plan: Plan, readable: Fallback) -> Iterable[Finding]:
     for split, ids in plan.left_out.items():
         for image_id in ids:
             lacks = "no mask" if image_id in plan.tree.images else "no image"
-            lacking_mask = f"listed in split {split!r}, but it has {lacks}"
-            message = f"{image_id}: {lacking_mask if readable.splits else 'this image has no mask'}"
+            what = f"listed in split {split!r}, but it has {lacks}"
+            what = "this image has no mask" if SPLITS in plan.undecided else what
             remedy = f"add the {lacks.removeprefix('no ')}, or take the id out of the list"
-            yield Finding(lacks, image_id, message, LEFT_OUT, remedy=remedy)
+            yield Finding(lacks, image_id, f"{image_id}: {what}", LEFT_OUT, remedy=remedy)
 
 
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:

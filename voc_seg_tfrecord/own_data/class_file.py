@@ -28,7 +28,6 @@ from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE, Entry
 from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, has_unknown, parse_file
 from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.trees.listing import subfolders
-from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -56,8 +55,7 @@ def find_class_file(
     Raises:
       LayoutError: if a file cannot be read, two contradict, or one has two meanings.
     """
-    if isinstance(tree, PolygonTree):
-        file = tree.polygons.class_file
+    if file := tree.class_file:
         names, given = {*file.class_names}, {*config.named_classes}
         # A version keeps the numbers of classes that no shape has any more. A second background
         # is refused, because what has no shape is the first one.

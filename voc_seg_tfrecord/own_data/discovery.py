@@ -21,6 +21,7 @@ from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, s
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
 from voc_seg_tfrecord.own_data.folder_names import common_folder
+from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.own_data.readings import Reading, all_readings
 from voc_seg_tfrecord.trees.layout import (
     ID,
@@ -89,14 +90,19 @@ def _masks_or_polygons(tree: VocTree, polygons: PolygonTree) -> VocTree:
     masks = posixpath.join(tree.place, tree.layout.masks)
     together = bool(yolo_sets.below(files, masks))
     pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
-    leave = wording.command(**({"mask_name": pattern} if together else {"masks": masks}))
-    raise LayoutError(
+    options = wording.command(**({"mask_name": pattern} if together else {"masks": masks}))
+    drawn = f"{tool}'s polygons of {len(polygons.masks)} images, such as {files[0]}"
+    rivals = [
+        Rival(f"{len(tree.masks)} masks in {masks}, such as {first}", options),
+        Rival(drawn, polygon_sets.choice_of(tool, files)),
+    ]
+    raise question(
+        LayoutError,
         tree.given,
-        found=f"{len(tree.masks)} masks in {masks}, such as {first}, and {tool}'s polygons of "
-        f"{len(polygons.masks)} images, such as {files[0]}. They differ, as in {different}",
+        rivals,
+        to=f"read the labels, which differ, as in {different}",
         expected="masks or polygons, or the same pixels in both",
-        remedy=f"choose the masks with {leave}, or the polygons with "
-        f"{polygon_sets.choice_of(tool, files)}",
+        kind="masks and polygons",
     )
 
 

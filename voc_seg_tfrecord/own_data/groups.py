@@ -26,9 +26,6 @@ from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, assign
 
 T = TypeVar("T")
 
-KIND = "images that belong together"
-"""The kind of the error that asks."""
-
 _PAIRS = 32  # of neighbours that are looked at
 _FEWEST = 3  # of them that say anything
 _CONTRAST = 4  # of 255; less is noise
@@ -72,7 +69,7 @@ def check_groups(
         expected="images that look almost the same in one split; otherwise the scores on the "
         "other splits say nothing",
         remedy=advice,
-        kind=KIND,
+        kind="images that belong together",
     )
 
 

@@ -312,7 +312,7 @@ def pattern_note(tree: VocTree, layout: Mapping[str, str]) -> str:
     """Returns the note about patterns that nobody said; empty if names are compared as they are."""
     names = {(part.image_name or ID, part.mask_name or ID) for part in tree.layout.folders()}
     plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
-    if plain or "mask_name" in layout or len(names) > 1:
+    if plain or tree.sheets or "mask_name" in layout or len(names) > 1:
         return ""
     ((image, mask),) = names
     return (

@@ -1,24 +1,18 @@
 """All that is decided about a user's own tree before any example is made of it.
 
-Where a build would stop, `check` reads on by a plan in which less is decided.
+The steps: which files (`discovery`), which names the classes have, which images are in which split,
+what the masks mean. Where one cannot choose, a build stops; `check` reads on with what there is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-import csv
 import dataclasses
-import io
 import itertools
 import posixpath
+from typing import NamedTuple
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import (
-    ConfigError,
-    ImageError,
-    LayoutError,
-    MaskError,
-    VocSegError,
-)
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -26,13 +20,9 @@ from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.meaning import Decision
-from voc_seg_tfrecord.masks.readings import Reading
-from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
-from voc_seg_tfrecord.own_data import classes, discovery, folder_names, groups
+from voc_seg_tfrecord.own_data import classes, discovery, folder_names
 from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
 from voc_seg_tfrecord.own_data.missing_masks import (
@@ -42,15 +32,22 @@ from voc_seg_tfrecord.own_data.missing_masks import (
     suggest_mask_folders,
     without_masks,
 )
-from voc_seg_tfrecord.own_data.pixels import sizes_agree
-from voc_seg_tfrecord.own_data.readings import few
-from voc_seg_tfrecord.own_data.splits import POOL, divide_stratified, official_note, split_ids
+from voc_seg_tfrecord.own_data.question import Problems
+from voc_seg_tfrecord.own_data.splits import (
+    POOL,
+    Splits,
+    divide_stratified,
+    official_note,
+    split_ids,
+)
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
-from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)
 """The rule of masks of which it is not decided what they mean: any value is a class."""
+
+SPLITS, MEANING = "splits", "meaning"
+"""What may be undecided in a plan."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +67,9 @@ class Plan:
       account: the files of the folder that are not used.
       said: by split, its source as the option `splits` says it; none of ratios.
       numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
+      problems: what stops a build, in the order of the steps; none if the plan did not read on.
+      undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
+        it is not decided what the masks mean, so that any value is a class.
     """
 
     tree: VocTree
@@ -83,6 +83,8 @@ class Plan:
     account: Account = dataclasses.field(default_factory=dict)
     said: Mapping[str, str] = dataclasses.field(default_factory=dict)
     numbered: bool = True
+    problems: tuple[VocSegError, ...] = ()
+    undecided: frozenset[str] = frozenset()
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
@@ -101,72 +103,168 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             remedy="check the path",
         )
     tree = discovery.find_tree(folder, config.layout or {})
-    if isinstance(tree, PolygonTree):
-        tree.exif = config.exif
+    tree.exif = config.exif
     return tree
 
 
-def make_plan(tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = None) -> Plan:
+def make_plan(
+    tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = None, reads_on: bool = False
+) -> Plan:
     """Decides how a tree is read.
 
     Args:
       tree: the tree.
       config: the config.
       rule: what the masks mean; by default it is decided.
+      reads_on: whether a step that cannot choose leaves its problem in the plan, and the next ones
+        go on with what there is: all images in one split, any value a class.
 
     Raises:
-      VocSegError: if splits, class names or masks contradict, or do not tell enough.
+      ConfigError: if the config itself is wrong.
+      VocSegError: if splits, class names or masks contradict, or do not tell enough, and the plan
+        does not read on.
     """
-    layout = config.layout or {}
-    files, notes = find_class_file(tree, config) if config.class_names else ([], [])
-    class_file = files[0] if files else None
-    classes.check_void(class_file, config)
-    notes += classes.void_notes(class_file, config)
-    division = split_ids(tree, config)
-    splits, sources = division.ids, division.sources
-    mask_notes = suggest_mask_folders(tree, itertools.chain(*splits.values()))
-    splits, left_out = without_masks(tree, config, splits)
-    mask_notes += drop_splits_without_masks(splits, sources)
+    problems, undecided = Problems(reads_on=reads_on), set[str]()
+    named = problems.of(_choose_class_file, tree, config)
+    kept = problems.of(_choose_splits, tree, config, problems)
+    if kept is None:
+        undecided.add(SPLITS)
+        config = _with_everything(config)
+        kept = problems.of(_choose_splits, tree, config, problems) or _Kept(Splits.none(tree))
     decision = None
     if rule is None:
-        of_splits = {*itertools.chain(*splits.values())}
-        with_masks = [i for i in tree.images if i in of_splits and i in tree.masks]
-        decision = classes.decide(tree, config, files, with_masks)
-        rule = decision.rule
-    by_color = decision is not None and decision.by == "color"
+        if named is not None:
+            ids = kept.with_masks(tree)
+            decision = problems.of(classes.decide, tree, config, named.files, ids)
+        if decision is None:
+            undecided.add(MEANING)
+        rule = decision.rule if decision else ANY_VALUE
+    notes = _notes(tree, config, named or _Named(), kept, decision)
+    if config.split_by == "stratified":
+        kept = problems.of(_stratified, tree, config, rule, kept) or kept
+    class_file = named.file if named else None
+    account = _account(tree, config, class_file, kept)
+    if "masks" not in (config.layout or {}):  # that says which files are meant
+        problems.of(check_left_over, tree, account, kept.used, kept.lacking)
+    return Plan(
+        tree=tree,
+        class_file=class_file,
+        decision=decision,
+        rule=rule,
+        splits=kept.splits,
+        sources=kept.sources,
+        left_out=kept.left_out,
+        notes=notes,
+        account=account,
+        said=kept.division.said,
+        problems=tuple(problems.found),
+        undecided=frozenset(undecided),
+    )
+
+
+class _Named(NamedTuple):
+    """The class file, in each way in which it may be numbered, and notes on it."""
+
+    files: Sequence[ClassFile] = ()
+    notes: Sequence[str] = ()
+
+    @property
+    def file(self) -> ClassFile | None:
+        return self.files[0] if self.files else None
+
+
+def _choose_class_file(tree: VocTree, config: VocSegConfig) -> _Named:
+    named = _Named(*(find_class_file(tree, config) if config.class_names else ()))
+    classes.check_void(named.file, config)
+    return _Named(named.files, [*named.notes, *classes.void_notes(named.file, config)])
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kept:
+    """The splits without the ids that are left out, and notes on masks that are missing."""
+
+    division: Splits
+    splits: dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    sources: dict[str, str] = dataclasses.field(default_factory=dict)
+    left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    @property
+    def used(self) -> set[str]:
+        return {*itertools.chain(*self.splits.values())}
+
+    @property
+    def lacking(self) -> set[str] | None:
+        """The ids that lists name and that are left out; None if there are no lists."""
+        return {*itertools.chain(*self.left_out.values())} if self.division.files else None
+
+    def with_masks(self, tree: VocTree) -> list[str]:
+        used = self.used
+        return [i for i in tree.images if i in used and i in tree.masks]
+
+
+def _choose_splits(tree: VocTree, config: VocSegConfig, problems: Problems) -> _Kept:
+    division = split_ids(tree, config, problems)
+    notes = suggest_mask_folders(tree, itertools.chain(*division.ids.values()))
+    splits, left_out = without_masks(tree, config, division.ids)
+    sources = {**division.sources}
+    notes += drop_splits_without_masks(splits, sources)
+    return _Kept(division, splits, sources, left_out, notes)
+
+
+def _with_everything(config: VocSegConfig) -> VocSegConfig:
+    """Returns a config by which all images are in one split, whatever lists and groups say."""
+    layout = {name: said for name, said in (config.layout or {}).items() if name != "lists"}
+    return dataclasses.replace(
+        config,
+        splits={"train": 1.0},
+        missing_mask="skip",
+        split_by="hash",
+        group_by=NO_GROUPS,
+        layout=layout or None,
+    )
+
+
+def _stratified(tree: VocTree, config: VocSegConfig, rule: MaskRule, kept: _Kept) -> _Kept:
+    ids, out = kept.splits[POOL], kept.left_out.get(POOL, [])
+    splits, sources, left_out = divide_stratified(tree, config, rule, ids, out)
+    return dataclasses.replace(kept, splits=splits, sources=sources, left_out=left_out)
+
+
+def _notes(
+    tree: VocTree, config: VocSegConfig, named: _Named, kept: _Kept, decision: Decision | None
+) -> tuple[str, ...]:
+    """Returns what a user should know, in the order of the steps."""
+    file, by_color = named.file, decision is not None and decision.by == "color"
     notes = [
-        *notes,
-        *division.notes,
-        *mask_notes,
+        *named.notes,
+        *kept.division.notes,
+        *kept.notes,
         *tree.notes,
         # Where its colours give the classes, it does not matter how a class file is numbered.
-        class_file.numbered if class_file and not (by_color and class_file.colored) else "",
+        file.numbered if file and not (by_color and file.colored) else "",
         *(decision.notes if decision else ()),
-        *(tree.drawing_notes() if isinstance(tree, PolygonTree) else [pattern_note(tree, layout)]),
-        _deep_image_note(tree, itertools.chain(*splits.values())),
+        *tree.drawing_notes(),
+        pattern_note(tree, config.layout or {}),
+        _deep_image_note(tree, itertools.chain(*kept.splits.values())),
         *_loop_notes(tree),
         _background_note(config),
-        official_note(division.facts),
+        official_note(kept.division.facts),
     ]
-    if config.split_by == "stratified":
-        splits, sources, left_out = divide_stratified(
-            tree, config, rule, splits[POOL], left_out.get(POOL, [])
-        )
-    shown = tuple(filter(None, notes))
-    read = [TABLE, *(posixpath.relpath(file, tree.place or ".") for file in division.files)]
+    return tuple(filter(None, notes))
+
+
+def _account(
+    tree: VocTree, config: VocSegConfig, class_file: ClassFile | None, kept: _Kept
+) -> Account:
+    files = (posixpath.relpath(file, tree.place or ".") for file in kept.division.files)
+    read = [TABLE, *files]
     if class_file:
         name = posixpath.basename(class_file.source)
         in_splits = (posixpath.join(folder, name) for folder in folder_names.find(tree))
         read += [class_file.source, *in_splits]
-    used = set(itertools.chain(*splits.values()))
-    left = division.left()
-    account = unused_files(tree, used, read, left, instances=bool(config.instance_mask))
-    if "masks" not in layout:  # that says which files are meant
-        lacking = {*itertools.chain(*left_out.values())} if division.files else None
-        check_left_over(tree, account, used, lacking)
-    return Plan(
-        tree, class_file, decision, rule, splits, sources, left_out, shown, account, division.said
-    )
+    left, instances = kept.division.left(), bool(config.instance_mask)
+    return unused_files(tree, kept.used, read, left, instances=instances)
 
 
 def _background_note(config: VocSegConfig) -> str:
@@ -224,168 +322,3 @@ def absent_images(decided: Plan, split: str) -> str:
         f"{counted}. So the list is one of other images, or --images names their folder. Without "
         f"the list: {command(splits=others or 'train=0.8,validation=0.2')}"
     )
-
-
-_EVERYTHING = {"train": 1.0}
-
-
-@dataclasses.dataclass(frozen=True)
-class Fallback:
-    """A plan to read by, and what stops a build from having it.
-
-    Attributes:
-      plan: the plan, None if nothing can be read.
-      problems: the errors that a build would stop at.
-      splits: whether the plan's splits are those of a build; otherwise it has all images in one.
-      meaning: whether it is decided what the masks mean; otherwise their rule says nothing.
-    """
-
-    plan: Plan | None
-    problems: tuple[VocSegError, ...] = ()
-    splits: bool = True
-    meaning: bool = True
-
-
-def plan_to_read(tree: VocTree, config: VocSegConfig) -> Fallback:
-    """Decides what a build would decide, and goes on with less where that fails.
-
-    Ids in several splits are allowed next, and then the lists are not asked at all.
-
-    Raises:
-      ConfigError: if the config itself is wrong, as a build would raise it.
-    """
-    problems: dict[str, VocSegError] = {}
-    attempt, splits, meaning = config, True, True
-    while True:
-        try:
-            plan = make_plan(tree, attempt, rule=None if meaning else ANY_VALUE)
-            return Fallback(plan, tuple(problems.values()), splits, meaning)
-        except VocSegError as error:
-            if isinstance(error, ConfigError) and not problems:
-                raise
-            problems.setdefault(str(error), error)
-            if error.kind == groups.KIND:
-                attempt = dataclasses.replace(attempt, group_by=NO_GROUPS)
-            elif isinstance(error, MaskError) and meaning:
-                meaning = False
-            elif not attempt.overlap:
-                attempt = dataclasses.replace(attempt, overlap=True)
-            elif splits:
-                attempt = dataclasses.replace(attempt, splits=_EVERYTHING, missing_mask="skip")
-                splits = False
-            else:
-                return Fallback(None, tuple(problems.values()), splits, meaning)
-
-
-def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[str, int]:
-    """Writes a row for each value and colour that the masks of a tree use.
-
-    Args:
-      tree: the tree.
-      config: says the names and the splits.
-      named: whether these are names; otherwise a class file may be numbered in two ways, or there
-        is none.
-
-    Returns:
-      The table as CSV, and how many of its rows lack a class.
-
-    Raises:
-      LayoutError: if a mask has another size than its image, or the masks use too much for a table.
-      MaskError: if no mask can be read, about the first.
-    """
-    ids = _ids(tree, config)
-    if isinstance(tree, PolygonTree):
-        return tree.class_table(ids), 0
-    for pair in (tree.pair(i) for i in few(ids) if i in tree.images and i in tree.masks):
-        image, mask = epath.Path(pair.image), epath.Path(str(pair.mask))
-        if not sizes_agree(image, mask):
-            raise LayoutError(
-                mask,
-                found=f"another size than that of {image}",
-                expected="masks of the size of their images, without which no class helps",
-                remedy="export the masks again, or name the folder of their images with --images",
-            )
-    survey = tree.survey(ids, all_colors=True)
-    if ids and not survey.pixels:
-        look(tree.mask_file(ids[0]))  # raises
-    if max(len(survey.values), len(survey.colors)) > HIGHEST:
-        raise LayoutError(
-            tree.root,
-            found=f"{len(survey.values)} values and {len(survey.colors)} colours in "
-            f"{survey.examined} masks",
-            expected=f"at most {HIGHEST} of each; more are of masks that were smoothed",
-            remedy="export the masks again, without smoothing",
-        )
-    taken: Reading | None = None
-    ways: list[Reading] = []
-    files = find_class_file(tree, config, named=named)[0] if config.class_names else []
-    if named or files:
-        taken, ways = meaning.weigh(survey, classes.namings(config, files))
-    return _text(survey, taken, ways)
-
-
-def _ids(tree: VocTree, config: VocSegConfig) -> list[str]:
-    """Returns the ids whose masks a build would read, or all if that is not decided."""
-    with_masks = [i for i in tree.images if i in tree.masks] or [*tree.masks]
-    try:
-        splits = make_plan(tree, config, rule=ANY_VALUE).splits
-    except VocSegError:
-        return with_masks
-    of_splits = {*itertools.chain(*splits.values())}
-    return [image_id for image_id in with_masks if image_id in of_splits] or with_masks
-
-
-def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
-    """Returns the table; where the user is asked, each reading has a column for people."""
-    rows: dict[Key, dict[str, object]] = {}
-    by_color = _by_color(survey, taken)
-    ways = [taken] if taken else list({meaning.how(reading): reading for reading in ways}.values())
-    for pixel in sorted(survey.pixels, key=lambda p: _order(_key(p, by_color))):
-        seen, key = survey.pixels[pixel], _key(pixel, by_color)
-        names = {meaning.how(reading): reading.name_of(pixel) or UNKNOWN for reading in ways}
-        row = rows.setdefault(key, {"pixels": 0, "masks": 0})
-        name = names.popitem()[1] if taken else _agreed(survey, pixel, names)
-        row |= {
-            "value" if isinstance(key, int) else "color": key,
-            "class": name if row.get("class", name) == name else UNKNOWN,
-            "pixels": int(str(row["pixels"])) + seen.pixels,
-            "masks": max(int(str(row["masks"])), seen.masks),
-            **names,
-        }
-        if pixel.kind == "palette" and pixel.color and isinstance(key, int):
-            row["palette"] = color_key(pixel.color)
-    columns = dict.fromkeys(itertools.chain(*rows.values()))
-    head = [*_HEAD, *(column for column in columns if column not in _HEAD)]
-    out = io.StringIO()
-    lines = csv.DictWriter(out, head, restval="", lineterminator="\n")
-    lines.writeheader()
-    lines.writerows(rows.values())
-    return out.getvalue(), sum(row["class"] == UNKNOWN for row in rows.values())
-
-
-_HEAD = ("value", "color", "class", "pixels", "masks")
-
-
-def _agreed(survey: Survey, pixel: Pixel, names: dict[str, str]) -> str:
-    """Returns the class of a pixel that all of several readings give it, else `?`."""
-    asked = pixel.value == VOID and survey.binary.masks > survey.void.masks
-    alone = len(names) == 1 and pixel.kind == "palette"  # and its palette contradicts it
-    return names.popitem()[1] if len({*names.values()}) == 1 and not (asked or alone) else UNKNOWN
-
-
-def _by_color(survey: Survey, taken: Reading | None) -> bool:
-    """Says whether rows of masks with values and colours have colours as their keys."""
-    if taken is not None:
-        return taken.by == "color"
-    pairs = {(p.value, p.color) for p in survey.pixels if p.kind == "palette"}
-    return len({value for value, _ in pairs}) < len(pairs)
-
-
-def _order(key: Key) -> tuple[bool, Key]:
-    return isinstance(key, str), key
-
-
-def _key(pixel: Pixel, by_color: bool) -> Key:
-    if pixel.color is not None and (pixel.value is None or (by_color and pixel.kind != "grey")):
-        return color_key(pixel.color)
-    return pixel.value if pixel.value is not None else UNKNOWN

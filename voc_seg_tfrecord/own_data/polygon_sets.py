@@ -18,6 +18,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import yolo_sets
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
+from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.polygons import coco, cvat, labelme
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
@@ -71,13 +72,13 @@ def find(
         if error.kind != yolo_sets.UNUSABLE:
             raise
         return None, [error, *problems]
-    shown = "; ".join(f"{tool}'s {min(sheets)}" for tool, sheets in by_tool.items())
-    ways = [f"{tool}'s with {choice_of(tool, [*sheets])}" for tool, sheets in by_tool.items()]
-    raise LayoutError(
+    raise question(
+        LayoutError,
         listing.root,
-        found=f"polygons of several tools: {shown}",
-        expected="polygons of one tool",
-        remedy=f"choose {', or '.join(ways)}, or name a folder of masks with --masks",
+        [Rival(f"{t}'s {min(of)}", choice_of(t, [*of])) for t, of in by_tool.items()],
+        to="read the labels, by polygons of several tools",
+        expected="polygons of one tool, or a folder of masks that --masks names",
+        kind="polygons of several tools",
     )
 
 
@@ -335,18 +336,19 @@ class _Images:
         every = [(of, a) for of, sheet in self._sheets.items() for a in sheet.annotations]
         places = [self._alike(of, a.image)[0] for of, a in every]
         tops = {top for paths in places if len(paths) > 1 for top in _apart(paths)}
-        lines = []
+        rivals = list[Rival]()
         for top in sorted(tops):
             finder = _Images(self._tool, yolo_sets.below(sorted(self._paths), top), {})
             with contextlib.suppress(VocSegError):
                 there = {finder.find(of, a) for of, a in every} - {None}
-                lines.append(f"\n    {counted(len(there), 'image')}: {command(images=top)}")
+                rivals.append(Rival(counted(len(there), "image"), command(images=top)))
+        meant = f"the image {image}, which may be {' or '.join(best[:3])}"
         remedy = "write the folder before the name in the file, or move the other images away"
-        return wrong(
-            file,
-            f"the image {image}, which may be {' or '.join(best[:3])}" + "".join(lines),
-            "one image of this name",
-            f"choose by the option in a line, {remedy}" if lines else remedy,
+        if not rivals:
+            return wrong(file, meant, "one image of this name", remedy)
+        one = f"one image of this name; otherwise {remedy}"
+        return question(
+            MaskError, file, rivals, to=f"find {meant}", expected=one, kind=MaskError.KIND
         )
 
     def _by_suffix(self, file: str, image: str) -> str | None:

@@ -18,18 +18,19 @@ from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.own_data.groups import check_groups
+from voc_seg_tfrecord.own_data.image_names import ImageNames
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
     PLACES,
     SplitList,
     read_said,
 )
+from voc_seg_tfrecord.own_data.question import Problems
 from voc_seg_tfrecord.own_data.ways import RATIOS, SHOWN_WAYS, Facts, Way, choose, with_folders
 from voc_seg_tfrecord.splitting.ratios import assign
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.layout import MASKS
-from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
+from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.tree import VocTree
 
 POOL = "all images"
@@ -59,6 +60,11 @@ class Splits:
     said: Mapping[str, str] = dataclasses.field(default_factory=dict)
     files: Sequence[str] = ()
 
+    @classmethod
+    def none(cls, tree: VocTree) -> "Splits":
+        """Returns what is left where not even all images can be one split."""
+        return cls({}, {}, [], Facts(tree, ImageNames(Names(), Names(), "", ""), (), ()))
+
     def left(self) -> dict[str, int]:
         """Returns how many images each text names that makes no split, by its path."""
         named: dict[str, set[str]] = {}
@@ -69,30 +75,33 @@ class Splits:
         return {path: len(ids) for path, ids in named.items()}
 
 
-def split_ids(tree: VocTree, config: VocSegConfig) -> Splits:
+def split_ids(tree: VocTree, config: VocSegConfig, problems: Problems | None = None) -> Splits:
     """Shares the ids of a tree out to splits.
+
+    Ids in two splits, and groups that ratios would tear, are problems with which others go on.
 
     Raises:
       ConfigError: if the config names a list or a folder that does not exist.
       ListError: if a list is wrong, a split is empty, splits share ids, or ways contradict.
     """
-    facts = Facts.of(tree, config)
+    facts, problems = Facts.of(tree, config), problems or Problems()
     if config.ratios:
-        splits = _by_ratio(facts, config)
+        splits = _by_ratio(facts, config, problems)
     elif config.splits is None:
         splits = _of_way(facts, *choose(facts, said="lists" in (config.layout or {})))
     else:
         splits = _of_way(facts, _as_said(facts, cast(Mapping[str, str], config.splits)), [])
     _check_not_empty(splits, tree)
     if not config.overlap:
-        _check_disjoint(splits)
+        problems.of(_check_disjoint, splits)
     return splits
 
 
-def _by_ratio(facts: Facts, config: VocSegConfig) -> Splits:
+def _by_ratio(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     tree, images = facts.tree, facts.tree.images
     folder = tree.root / tree.layout.images
-    notes = check_groups(images, lambda i: folder / images[i], config, tree.root)
+    asked = functools.partial(check_groups, path_of=lambda i: folder / images[i])
+    notes = problems.of(asked, images, config=config, where=tree.root) or []
     if config.split_by == "stratified":
         return Splits({POOL: list(images)}, {POOL: POOL}, notes, facts)
     groups = config.grouping.groups(images) if config.grouping else None
@@ -169,10 +178,8 @@ def _named(facts: Facts, split: str, source: str) -> SplitList | None:
 
 def _of_labels(tree: VocTree, source: str) -> tuple[Sequence[str], str] | None:
     """Returns the ids that a file of shapes has, by its path or the name of its split; and it."""
-    if not isinstance(tree, PolygonTree):
-        return None
-    for name, ids in tree.polygons.splits.items():
-        if source in (name, file := tree.polygons.files[ids[0]]):
+    for name, ids in tree.label_splits.items():
+        if source in (name, file := tree.masks[ids[0]]):
             return ids, file
     return None
 

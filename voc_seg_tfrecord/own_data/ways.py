@@ -35,9 +35,9 @@ from voc_seg_tfrecord.own_data.list_readings import (
     divisions,
     find_lists,
 )
+from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.listing import Listing, Names
-from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN_IDS = 3
@@ -98,13 +98,15 @@ class Way:
         }
         return dataclasses.replace(self, **less)
 
-    def __str__(self) -> str:
+    @property
+    def rival(self) -> Rival:
+        """How it stands in a question."""
         pairs = ",".join(f"{split}={source}" for split, source in self.sources.items())
         options = command(splits=pairs)
         if any({*",="} & {*source} for source in self.sources.values()):  # no option can say these
             options = command(lists=posixpath.dirname(next(iter(self.files.values()), "")) or ".")
         counts = ", ".join(f"{split} {len(ids):,}" for split, ids in self.ids.items())
-        return f"{counts}: {options}"
+        return Rival(counts, options)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,15 +131,14 @@ class Facts:
         if "facts" not in tree.seen:
             layout = tree.layout
             tops = [posixpath.join(tree.place, folder) for folder in (layout.images, layout.masks)]
-            labels = tree.polygons.sheets if isinstance(tree, PolygonTree) else set[str]()
-            names = ImageNames(tree.images, Names() if labels else tree.masks, *tops)
+            names = ImageNames(tree.images, Names() if tree.sheets else tree.masks, *tops)
             said = posixpath.normpath(posixpath.join(tree.place, layout.lists))
             lists, notes = find_lists(
                 cast(Listing, tree.listing),
                 names,
                 functools.partial(tree.read_text, error=ListError),
                 place=tree.place,
-                labels=labels,
+                labels=tree.sheets,
                 said=("" if said == "." else said) if "lists" in (config.layout or {}) else None,
             )
             tree.seen["facts"] = cls(tree, names, lists, notes)
@@ -203,10 +204,9 @@ def _ways(facts: Facts, notes: list[str], *, said: bool) -> list[Way]:
     ways = sorted((way for way in ways if way.ids), key=lambda way: way.rank)
     if said:
         return [way for way in ways if not way.rank]
-    if isinstance(tree, PolygonTree) and (of_labels := tree.polygons.splits):
-        names = {split_of(name): name for name in of_labels}
-        ids = {split: of_labels[name] for split, name in names.items()}
-        files = {split: tree.polygons.files[ids[split][0]] for split in ids}
+    if tree.label_splits:
+        ids = {split_of(name): of for name, of in tree.label_splits.items()}
+        files = {split: tree.masks[of[0]] for split, of in ids.items()}
         ways.append(Way(ids, files, files, "labels", files=files))
     if folders := folder_names.find(tree):
         of_folders = folder_names.sources(tree, folders)
@@ -283,7 +283,7 @@ def _over_folders(ways: list[Way], notes: list[str]) -> list[Way]:
         names = ", ".join(source.rstrip("/") for source in by_folders.sources.values())
         notes.append(
             f"The lists make the splits, and the folders {names} hold other images. "
-            f"{str(by_folders).rpartition(': ')[2]} takes the folders."
+            f"{by_folders.rival.options} takes the folders."
         )
     return [way for way in ways if way is not by_folders]
 
@@ -338,18 +338,16 @@ def _labelled_outside(facts: Facts, ways: Sequence[Way]) -> list[str]:
 
 
 def _question(facts: Facts, ways: Sequence[Way], rest: Sequence[str]) -> ListError:
-    lines = [str(way) for way in ways]
+    rivals = [way.rival for way in ways]
     if rest:
-        lines.append(f"train {len(facts.tree.images):,}: --splits train=1")
-    shown = lines[:SHOWN_WAYS]
-    shown += [f"and {len(lines) - SHOWN_WAYS} more"] if len(lines) > SHOWN_WAYS else []
+        rivals.append(Rival(f"train {len(facts.tree.images):,}", command(splits="train=1")))
     alone = f", of which one leaves {len(rest):,} labelled images out," if rest else ""
-    return ListError(
+    return question(
+        ListError,
         facts.tree.given,
-        found=f"{len(lines)} ways to divide the images into splits{alone} and no word which is "
-        "meant:" + "".join(f"\n    {line}" for line in shown),
+        rivals,
+        to=f"divide the images into splits{alone} and no word which is meant",
         expected="texts or folders that say one division",
-        remedy="choose by the options in a line",
         kind="several ways to divide",
     )
 

@@ -194,7 +194,8 @@ class PolygonTree(VocTree):
     def __init__(self, *args: Any, polygons: Polygons):
         super().__init__(*args)
         self.polygons = polygons
-        self.exif = "auto"
+        self.sheets, self.label_splits = polygons.sheets, polygons.splits
+        self.class_file = polygons.class_file
         self._drawn: dict[str, str] = {}
         self._notable: dict[str, Mapping[str, int]] = {}
 

@@ -9,11 +9,13 @@ import dataclasses
 import functools
 import os
 import posixpath
+import types
 from typing import Self, overload
 
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, did_you_mean
+from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
     IMAGE_SUFFIXES,
@@ -100,7 +102,18 @@ class VocTree:
       listing: all files at and below the folder that the user gave, which is the root or above
         it; if there is none, each folder of the tree is listed when it is needed.
       notes: what a user should know about how the tree was found.
+
+    Attributes:
+      sheets: the files of shapes from which masks are drawn; none where masks are files of pixels.
+      label_splits: the ids of each split that files of shapes are called as.
+      class_file: the classes, if the labels say them themselves.
+      exif: what an EXIF orientation means for shapes without the size of their image.
     """
+
+    sheets: Collection[str] = frozenset()
+    label_splits: Mapping[str, Sequence[str]] = types.MappingProxyType({})
+    class_file: ClassFile | None = None
+    exif = "auto"
 
     def __init__(
         self,
@@ -275,6 +288,15 @@ class VocTree:
         """Returns what a survey has found in an id's mask, for `masks.read_mask`."""
         look = self._looks.get(image_id)
         return look.counted if look else None
+
+    def drawing_notes(self) -> list[str]:
+        """Returns what a user should know of masks that were drawn."""
+        return []
+
+    def class_table(self, ids: Collection[str]) -> str:
+        """Returns the table of classes as CSV, if the labels say them themselves; else nothing."""
+        del ids
+        return ""
 
     def mask_file(self, image_id: str) -> File:
         """Returns the mask of an id that has one, read."""

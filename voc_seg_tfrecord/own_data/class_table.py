@@ -1,0 +1,136 @@
+"""The table of classes that a user fills in: a row for each value and colour that masks use."""
+
+from collections.abc import Sequence
+import csv
+import io
+import itertools
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.masks import meaning
+from voc_seg_tfrecord.masks.readings import Reading
+from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
+from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
+from voc_seg_tfrecord.own_data import classes
+from voc_seg_tfrecord.own_data.class_file import find_class_file
+from voc_seg_tfrecord.own_data.pixels import sizes_agree
+from voc_seg_tfrecord.own_data.plan import ANY_VALUE, make_plan
+from voc_seg_tfrecord.own_data.readings import few
+from voc_seg_tfrecord.trees.tree import VocTree
+
+
+def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[str, int]:
+    """Writes a row for each value and colour that the masks of a tree use.
+
+    Args:
+      tree: the tree.
+      config: says the names and the splits.
+      named: whether these are names; otherwise a class file may be numbered in two ways, or there
+        is none.
+
+    Returns:
+      The table as CSV, and how many of its rows lack a class.
+
+    Raises:
+      LayoutError: if a mask has another size than its image, or the masks use too much for a table.
+      MaskError: if no mask can be read, about the first.
+    """
+    ids = _ids(tree, config)
+    if table := tree.class_table(ids):
+        return table, 0
+    for pair in (tree.pair(i) for i in few(ids) if i in tree.images and i in tree.masks):
+        image, mask = epath.Path(pair.image), epath.Path(str(pair.mask))
+        if not sizes_agree(image, mask):
+            raise LayoutError(
+                mask,
+                found=f"another size than that of {image}",
+                expected="masks of the size of their images, without which no class helps",
+                remedy="export the masks again, or name the folder of their images with --images",
+            )
+    survey = tree.survey(ids, all_colors=True)
+    if ids and not survey.pixels:
+        look(tree.mask_file(ids[0]))  # raises
+    if max(len(survey.values), len(survey.colors)) > HIGHEST:
+        raise LayoutError(
+            tree.root,
+            found=f"{len(survey.values)} values and {len(survey.colors)} colours in "
+            f"{survey.examined} masks",
+            expected=f"at most {HIGHEST} of each; more are of masks that were smoothed",
+            remedy="export the masks again, without smoothing",
+        )
+    taken: Reading | None = None
+    ways: list[Reading] = []
+    files = find_class_file(tree, config, named=named)[0] if config.class_names else []
+    if named or files:
+        taken, ways = meaning.weigh(survey, classes.namings(config, files))
+    return _text(survey, taken, ways)
+
+
+def _ids(tree: VocTree, config: VocSegConfig) -> list[str]:
+    """Returns the ids whose masks a build would read, or all if that is not decided."""
+    with_masks = [i for i in tree.images if i in tree.masks] or [*tree.masks]
+    try:
+        splits = make_plan(tree, config, rule=ANY_VALUE).splits
+    except VocSegError:
+        return with_masks
+    of_splits = {*itertools.chain(*splits.values())}
+    return [image_id for image_id in with_masks if image_id in of_splits] or with_masks
+
+
+def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
+    """Returns the table; where the user is asked, each reading has a column for people."""
+    rows: dict[Key, dict[str, object]] = {}
+    by_color = _by_color(survey, taken)
+    ways = [taken] if taken else list({meaning.how(reading): reading for reading in ways}.values())
+    for pixel in sorted(survey.pixels, key=lambda p: _order(_key(p, by_color))):
+        seen, key = survey.pixels[pixel], _key(pixel, by_color)
+        names = {meaning.how(reading): reading.name_of(pixel) or UNKNOWN for reading in ways}
+        row = rows.setdefault(key, {"pixels": 0, "masks": 0})
+        name = names.popitem()[1] if taken else _agreed(survey, pixel, names)
+        row |= {
+            "value" if isinstance(key, int) else "color": key,
+            "class": name if row.get("class", name) == name else UNKNOWN,
+            "pixels": int(str(row["pixels"])) + seen.pixels,
+            "masks": max(int(str(row["masks"])), seen.masks),
+            **names,
+        }
+        if pixel.kind == "palette" and pixel.color and isinstance(key, int):
+            row["palette"] = color_key(pixel.color)
+    columns = dict.fromkeys(itertools.chain(*rows.values()))
+    head = [*_HEAD, *(column for column in columns if column not in _HEAD)]
+    out = io.StringIO()
+    lines = csv.DictWriter(out, head, restval="", lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(rows.values())
+    return out.getvalue(), sum(row["class"] == UNKNOWN for row in rows.values())
+
+
+_HEAD = ("value", "color", "class", "pixels", "masks")
+
+
+def _agreed(survey: Survey, pixel: Pixel, names: dict[str, str]) -> str:
+    """Returns the class of a pixel that all of several readings give it, else `?`."""
+    asked = pixel.value == VOID and survey.binary.masks > survey.void.masks
+    alone = len(names) == 1 and pixel.kind == "palette"  # and its palette contradicts it
+    return names.popitem()[1] if len({*names.values()}) == 1 and not (asked or alone) else UNKNOWN
+
+
+def _by_color(survey: Survey, taken: Reading | None) -> bool:
+    """Says whether rows of masks with values and colours have colours as their keys."""
+    if taken is not None:
+        return taken.by == "color"
+    pairs = {(p.value, p.color) for p in survey.pixels if p.kind == "palette"}
+    return len({value for value, _ in pairs}) < len(pairs)
+
+
+def _order(key: Key) -> tuple[bool, Key]:
+    return isinstance(key, str), key
+
+
+def _key(pixel: Pixel, by_color: bool) -> Key:
+    if pixel.color is not None and (pixel.value is None or (by_color and pixel.kind != "grey")):
+        return color_key(pixel.color)
+    return pixel.value if pixel.value is not None else UNKNOWN

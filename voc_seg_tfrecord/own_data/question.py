@@ -1,0 +1,93 @@
+"""Asks the user where a step cannot choose, and keeps what stops a build."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.wording import counted
+
+_SHOWN = 8  # rivals that a message lists
+_Error = TypeVar("_Error", bound=VocSegError)
+_Parameters = ParamSpec("_Parameters")
+_Taken = TypeVar("_Taken")
+
+
+class Rival(NamedTuple):
+    """One of several readings between which the user has to choose.
+
+    Attributes:
+      found: what it would read, in words and numbers.
+      options: what chooses it, quoted for the shell.
+    """
+
+    found: str
+    options: str
+
+
+def question(
+    error: type[_Error],
+    where: epath.PathLike,
+    rivals: Sequence[Rival],
+    *,
+    to: str,
+    expected: str,
+    kind: str,
+) -> _Error:
+    """Returns the error that asks, with a line for each of the first rivals.
+
+    Args:
+      error: its type.
+      where: the folder.
+      rivals: the readings.
+      to: what there are several ways to do.
+      expected: what would leave one of them.
+      kind: the error's kind.
+    """
+    lines = [f"{rival.found}: {rival.options}" for rival in rivals]
+    shown = lines[:_SHOWN]
+    shown += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return error(
+        where,
+        found=f"{counted(len(lines), 'way')} to {to}:" + "".join(f"\n    {line}" for line in shown),
+        expected=expected,
+        remedy="choose by the options in a line",
+        kind=kind,
+    )
+
+
+class Problems:
+    """What stops a build, in the order in which the steps find it.
+
+    Args:
+      reads_on: whether the next step goes on with less; otherwise the first problem is raised.
+
+    Attributes:
+      found: the errors, each once.
+    """
+
+    def __init__(self, *, reads_on: bool = False):
+        self._reads_on = reads_on
+        self.found: list[VocSegError] = []
+
+    def of(
+        self,
+        step: Callable[_Parameters, _Taken],
+        *args: _Parameters.args,
+        **options: _Parameters.kwargs,
+    ) -> _Taken | None:
+        """Returns what a step takes; None if it cannot, and the others go on.
+
+        Raises:
+          ConfigError: if the config is wrong before anything else is.
+          VocSegError: if a step cannot go on, and no other shall.
+        """
+        try:
+            return step(*args, **options)
+        except VocSegError as error:
+            if not self._reads_on or (isinstance(error, ConfigError) and not self.found):
+                raise
+            if str(error) not in map(str, self.found):
+                self.found.append(error)
+            return None
