@@ -1,9 +1,10 @@
 import json
 import os
 
+import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import exports, made_folders
 from support.png_writer import write_png
 
 from voc_seg_tfrecord.base import processes
@@ -247,3 +248,39 @@ def test_of_many_ids_without_an_image_the_first_are_named_and_the_others_counted
     named, _, others = missing["messages"]
     assert "gone_0: no such file" in named
     assert "3 more ids of the split 'train' without an image. 5 of 6 ids have no image" in others
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Six pairs without lists."""
+    rng = np.random.default_rng(0)
+    for number in range(6):
+        for folder, pixels in zip(
+            ("images", "masks"), made_folders.draw(rng, (24, 32)), strict=True
+        ):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            Image.fromarray(pixels).save(tmp_path / folder / f"p{number}.png")
+    return tmp_path
+
+
+def test_a_question_about_splits_hides_no_damaged_file(pairs, capsys):
+    for fold in range(2):
+        exports.put(pairs, f"fold{fold}/train.txt", "p1\np2\np3\n")
+        exports.put(pairs, f"fold{fold}/val.txt", f"p{4 + fold}\n")
+    (pairs / "images" / "p3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    status, report = check(pairs, capsys, "--class_names", ",".join(made_folders.CLASSES))
+    found = kinds(report)
+    assert (status, report["examined"], report["splits"]) == (1, 6, {})
+    assert found["several ways to divide"] == found["damaged file"] == 1
+
+
+def test_class_files_that_contradict_hide_no_damaged_file(pairs, capsys):
+    names = [*made_folders.CLASSES]
+    exports.put(pairs, "class_names.txt", "\n".join(names))
+    exports.put(
+        pairs, "labelmap.txt", "".join(f"{n}:{v},0,0::\n" for v, n in enumerate(names[::-1]))
+    )
+    (pairs / "images" / "p3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    status, report = check(pairs, capsys, "--class_names", ",".join(names[1:] + names[:1]))
+    assert (status, report["examined"]) == (1, 6)
+    assert kinds(report)["damaged file"] == 1

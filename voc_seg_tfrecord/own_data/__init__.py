@@ -5,6 +5,6 @@ be images with masks, `choice` chooses, `arrange` and `discovery` make its tree,
 what is not used. `class_file` finds the names of classes and their values. `list_readings` finds
 the texts that name images, `ways` chooses the way in which they and folders divide the images, and
 `splits` makes the splits of it; `groups` asks about images that belong together, and
-`missing_masks` decides what becomes of images without one. `check` reads all files and reports what
-is wrong. May import: up to `imports`.
+`missing_masks` decides what becomes of images without one. Where a step cannot choose, `question`
+asks. `check` reads all files and reports what is wrong. May import: up to `imports`.
 """
