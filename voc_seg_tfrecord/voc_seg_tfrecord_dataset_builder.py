@@ -3,7 +3,8 @@
 Other modules do everything about pixels. Where a build steps around TFDS 4.9.10, it is done here:
 
 1. `data_path` looks at its caller, because `tfds build --overwrite` removes a dataset before it
-   asks the builder to replace it. It can go when that command leaves it to `download_mode`.
+   asks the builder to replace it. There is no other way: that command removes `data_path` itself
+   and tells the builder nothing. It can go when it leaves this to `download_mode`.
 2. `_data_dir` is exchanged for a staging folder while a dataset is built, because TFDS removes the
    old dataset before it makes the new one. It can go when TFDS exchanges the two.
 3. `_generate_splits` writes shards itself, because TFDS shuffles all records through temporary

@@ -341,3 +341,8 @@ def test_rows_read_what_contradicts_itself(decide):
     black = [palette([[0, 1]], (9, 9, 9), BLACK)]
     assert decide(black, names=(), rows="0=a,1=bg").by == "value"
     assert decide(black, names=(), rows="#000000=bg,#090909=a").by == "color"
+
+
+def test_rows_for_what_no_mask_has_are_noted(decide):
+    (note,) = decide([grey(0, 1)], names=(), rows="0=bg,1=a,7=b,8=void").notes
+    assert note == "No mask has what these rows of the table of classes name: 7 (b)."

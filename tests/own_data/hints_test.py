@@ -1,10 +1,13 @@
 """What a user is told about a tree beside errors: CVAT's list, background, releases, values."""
 
 import numpy as np
+from PIL import Image
 import pytest
-from support import exports
+from support import exports, made_folders
 from support.small_tree import write_small_tree
 
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
@@ -156,3 +159,24 @@ def test_if_all_images_are_missing_none_is_left_out_without_a_word(cvat, capsys)
     status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
     assert status == 1
     assert "elsewhere" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("images/a{}.jpg", "masks/a{}_{}.png"),
+        ("images/{}.jpg", "masks/{}_mask_{}.png"),
+        ("images/a{}.jpg", "masks/a{}/{}.png"),
+        ("images/{}.jpg", "masks/{}/{}.png"),
+    ],
+)
+def test_a_mask_for_each_object_is_named_for_what_it_is(tmp_path, image, mask):
+    for number in range(4):
+        pixels, values = made_folders.draw(np.random.default_rng(number), (24, 32))
+        for path, array, place in ((image, pixels, 0), (mask, values, 0), (mask, values, 1)):
+            file = tmp_path / path.format(number, place)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(array).save(file)
+    with pytest.raises(LayoutError, match="a mask for each object, such as") as caught:
+        find_config(tmp_path, name="mine", class_names=made_folders.CLASSES)
+    assert caught.value.kind == "a mask for each object"

@@ -337,6 +337,12 @@ def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[st
         )
     if reading.by == "value" and any(pixel.kind == "equal" for pixel in survey.pixels):
         notes.append("Of RGB masks in which red, green and blue are equal, red is the class.")
+    table = reading.naming.table
+    rows = [(str(v), name) for v, name in table.values.items() if v not in survey.values]
+    rows += [(color_key(c), name) for c, name in table.colors.items() if c not in survey.colors]
+    absent = [f"{key} ({name})" for key, name in rows if name != VOID_CLASS]
+    if absent and survey.pixels and not survey.voc.masks:
+        notes.append(f"No mask has what these rows of the table of classes name: {listed(absent)}.")
     return notes
 
 

@@ -288,6 +288,39 @@ def check_channels(listing: Listing, images: Iterable[str], masks: Collection[st
         )
 
 
+def of_objects(where: object, first: str, image: str) -> LayoutError:
+    """Returns the error about masks of which each shows one object of an image."""
+    return LayoutError(
+        where,
+        found=f"a mask for each object, such as {first} for the image {image}",
+        expected="one mask for each image, in which each pixel is a class",
+        remedy="draw the objects of each image into one mask, with the value of their class and 0 "
+        "for background, or export so from your tool",
+        kind="a mask for each object",
+    )
+
+
+def check_objects(listing: Listing, top: str, folder: str, images: Mapping[str, str]) -> None:
+    """Checks that a folder of masks is not that of one image, beside those of other images.
+
+    Args:
+      listing: all that lies in the folder.
+      top: the folder of images.
+      folder: the folder of masks.
+      images: the images' paths below theirs, by their names without the ending.
+
+    Raises:
+      LayoutError: if it is.
+    """
+    above, name = posixpath.split(folder)
+    if name not in images or name == posixpath.basename(top):  # frames may be called as films
+        return
+    beside = {posixpath.basename(f) for f in listing.folders if posixpath.dirname(f) == above}
+    if 2 * len(beside & images.keys() - {posixpath.basename(top)}) > max(2, len(images)):
+        first = posixpath.join(folder, min(listing.folders[folder]))
+        raise of_objects(listing.root, first, images[name])
+
+
 def _jpegs_called_masks(listing: Listing) -> str:
     """Says what lies in folders that are called masks in place of masks; empty if nothing does."""
     for folder in listing.folders:

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import polygon_sets, yolo_sets
-from voc_seg_tfrecord.own_data.account import NO_MASKS, check_channels, no_masks
+from voc_seg_tfrecord.own_data.account import NO_MASKS, check_channels, check_objects, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
@@ -119,6 +119,8 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
         choice = chooser.choose()
         if images and masks:  # then the rest only stands in the account
             choice.beside = []
+        for r in (*choice.chosen, *choice.rivals):
+            check_objects(listing, r.images.folder, r.masks.folder, r.images.names)
         if choice.rivals:
             raise several_ways(listing, choice)
         if "image_name" not in said:

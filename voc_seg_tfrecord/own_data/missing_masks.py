@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
+import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.account import Account
+from voc_seg_tfrecord.own_data.account import Account, of_objects
 from voc_seg_tfrecord.own_data.folder_names import EXTRA, ROLES, role, role_of, split_word, words
 from voc_seg_tfrecord.own_data.pixels import looks_drawn, sizes_agree
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
@@ -296,7 +297,8 @@ def suggest_mask_folders(tree: VocTree, listed: Iterable[str]) -> list[str]:
     return notes
 
 
-_SHOWN = 3  # patterns that an error proposes
+# Of an image, such as `a_mask_1`.
+_OBJECT = re.compile(r"(.+?)[_-](?:[a-z]+[_-]?)?\d+", re.IGNORECASE)
 
 
 def fits(tree: VocTree) -> int:
@@ -325,6 +327,10 @@ def _check_names_match(tree: VocTree) -> None:
     """Checks that some masks belong to images by their names."""
     if not tree.images or not tree.masks or fits(tree):
         return
+    numbered = {i: m[1] for i in tree.masks if (m := _OBJECT.fullmatch(i)) and m[1] in tree.images}
+    if 2 * len(numbered) > len(tree.masks) and len({*numbered.values()}) < len(numbered):
+        first_id, image_id = min(numbered.items())
+        raise of_objects(tree.root, tree.masks[first_id], tree.images[image_id])
     first = [
         posixpath.normpath(posixpath.join(folder, min(names.values())))
         for folder, names in ((tree.layout.images, tree.images), (tree.layout.masks, tree.masks))
