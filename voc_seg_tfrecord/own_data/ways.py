@@ -167,15 +167,7 @@ def choose(facts: Facts, *, said: bool) -> tuple[Way, list[str]]:
     """
     notes = [*facts.notes]
     ways = _ways(facts, notes, said=said)
-    for rule in (
-        _without_results,
-        _once,
-        _of_voc,
-        _refined,
-        _over_folders,
-        _without_parts,
-        _together,
-    ):
+    for rule in _RULES:
         ways = rule(ways, notes)
     rest = _labelled_outside(facts, ways)
     if len(ways) > 1 or (ways and rest and not said):
