@@ -371,6 +371,12 @@ def test_masks_with_the_pixels_of_the_polygons_are_read_in_place_of_them(street)
     assert "The masks are read. labelme's polygons have the same pixels." in text
 
 
+def test_a_folder_of_polygons_is_chosen_beside_masks(street):
+    root = street("coco")
+    write_masks(root)
+    assert "COCO" in notes(root, masks="annotations")
+
+
 def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
     root = street("labelme")
     write_masks(root, wrong=1)

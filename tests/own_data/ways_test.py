@@ -251,6 +251,47 @@ def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
         found(tmp_path, splits={"a": "list/tain.lst"})
 
 
+def sections(head):
+    return "".join(
+        f"{head.format(n)}\n" + "\n".join(ids) + "\n" for n, ids in plain(SPLITS).items()
+    )
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"split.txt": "".join(f"{i} {split}\n" for i, split in rows_of())},
+        {"splits.txt": sections("[{}]")},
+        {"splits.txt": sections("{}:")},
+        {"splits.txt": sections("# {}")},
+        {"splits.txt": repr(plain(SPLITS))},
+        {"splits.toml": "".join(f"{n} = {ids}\n" for n, ids in plain(SPLITS).items())},
+        {
+            f"annotations/{n}.txt": "\n".join(f"{i} 1 2 3" for i in ids)
+            for n, ids in plain(SPLITS).items()
+        },
+        {f"{n}.txt": ",".join(ids) for n, ids in plain(SPLITS).items()},
+        {f"{n}.txt": " ".join(ids) for n, ids in plain(SPLITS).items()},
+        {f"{n}.txt": repr(ids) for n, ids in plain(SPLITS).items()},
+        {f"{n}.ids": "\n".join(f'"{i}.jpg"' for i in ids) for n, ids in plain(SPLITS).items()},
+    ],
+)
+def test_odd_texts_that_people_write(tmp_path, texts):
+    put(tmp_path)
+    for name, text in texts.items():
+        exports.put(tmp_path, name, text)
+    assert found(tmp_path)[0] == SPLITS
+
+
+def test_a_text_that_says_splits_by_the_numbers_of_another_is_noted(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "images.txt", "".join(f"{n} {i}.jpg\n" for n, i in enumerate(IDS, 1)))
+    exports.put(tmp_path, "train_test_split.txt", "".join(f"{n} {n % 2}\n" for n in range(1, 21)))
+    splits, plan = found(tmp_path)
+    assert splits == {"train": IDS}
+    assert any("train_test_split.txt is called as a split, but" in note for note in plan.notes)
+
+
 # Not everything that names images is a split.
 
 

@@ -13,6 +13,7 @@ import itertools
 import json
 import posixpath
 import re
+import tomllib
 from typing import Any
 
 import yaml
@@ -20,7 +21,10 @@ import yaml
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import decode, parse_ids
 
-ENDINGS = (".txt", ".lst", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml")
+ENDINGS = (
+    *(".txt", ".lst", ".list", ".ids", ".csv", ".tsv"),
+    *(".json", ".jsonl", ".yaml", ".yml", ".toml"),
+)
 """Endings, in lower case, of texts that may be lists. One without an ending may be one too."""
 
 LARGEST = 64 << 20
@@ -84,16 +88,25 @@ def read_lists(
     Raises:
       ListError: if a text of lines is no text, or has a name that leaves the tree.
     """
-    ending = posixpath.splitext(file.where)[1].lower()
-    if ending in (".json", ".jsonl", ".yaml", ".yml"):
-        tree = _Tree(names, is_split, folder)
+    ending, tree = posixpath.splitext(file.where)[1].lower(), _Tree(names, is_split, folder)
+    if ending in (".json", ".jsonl", ".yaml", ".yml", ".toml"):
         places = [*tree.places(_load(file.data, ending))]
         found = [listed for listed in places if listed.found]
         return found or _OF_OTHERS[: sum(1 for of in places if of.said and of.ids) > 1]
-    rows = _rows(decode(file.data, file.where), ending)
-    if rows and (listed := _of_table(rows, names, is_split)):
+    text = decode(file.data, file.where)
+    if text.lstrip()[:1] in ("[", "{"):  # as Python prints it
+        found = [listed for listed in tree.places(_load(file.data, ".yaml")) if listed.found]
+        if found:
+            return found
+    rows = _rows(text, ending)
+    if listed := _sections(text, names, is_split) or (rows and _of_table(rows, names, is_split)):
         return listed
     ids = parse_ids(file.data, file.where, names, plain=False, repeats=True)
+    words = [*filter(None, map(str.split, text.splitlines()))] if not _count(ids, names) else []
+    if len({*map(len, words)}) == 1 < len(words[0]) and (
+        listed := _of_table(words, names, is_split)
+    ):
+        return listed
     if ids[0] not in names and len(ids) > 1 and ids[0].lower() in (*_NAMED, "images", "ids"):
         ids = ids[1:]
     return [Listed("", ids, _count(ids, names))]
@@ -109,12 +122,30 @@ def _load(data: bytes, ending: str) -> Any:
             return [json.loads(line) for line in data.splitlines() if line.strip()]
         if ending == ".json":
             return json.loads(data.decode("utf-8-sig"))
+        if ending == ".toml":
+            return tomllib.loads(data.decode())
         if len(data) > _LARGEST_YAML:
             return None
         # Text alone: 007 stays as it is, and nothing is ever made of a tag.
         return yaml.load(data, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except (ValueError, RecursionError, yaml.YAMLError):
         return None
+
+
+def _sections(text: str, names: Mapping[str, str], is_split: Callable[[str], bool]) -> list[Listed]:
+    """Returns the lists of a text in which `[train]` or `val:` stands above each."""
+    groups, key = dict[str, list[str]](), ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        head = line.strip("[]:#=- ")
+        if _HEAD.fullmatch(line) and is_split(head) and line not in names:
+            key = head
+        else:
+            groups.setdefault(key, []).append(names.get(line, line))
+    found = [Listed(key, ids, _count(ids, names), True) for key, ids in groups.items()]
+    return found if len(found) > 1 and "" not in groups and all(of.found for of in found) else []
+
+
+_HEAD = re.compile(r"\W*(?:tr|va|te|de|ts)\w*\W*", re.IGNORECASE)
 
 
 # Tables.
@@ -142,6 +173,9 @@ def _of_table(
     width = max(map(len, rows[:_SAMPLED]))
     sample = [row + [""] * width for row in rows[1 :: max(1, len(rows) // _SAMPLED)] or rows]
     found = [len({names.get(row[n], "") for row in sample} - {""}) for n in range(width)]
+    if sum(map(bool, found)) > 2 and len(rows) < width:  # no columns: all names in a line
+        ids = [names.get(cell, cell) for row in rows for cell in row if cell]
+        return [Listed("", ids, _count(ids, names))]
     head = [cell.lower() for cell in rows[0]] + [""] * width
     if not any(found):
         splits_of = _splits_of_rows(head, rows[1:], width, is_split)

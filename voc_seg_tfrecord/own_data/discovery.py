@@ -58,8 +58,9 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     # Images of polygons have no parts that the user may name.
     tops = [f"{part}={f}" if part else f for part, f in _said_folders(listing, said, "images")]
     polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said, tops)
-    files = polygons.polygons.files.values() if polygons else ()
-    if polygons and (name or posixpath.normpath(said.get("masks", "")) in files):
+    below = yolo_sets.below(listing.below(), said["masks"]) if "masks" in said else []
+    has_masks = any(path.lower().endswith(MASK_SUFFIXES) for path in below)
+    if polygons and (name or ("masks" in said and not has_masks)):
         return _with_lists(polygons, said)
     try:
         tree = _mask_tree(listing, folder, said)

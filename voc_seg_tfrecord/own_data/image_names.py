@@ -62,7 +62,8 @@ class ImageNames(Mapping[str, str]):
         return [(i, posixpath.normpath(posixpath.join(top, n))) for i, n in self._images.items()]
 
     def _find(self, name: str) -> str | None:
-        parts = [p for p in name.replace("\\", "/").split("/") if p not in ("", ".", "..")]
+        text = name.strip("\"'")
+        parts = [p for p in text.replace("\\", "/").split("/") if p not in ("", ".", "..")]
         if not parts or _TWO_FILES.search(name):
             return None
         asked = [*parts[:-1], _stem(parts[-1])]

@@ -99,6 +99,12 @@ def is_split(name: str) -> bool:
     return bool(split) and not rest
 
 
+def _speaks_of_splits(name: str) -> bool:
+    """Says whether a name is that of splits, such as `train_test_split`, and says nothing else."""
+    said = {*words(name)}
+    return bool(said & {"split", "splits", *SPLITS}) and said <= _AROUND | SPLITS.keys()
+
+
 def find_lists(
     listing: Listing,
     names: ImageNames,
@@ -137,7 +143,7 @@ def find_lists(
             enough = False
         elif not enough and any(of.said and not of.found for of in lists):
             notes.append(f"{path} says splits, but of other images, so it makes none.")
-        elif not enough and is_split(posixpath.splitext(posixpath.basename(path))[0]):
+        elif not enough and _speaks_of_splits(posixpath.splitext(posixpath.basename(path))[0]):
             notes.append(f"{path} is called as a split, but names other images: it makes none.")
         if not enough:
             of_text = [dataclasses.replace(of, split="") for of in of_text]
