@@ -371,10 +371,15 @@ def test_masks_with_the_pixels_of_the_polygons_are_read_in_place_of_them(street)
     assert "The masks are read. labelme's polygons have the same pixels." in text
 
 
-def test_a_folder_of_polygons_is_chosen_beside_masks(street):
-    root = street("coco")
-    write_masks(root)
-    assert "COCO" in notes(root, masks="annotations")
+def test_a_folder_of_polygons_is_chosen_beside_masks(tmp_path):
+    photos(tmp_path, "images/a.jpg", "images/b.jpg")
+    (tmp_path / "annotations").mkdir()
+    coco_file(tmp_path / "annotations" / "train.json", "a.jpg")
+    coco_file(tmp_path / "annotations" / "val.json", "b.jpg")
+    photos(tmp_path, "masks/a.png", "masks/b.png")
+    text = notes(tmp_path, masks="annotations")
+    assert "2 drawn from the polygons of COCO" in text
+    assert "split validation: 1 ids, annotations/val.json" in text
 
 
 def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
