@@ -135,6 +135,8 @@ def _load(data: bytes, ending: str) -> Any:
 def _sections(text: str, names: Mapping[str, str], is_split: Callable[[str], bool]) -> list[Listed]:
     """Returns the lists of a text in which `[train]` or `val:` stands above each."""
     groups, key = dict[str, list[str]](), ""
+    if len({*_HEAD.findall(text)}) < 2:
+        return []
     for line in filter(None, map(str.strip, text.splitlines())):
         head = line.strip("[]:#=- ")
         if _HEAD.fullmatch(line) and is_split(head) and line not in names:
@@ -145,7 +147,7 @@ def _sections(text: str, names: Mapping[str, str], is_split: Callable[[str], boo
     return found if len(found) > 1 and "" not in groups and all(of.found for of in found) else []
 
 
-_HEAD = re.compile(r"\W*(?:tr|va|te|de|ts)\w*\W*", re.IGNORECASE)
+_HEAD = re.compile(r"(?mi)^[^\w\n]*(?:tr|va|te|de|ts)[^\W\d]*[^\w\n]*$")
 
 
 # Tables.

@@ -103,8 +103,10 @@ class ImageNames(Mapping[str, str]):
             for image_id, path in names.items():
                 if image_id not in self._images:
                     continue
-                last, own = _stem(path.rpartition("/")[2]), image_id.rpartition("/")[2]
-                for stem in (last,) if last == own else {last, _stem(own)}:
+                stems = {image_id}
+                if path.rpartition(".")[0] != image_id or "/" in path or not path.isascii():
+                    stems = {_stem(name.rpartition("/")[2]) for name in (path, image_id)}
+                for stem in stems:
                     if stem not in owners:
                         of_names.setdefault(stem, []).append(image_id)
             owners |= of_names

@@ -42,7 +42,7 @@ PLACES = (LISTS, "", "splits", "lists", "ImageSets")  # below a set's root: wher
 ELSEWHERE, OF_VOC, OF_RESULTS = range(len(PLACES), len(PLACES) + 3)
 _NAMED_LISTS = ("split", "splits", "imagesets")  # folders of which every list may be a split
 _LEAST = 0.1  # of the names in a text, which have to be images
-_LONG, _PART, _PARTS = 1 << 20, 1 << 14, 16
+_LONG, _PART, _PARTS = 1 << 20, 1 << 14, 8
 _TEXTS = 500  # of one folder that are not called as splits
 
 
