@@ -722,12 +722,43 @@ def test_lines_of_yolo_are_found_however_they_are_written(tmp_path, text):
     assert "polygons of YOLO" in notes(tmp_path)
 
 
-def test_an_image_that_a_file_has_twice_with_other_shapes_is_an_error(tmp_path):
-    coco_file(tmp_path / "all.json", "day/a.jpg", "night/a.jpg")
+@pytest.mark.parametrize("shaped", [[1, 2], [1], [2]], ids=["both", "the first", "the second"])
+@pytest.mark.parametrize("names", [("day/a.jpg", "night/a.jpg"), ("a", "./a.jpg")])
+def test_two_names_of_an_image_in_one_file_with_other_shapes_are_an_error(tmp_path, names, shaped):
+    path = tmp_path / "all.json"
+    coco_file(path, *names)
+    shapes = json.loads(path.read_text())["annotations"]
+    change(path, annotations=[shape for shape in shapes if shape["id"] in shaped])
     photos(tmp_path, "a.jpg")
-    with pytest.raises(SplitError, match=r"other shapes of a\.jpg than all\.json") as caught:
+    words = f"all.json: other shapes of a.jpg as {names[1]} than as {names[0]}"
+    with pytest.raises(SplitError, match=re.escape(words)) as caught:
         builder_from_tree(tmp_path, name="street", data_dir=tmp_path / "out", verbose=False)
     assert "--masks" not in str(caught.value)
+
+
+def test_an_error_about_an_image_outlives_a_later_entry_that_agrees_with_the_last(tmp_path):
+    path = tmp_path / "all.json"
+    coco_file(path, "x/a.jpg", "y/a.jpg", "z/a.jpg")
+    first, second, third = json.loads(path.read_text())["annotations"]
+    photos(tmp_path, "a.jpg")
+    change(path, annotations=[first, second, third | {"segmentation": second["segmentation"]}])
+    with pytest.raises(MaskError, match=r"as y/a\.jpg than as x/a\.jpg"):
+        sizes_of_shapes(tmp_path)
+    change(path, annotations=[first | {"category_id": 9}])
+    with pytest.raises(MaskError, match="the category_id 9"):
+        sizes_of_shapes(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [[], [1], [2], [1, 2]])
+def test_one_file_name_of_two_ids_stops_the_build_with_both(tmp_path, kept):
+    path = tmp_path / "all.json"
+    coco_file(path, "a.jpg", "a.jpg", "b.jpg")
+    shapes = json.loads(path.read_text())["annotations"]
+    change(path, annotations=[shape for shape in shapes if shape["id"] in [*kept, 3]])
+    photos(tmp_path, "a.jpg", "b.jpg")
+    words = r"all\.json, image a\.jpg: one file_name for the ids 1 and 2"
+    with pytest.raises(SplitError, match=words):
+        builder_from_tree(tmp_path, name="street", data_dir=tmp_path / "out", verbose=False)
 
 
 def test_an_image_that_a_file_names_without_its_ending_is_found(tmp_path):

@@ -168,12 +168,16 @@ def _tree(
             images_of_split[split_word(file)[0]].append(path)
             # The same shapes may stand at other places of two files.
             first_file, first = shapes.get(path, (file, annotation))
-            if [s[:2] + s[3:] for s in first.shapes] != [s[:2] + s[3:] for s in annotation.shapes]:
+            error = first.error or annotation.error
+            held, new = ([s[:2] + s[3:] for s in a.shapes] for a in (first, annotation))
+            if not error and held != new:
                 found = f"other shapes of {path} than {first_file}"
                 remedy = f"name the file that is right: {command(masks=file)}"
-                remedy = "" if file == first_file else remedy  # it has the image twice
+                if file == first_file:
+                    found = f"other shapes of {path} as {annotation.image} than as {first.image}"
+                    remedy = ""
                 error = wrong(file, found, "one file for each image", remedy)
-                annotation = dataclasses.replace(annotation, error=error)
+            annotation = dataclasses.replace(annotation, error=error)
             shapes[path] = file, annotation
     if not shapes:
         raise LayoutError(

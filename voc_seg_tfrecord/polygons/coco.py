@@ -51,12 +51,15 @@ def read(file: File) -> Sheet:
         of_id = collections.Counter(image["id"] for image in data["images"])
         if repeated := [image_id for image_id, count in of_id.items() if count > 1]:
             raise ValueError(f"several images of the id {repeated[0]!r}")
+        of_name: dict[str, list[Any]] = collections.defaultdict(list)
+        for image in data["images"]:
+            of_name[str(image["file_name"])].append(image["id"])
         by_image: dict[Any, list[Any]] = collections.defaultdict(list)
         for number, shape in enumerate(data["annotations"], 1):
             with as_written(f"{file.where}, annotation {number}", "an annotation of an image"):
                 by_image[shape["image_id"]].append(shape)
         images = [
-            _annotation(image, by_image.pop(image["id"], []), names, file.where)
+            _annotation(image, by_image.pop(image["id"], []), names, file.where, of_name)
             for image in data["images"]
         ]
         for image_id, (shape, *_) in by_image.items():
@@ -72,11 +75,20 @@ def read(file: File) -> Sheet:
 
 
 def _annotation(
-    image: Mapping[str, Any], shapes: list[Any], names: Mapping[Any, str], where: str
+    image: Mapping[str, Any],
+    shapes: list[Any],
+    names: Mapping[Any, str],
+    where: str,
+    of_name: Mapping[str, list[Any]],
 ) -> Annotation:
     name = str(image["file_name"]).replace("\\", "/")
+    place = f"{where}, image {name[-80:]}"
     try:
-        size = checked_size(image.get("height"), image.get("width"), f"{where}, image {name[-80:]}")
+        if len(ids := of_name[str(image["file_name"])]) > 1:
+            found = f"one file_name for the ids {' and '.join(map(repr, ids))[:99]}"
+            remedy = "correct a file_name, or delete one image and give its shapes the other's id"
+            raise wrong(place, found, "images that differ in file_name", remedy)
+        size = checked_size(image.get("height"), image.get("width"), place)
         drawn = [_shape(shape, names, size, where) for shape in shapes]
     except MaskError as error:
         return Annotation(where, name, None, error=error)
