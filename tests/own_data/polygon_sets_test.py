@@ -686,6 +686,30 @@ def test_a_damaged_file_of_labelme_stops_the_build_and_an_empty_one_is_counted(s
         builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["beside", "in a folder"])
+@pytest.mark.parametrize("text", ["{", '{"version": "5.4.1", "flags": {}, "sha', "\0" * 9])
+def test_a_label_that_ends_before_labelmes_words_stops_the_build(street, capsys, text, apart):
+    root = street("labelme")
+    path = root / "street_1.json"
+    path.write_text(text)
+    (root / "classes.json").write_text(text)  # has no image's name
+    (root / "street_2.json").rename(root / "street_2.txt")
+    (root / "street_2.json").write_text('{"camera": 3}')
+    if apart:
+        (root / "shapes").mkdir()
+        for file in root.glob("*.json"):
+            file.rename(root / "shapes" / file.name)
+        path = root / "shapes" / path.name
+    with pytest.raises(SplitError, match=r"street_1\.json: .*: line 1 column"):
+        builder_from_tree(root, name="street", data_dir=root / "out", verbose=False)
+    assert "2 files such as" in notes(root)
+    capsys.readouterr()
+    assert cli.main(["check", str(root), "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    stopping = [f["where"] for f in report["findings"] if f["effect"] == "stops"]
+    assert (stopping, report["examined"]) == ([[str(path)]], 3)
+
+
 @pytest.mark.parametrize(
     ("text", "tool"),
     [
