@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import tracemalloc
 
 from apache_beam.options import pipeline_options
 import numpy as np
@@ -744,6 +745,18 @@ def test_lines_of_yolo_are_found_however_they_are_written(tmp_path, text):
     (tmp_path / "data.yaml").write_text("names: [road]\n")
     (tmp_path / "a.txt").write_text(text)
     assert "polygons of YOLO" in notes(tmp_path)
+
+
+def test_a_line_of_a_megabyte_takes_memory_in_proportion(tmp_path):
+    photos(tmp_path, "a.jpg")
+    (tmp_path / "data.yaml").write_text("names: [road]\n")
+    (tmp_path / "a.txt").write_text("0" + " 0.250 0.750 0.500 0.125" * 50_000)
+    tracemalloc.start()
+    try:
+        assert "polygons of YOLO" in notes(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 20 * (tmp_path / "a.txt").stat().st_size
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("shaped", [[1, 2], [1], [2]], ids=["both", "the first", "the second"])

@@ -5,6 +5,7 @@ References:
     of two objects lies above. Here it is the smaller one.
 """
 
+from array import array
 import collections
 from collections.abc import Mapping
 import re
@@ -111,7 +112,7 @@ def _shape(
         raise wrong(where, found, "polygons or a mask of each object", remedy)
     with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
         if isinstance(outline, list):
-            points, starts = list[float](), list[int]()
+            points, starts = array("d"), list[int]()
             for part in outline:
                 starts.append(len(points))
                 points += checked_points(part, where, 3)
@@ -121,16 +122,17 @@ def _shape(
         whole = all(type(run) is int and run >= 0 for run in runs)
         if not whole or sum(runs) != size[0] * size[1] or outline["size"] != [*size]:
             raise ValueError(f"runs of other pixels, for the size {str(outline['size'])[:40]}")
+        runs = array("q", runs) if isinstance(runs, list) else runs
         return Shape(label, "columns", place, data=runs, crowd=crowd)
 
 
-def _from_text(text: str) -> list[int]:
+def _from_text(text: str) -> "array[int]":
     """Returns the runs that COCO writes as text: five bits per character, the lowest first."""
-    runs: list[int] = []
-    if not re.fullmatch("([P-o]{0,12}[0-O])*", text):
+    runs = array("q")
+    if re.search("[^0-o]|[P-o]{13}|[P-o]$", text):
         raise ValueError("characters that are none of runs")
-    for word in re.findall("[P-o]{0,12}[0-O]", text):
-        digits = [ord(character) - ord("0") & 31 for character in word]
+    for word in re.finditer("[P-o]{0,12}[0-O]", text):
+        digits = [ord(character) - ord("0") & 31 for character in word[0]]
         value = sum(digit << 5 * place for place, digit in enumerate(digits))
         value -= (digits[-1] & 16) << 5 * len(digits) - 4  # a negative number
         # From the fourth on a run is written as its difference to the last but one.
