@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import tracemalloc
 
 from apache_beam.options import pipeline_options
 import numpy as np
@@ -697,6 +698,30 @@ def test_a_damaged_file_of_labelme_stops_the_build_and_an_empty_one_is_counted(s
         builder_from_tree(root, name="street", data_dir=tmp_path, verbose=False)
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["beside", "in a folder"])
+@pytest.mark.parametrize("text", ["{", '{"version": "5.4.1", "flags": {}, "sha', "\0" * 9])
+def test_a_label_that_ends_before_labelmes_words_stops_the_build(street, capsys, text, apart):
+    root = street("labelme")
+    path = root / "street_1.json"
+    path.write_text(text)
+    (root / "classes.json").write_text(text)  # has no image's name
+    (root / "street_2.json").rename(root / "street_2.txt")
+    (root / "street_2.json").write_text('{"camera": 3}')
+    if apart:
+        (root / "shapes").mkdir()
+        for file in root.glob("*.json"):
+            file.rename(root / "shapes" / file.name)
+        path = root / "shapes" / path.name
+    with pytest.raises(SplitError, match=r"street_1\.json: .*: line 1 column"):
+        builder_from_tree(root, name="street", data_dir=root / "out", verbose=False)
+    assert "2 files such as" in notes(root)
+    capsys.readouterr()
+    assert cli.main(["check", str(root), "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    stopping = [f["where"] for f in report["findings"] if f["effect"] == "stops"]
+    assert (stopping, report["examined"]) == ([[str(path)]], 3)
+
+
 @pytest.mark.parametrize(
     ("text", "tool"),
     [
@@ -733,12 +758,55 @@ def test_lines_of_yolo_are_found_however_they_are_written(tmp_path, text):
     assert "polygons of YOLO" in notes(tmp_path)
 
 
-def test_an_image_that_a_file_has_twice_with_other_shapes_is_an_error(tmp_path):
-    coco_file(tmp_path / "all.json", "day/a.jpg", "night/a.jpg")
+def test_a_line_of_a_megabyte_takes_memory_in_proportion(tmp_path):
     photos(tmp_path, "a.jpg")
-    with pytest.raises(SplitError, match=r"other shapes of a\.jpg than all\.json") as caught:
+    (tmp_path / "data.yaml").write_text("names: [road]\n")
+    (tmp_path / "a.txt").write_text("0" + " 0.250 0.750 0.500 0.125" * 50_000)
+    tracemalloc.start()
+    try:
+        assert "polygons of YOLO" in notes(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 20 * (tmp_path / "a.txt").stat().st_size
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("shaped", [[1, 2], [1], [2]], ids=["both", "the first", "the second"])
+@pytest.mark.parametrize("names", [("day/a.jpg", "night/a.jpg"), ("a", "./a.jpg")])
+def test_two_names_of_an_image_in_one_file_with_other_shapes_are_an_error(tmp_path, names, shaped):
+    path = tmp_path / "all.json"
+    coco_file(path, *names)
+    shapes = json.loads(path.read_text())["annotations"]
+    change(path, annotations=[shape for shape in shapes if shape["id"] in shaped])
+    photos(tmp_path, "a.jpg")
+    words = f"all.json: other shapes of a.jpg as {names[1]} than as {names[0]}"
+    with pytest.raises(SplitError, match=re.escape(words)) as caught:
         builder_from_tree(tmp_path, name="street", data_dir=tmp_path / "out", verbose=False)
     assert "--masks" not in str(caught.value)
+
+
+def test_an_error_about_an_image_outlives_a_later_entry_that_agrees_with_the_last(tmp_path):
+    path = tmp_path / "all.json"
+    coco_file(path, "x/a.jpg", "y/a.jpg", "z/a.jpg")
+    first, second, third = json.loads(path.read_text())["annotations"]
+    photos(tmp_path, "a.jpg")
+    change(path, annotations=[first, second, third | {"segmentation": second["segmentation"]}])
+    with pytest.raises(MaskError, match=r"as y/a\.jpg than as x/a\.jpg"):
+        sizes_of_shapes(tmp_path)
+    change(path, annotations=[first | {"category_id": 9}])
+    with pytest.raises(MaskError, match="the category_id 9"):
+        sizes_of_shapes(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [[], [1], [2], [1, 2]])
+def test_one_file_name_of_two_ids_stops_the_build_with_both(tmp_path, kept):
+    path = tmp_path / "all.json"
+    coco_file(path, "a.jpg", "a.jpg", "b.jpg")
+    shapes = json.loads(path.read_text())["annotations"]
+    change(path, annotations=[shape for shape in shapes if shape["id"] in [*kept, 3]])
+    photos(tmp_path, "a.jpg", "b.jpg")
+    words = r"all\.json, image a\.jpg: one file_name for the ids 1 and 2"
+    with pytest.raises(SplitError, match=words):
+        builder_from_tree(tmp_path, name="street", data_dir=tmp_path / "out", verbose=False)
 
 
 def test_an_image_that_a_file_names_without_its_ending_is_found(tmp_path):

@@ -1,5 +1,6 @@
 import json
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -200,3 +201,34 @@ def test_a_file_of_millions_of_empty_objects_is_refused_before_it_is_parsed(monk
     data = b'{"annotations": [], "categories": [], "images": [{}' + b",{}" * 1000 + b"]}"
     with pytest.raises(MaskError, match="1005 lists and objects in"):
         shapes.load_json(File(data, "a.json"), "images")
+
+
+@pytest.mark.parametrize("compress", [True, False], ids=["text", "numbers"])
+def test_runs_take_memory_in_proportion_to_the_file(compress):
+    blots = np.asfortranarray(np.random.default_rng(4).random((600, 700)) > 0.5).astype(np.uint8)
+    counts = coco_masks.encode(blots)["counts"].decode() if compress else runs(blots)
+    data = document({"size": [600, 700], "counts": counts})
+    data["images"][0] |= {"height": 600, "width": 700}
+    file = File(json.dumps(data).encode(), "walls/coco.json")
+    tracemalloc.start()
+    try:
+        (image,) = coco.read(file).annotations
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(file.data)
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(draw(image, {"car": 1}, (600, 700)).mask, blots)
+
+
+def test_runs_as_text_and_as_numbers_are_the_same_shape():
+    first, second = (
+        read(document(OUTLINES[name])).annotations[0].shapes
+        for name in ("runs as text", "runs as numbers")
+    )
+    assert first == second
+
+
+def test_runs_of_numbers_beyond_all_bounds_are_an_error():
+    text = "0" + "ooooooooooooO1" * 40
+    assert "annotation 11 (car): " in error_of(document({"size": [*SIZE], "counts": text}))
+    text = "00" + "ooooooooooo?" * 40
+    assert "annotation 11 (car): " in error_of(document({"size": [*SIZE], "counts": text}))

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
+import json
 import os
 import posixpath
 import re
@@ -20,7 +21,7 @@ from voc_seg_tfrecord.own_data import yolo_sets
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.polygons import coco, cvat, labelme
-from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
+from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.polygon_tree import Polygons, PolygonTree, number_classes
@@ -54,7 +55,7 @@ def find(
     files = yolo_sets.below(every, options.get("masks", ""))
     there = (path for top in folders or [""] for path in yolo_sets.below(every, top))
     images = [name for name in dict.fromkeys(there) if name.lower().endswith(IMAGE_SUFFIXES)]
-    by_tool, problems, others = _read_sheets(listing, files)
+    by_tool, problems, others = _read_sheets(listing, files, images)
     try:
         if yolo_files := yolo_sets.find(listing, files, images):
             by_tool["YOLO"] = yolo_sets.read(listing, yolo_files)
@@ -104,7 +105,7 @@ def notes_on(problems: Sequence[VocSegError]) -> list[str]:
 
 
 def _read_sheets(
-    listing: Listing, files: Sequence[str]
+    listing: Listing, files: Sequence[str], images: Sequence[str]
 ) -> tuple[dict[str, dict[str, Sheet]], list[VocSegError], list[str]]:
     """Returns what files of JSON and XML hold, errors about some, and those of no tool."""
     by_tool: dict[str, dict[str, Sheet]] = collections.defaultdict(dict)
@@ -116,12 +117,42 @@ def _read_sheets(
             problems.append(sheet)
             if tool != "labelme":
                 continue
-            sheet = Sheet((), [Annotation(name, "", None, error=sheet)])  # one image lacks its mask
+            sheet = _damaged(name, sheet)
         if sheet is None:
             others.append(name)
         else:
             by_tool[tool][name] = sheet
+    if sheets := by_tool.get("labelme"):
+        folders = {posixpath.dirname(path) for path in (*sheets, *images)}
+        stems = {*map(_stem, images)}
+        likely = [n for n in others if _stem(n) in stems and posixpath.dirname(n) in folders]
+        for name in likely:
+            if error := _not_json(listing, name):
+                problems.append(error)
+                sheets[name] = _damaged(name, error)
+        others = [name for name in others if name not in sheets]
     return by_tool, problems, others
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path))[0]
+
+
+def _damaged(name: str, error: MaskError) -> Sheet:
+    """Returns the sheet of a file of labelme's that cannot be read: one image lacks its mask."""
+    return Sheet((), [Annotation(name, _stem(name), None, error=error)])
+
+
+def _not_json(listing: Listing, name: str) -> MaskError | None:
+    """Returns the error about a JSON file that is cut off or overwritten, but not empty."""
+    try:
+        file = File.read(listing.root / name, MaskError)
+        if name.lower().endswith(".json") and file.data.strip():
+            with as_written(file.where, "labelme's JSON, to its end"):
+                json.loads(file.data.decode("utf-8-sig"))
+    except MaskError as error:
+        return error
+    return None
 
 
 def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
@@ -168,12 +199,16 @@ def _tree(
             images_of_split[split_word(file)[0]].append(path)
             # The same shapes may stand at other places of two files.
             first_file, first = shapes.get(path, (file, annotation))
-            if [s[:2] + s[3:] for s in first.shapes] != [s[:2] + s[3:] for s in annotation.shapes]:
+            error = first.error or annotation.error
+            held, new = ([s[:2] + s[3:] for s in a.shapes] for a in (first, annotation))
+            if not error and held != new:
                 found = f"other shapes of {path} than {first_file}"
                 remedy = f"name the file that is right: {command(masks=file)}"
-                remedy = "" if file == first_file else remedy  # it has the image twice
+                if file == first_file:
+                    found = f"other shapes of {path} as {annotation.image} than as {first.image}"
+                    remedy = ""
                 error = wrong(file, found, "one file for each image", remedy)
-                annotation = dataclasses.replace(annotation, error=error)
+            annotation = dataclasses.replace(annotation, error=error)
             shapes[path] = file, annotation
     if not shapes:
         raise LayoutError(
@@ -310,8 +345,7 @@ class _Images:
             if named in self._paths:
                 return named
             if beside:
-                name = posixpath.splitext(posixpath.basename(image))[0]
-                if name not in ("", posixpath.basename(stem)):
+                if _stem(image) not in ("", posixpath.basename(stem)):
                     self._moved[image] = beside[0]
                 return beside[0]
         return self._by_suffix(file, image)

@@ -16,7 +16,14 @@ from voc_seg_tfrecord.trees.listing import Listing
 UNUSABLE = "unusable polygons"
 """The kind of errors that do no harm where there are masks."""
 _NUMBER = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
-_YOLO_LINE = re.compile(rb"^(\xef\xbb\xbf)?[ \t]*\d+(\.0*)?([ \t]+%b){6,}[ \t\r]*$" % _NUMBER, re.M)
+# Six numbers, and not one word that is none. To repeat a group to the end of a line of megabytes
+# would take a gigabyte.
+_END = rb"([ \t]|[ \t\r]*$)"
+_YOLO_LINE = re.compile(
+    rb"^(\xef\xbb\xbf)?[ \t]*\d+(\.0*)?(?=([ \t]+%b){6})(?!.*[ \t](?!(%b)?%b)).*$"
+    % (_NUMBER, _NUMBER, _END),
+    re.M,
+)
 
 
 composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names

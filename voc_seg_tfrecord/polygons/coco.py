@@ -5,6 +5,7 @@ References:
     of two objects lies above. Here it is the smaller one.
 """
 
+from array import array
 import collections
 from collections.abc import Mapping
 import re
@@ -51,12 +52,15 @@ def read(file: File) -> Sheet:
         of_id = collections.Counter(image["id"] for image in data["images"])
         if repeated := [image_id for image_id, count in of_id.items() if count > 1]:
             raise ValueError(f"several images of the id {repeated[0]!r}")
+        of_name: dict[str, list[Any]] = collections.defaultdict(list)
+        for image in data["images"]:
+            of_name[str(image["file_name"])].append(image["id"])
         by_image: dict[Any, list[Any]] = collections.defaultdict(list)
         for number, shape in enumerate(data["annotations"], 1):
             with as_written(f"{file.where}, annotation {number}", "an annotation of an image"):
                 by_image[shape["image_id"]].append(shape)
         images = [
-            _annotation(image, by_image.pop(image["id"], []), names, file.where)
+            _annotation(image, by_image.pop(image["id"], []), names, file.where, of_name)
             for image in data["images"]
         ]
         for image_id, (shape, *_) in by_image.items():
@@ -72,11 +76,20 @@ def read(file: File) -> Sheet:
 
 
 def _annotation(
-    image: Mapping[str, Any], shapes: list[Any], names: Mapping[Any, str], where: str
+    image: Mapping[str, Any],
+    shapes: list[Any],
+    names: Mapping[Any, str],
+    where: str,
+    of_name: Mapping[str, list[Any]],
 ) -> Annotation:
     name = str(image["file_name"]).replace("\\", "/")
+    place = f"{where}, image {name[-80:]}"
     try:
-        size = checked_size(image.get("height"), image.get("width"), f"{where}, image {name[-80:]}")
+        if len(ids := of_name[str(image["file_name"])]) > 1:
+            found = f"one file_name for the ids {' and '.join(map(repr, ids))[:99]}"
+            remedy = "correct a file_name, or delete one image and give its shapes the other's id"
+            raise wrong(place, found, "images that differ in file_name", remedy)
+        size = checked_size(image.get("height"), image.get("width"), place)
         drawn = [_shape(shape, names, size, where) for shape in shapes]
     except MaskError as error:
         return Annotation(where, name, None, error=error)
@@ -99,7 +112,7 @@ def _shape(
         raise wrong(where, found, "polygons or a mask of each object", remedy)
     with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
         if isinstance(outline, list):
-            points, starts = list[float](), list[int]()
+            points, starts = array("d"), list[int]()
             for part in outline:
                 starts.append(len(points))
                 points += checked_points(part, where, 3)
@@ -109,16 +122,17 @@ def _shape(
         whole = all(type(run) is int and run >= 0 for run in runs)
         if not whole or sum(runs) != size[0] * size[1] or outline["size"] != [*size]:
             raise ValueError(f"runs of other pixels, for the size {str(outline['size'])[:40]}")
+        runs = array("q", runs) if isinstance(runs, list) else runs
         return Shape(label, "columns", place, data=runs, crowd=crowd)
 
 
-def _from_text(text: str) -> list[int]:
+def _from_text(text: str) -> "array[int]":
     """Returns the runs that COCO writes as text: five bits per character, the lowest first."""
-    runs: list[int] = []
-    if not re.fullmatch("([P-o]{0,12}[0-O])*", text):
+    runs = array("q")
+    if re.search("[^0-o]|[P-o]{13}|[P-o]$", text):
         raise ValueError("characters that are none of runs")
-    for word in re.findall("[P-o]{0,12}[0-O]", text):
-        digits = [ord(character) - ord("0") & 31 for character in word]
+    for word in re.finditer("[P-o]{0,12}[0-O]", text):
+        digits = [ord(character) - ord("0") & 31 for character in word[0]]
         value = sum(digit << 5 * place for place, digit in enumerate(digits))
         value -= (digits[-1] & 16) << 5 * len(digits) - 4  # a negative number
         # From the fourth on a run is written as its difference to the last but one.

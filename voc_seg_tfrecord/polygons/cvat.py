@@ -7,6 +7,7 @@ References:
     are not drawn.
 """
 
+from array import array
 import cmath
 import collections
 import math
@@ -138,7 +139,7 @@ def _shape(element: ET.Element, place: str, names: list[str], where: str) -> Sha
         raise wrong(where, f"a shape of the kind {kind[:40]!r}", known, remedy)
     flat = checked_points(points, where, 3)
     if not short:  # CVAT keeps two digits before it draws
-        flat = [round(number, 2) for number in flat]
+        flat = array("d", [round(number, 2) for number in flat])
     return Shape(label, "parts", place, flat, [0], group, level)
 
 

@@ -5,8 +5,10 @@ References:
     polygons lies above. An image without a text file is background.
 """
 
+from array import array
 from collections.abc import Set
 import posixpath
+import re
 
 import yaml
 
@@ -24,23 +26,24 @@ def read(file: File, image: str, class_names: tuple[str, ...]) -> Annotation:
     """Reads the text file of an image; an error if a line is no polygon of a known class."""
     lines = file.data.decode("utf-8-sig", "replace").splitlines()
     shapes = [
-        _shape(line.split(), f"line {number}", file.where, class_names)
+        _shape(line, f"line {number}", file.where, class_names)
         for number, line in enumerate(lines, 1)
         if line.strip()
     ]
     return Annotation(file.where, image, None, shapes, "smaller")
 
 
-def _shape(words: list[str], place: str, where: str, class_names: tuple[str, ...]) -> Shape:
+def _shape(line: str, place: str, where: str, class_names: tuple[str, ...]) -> Shape:
     where = f"{where}, {place}"
     try:
-        number, *points = map(float, words)
+        numbers = array("d", (float(word[0]) for word in re.finditer(r"\S+", line)))
     except ValueError:
         expected = "a class number, and x and y of each point"
-        raise wrong(where, repr(" ".join(words)[:80]), expected) from None
+        raise wrong(where, repr(" ".join(line.split(None, 80)[:80])[:80]), expected) from None
+    number, points = numbers[0], numbers[1:]
     if number not in range(len(class_names)):
         expected = f"0 to {len(class_names) - 1}, as data.yaml names the classes"
-        raise wrong(where, f"the class number {words[0][:20]}", expected)
+        raise wrong(where, f"the class number {line.split(None, 1)[0][:20]}", expected)
     if len(points) == 4:
         remedy = "export polygons; a mask cannot be made of boxes"
         raise wrong(where, "a box", "polygons, which have at least three points", remedy)
