@@ -89,6 +89,27 @@ def test_a_box_and_a_crop_show_where_the_unknown_pixels_are(broken, tmp_path):
         assert card.locator(".two img").count() == 2
 
 
+def test_an_error_that_nobody_can_call_right_says_what_to_do_and_has_no_button_for_it(
+    broken, tmp_path
+):
+    check(broken, tmp_path / "a.html")
+    with browser.opened(tmp_path / "a.html") as window:
+        for kind, buttons in (
+            ("Damaged file", ["Wrong", "Not sure"]),
+            ("Unknown mask value", ["Wrong", "Not sure"]),
+            ("Same image in two splits", ["Right as it is", "Wrong", "Not sure"]),
+        ):
+            card = window.locator(".kind", has_text=kind).locator(".card").first
+            assert card.locator(".decide button").all_text_contents() == buttons
+            told = "What to do: " in card.text_content()
+            assert told == ("Right as it is" not in buttons)
+        window.keyboard.press("n")
+        window.keyboard.press("r")  # on an error, which comes first
+        assert window.locator("[role=status]").first.text_content().startswith("0 of ")
+        window.keyboard.press("w")
+        assert window.locator("[role=status]").first.text_content().startswith("1 of ")
+
+
 def test_what_may_be_wrong_with_a_label_stands_at_its_image(broken, tmp_path):
     mask = broken / "SegmentationClass" / "2010_000004.png"
     with Image.open(mask) as opened:

@@ -138,8 +138,11 @@ def test_an_error_is_no_matter_of_opinion(tmp_path):
         heading = window.locator(".kind h3").first
         assert heading.locator(".effect").text_content() == "Error"
         window.keyboard.press("n")
-        window.keyboard.press("r")
+        window.keyboard.press("w")
         save(window, tmp_path / "decisions.json")
+    text = (tmp_path / "decisions.json").read_text()
+    assert '"wrong"' in text
+    (tmp_path / "decisions.json").write_text(text.replace('"wrong"', '"right"'))
     check(root, "--decisions", tmp_path / "decisions.json", status=1)
 
 

@@ -78,6 +78,7 @@ class Card:
       fix: what would put its mask right, if that is known.
       other: data URL of the other image or mask that this needs.
       beside: names and data URLs of what is to stand beside image and mask.
+      remedy: what to do about an error, which nobody can call right; empty of what may be.
     """
 
     kind: str
@@ -93,6 +94,7 @@ class Card:
     fix: Fix | None = None
     other: str = ""
     beside: Sequence[tuple[str, str]] = ()
+    remedy: str = ""
 
     @property
     def weight(self) -> int:

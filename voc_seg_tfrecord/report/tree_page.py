@@ -99,6 +99,7 @@ class Cards:
             ", ".join(lists) or "in no split",
             finding.detail or finding.message.partition("\n")[0],
             shown,
+            remedy=finding.remedy if finding.effect == STOPS else "",
             **drawn,
         )
 

@@ -131,7 +131,10 @@
       decided.textContent = number + " of " + names.length + " decided";
       save.disabled = !number;
     };
+    // Nobody can call an error right.
+    const allowed = (card, decision) => decision !== "right" || !("error" in card.dataset);
     const decide = (card, decision) => {
+      if (!allowed(card, decision)) return;
       const name = nameOf(card);
       if (state[name] === decision) delete state[name];
       else state[name] = decision;
@@ -149,7 +152,7 @@
     };
     suspects.forEach((card) => {
       const group = made("div", { className: "decide", role: "group", ariaLabel: "Decision about " + named(card) });
-      Object.entries(DECISIONS).forEach(([decision, text]) => {
+      Object.entries(DECISIONS).filter(([decision]) => allowed(card, decision)).forEach(([decision, text]) => {
         const pressed = button("", text);
         pressed.dataset.decision = decision;
         group.append(pressed);
