@@ -91,28 +91,33 @@ def read_lists(
     ending, tree = posixpath.splitext(file.where)[1].lower(), _Tree(names, is_split, folder)
     if ending in (".json", ".jsonl", ".yaml", ".yml", ".toml"):
         places = [*tree.places(_load(file.data, ending))]
-        found = [listed for listed in places if listed.found]
-        return found or _OF_OTHERS[: sum(1 for of in places if of.said and of.ids) > 1]
+        says_several = sum(1 for of in places if of.said and of.ids) > 1
+        return _found(places) or ([_OF_OTHERS] if says_several else [])
     text = decode(file.data, file.where)
-    if text.lstrip()[:1] in ("[", "{"):  # as Python prints it
-        found = [listed for listed in tree.places(_load(file.data, ".yaml")) if listed.found]
-        if found:
-            return found
+    as_printed = text.lstrip().startswith(("[", "{"))  # by Python, which is YAML too
+    if as_printed and (listed := _found(tree.places(_load(file.data, ".yaml")))):
+        return listed
     rows = _rows(text, ending)
-    if listed := _sections(text, names, is_split) or (rows and _of_table(rows, names, is_split)):
+    if listed := _sections(text, names, is_split):
+        return listed
+    if rows and (listed := _of_table(rows, names, is_split)):
         return listed
     ids = parse_ids(file.data, file.where, names, plain=False, repeats=True)
-    words = [*filter(None, map(str.split, text.splitlines()))] if not _count(ids, names) else []
-    if len({*map(len, words)}) == 1 < len(words[0]) and (
-        listed := _of_table(words, names, is_split)
-    ):
-        return listed
+    if not _count(ids, names):
+        rows = [words for line in text.splitlines() if (words := line.split())]
+        has_columns = len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows)
+        if has_columns and (listed := _of_table(rows, names, is_split)):
+            return listed
     if ids[0] not in names and len(ids) > 1 and ids[0].lower() in (*_NAMED, "images", "ids"):
         ids = ids[1:]
     return [Listed("", ids, _count(ids, names))]
 
 
-_OF_OTHERS = [Listed("", (), 0, said=True)]
+_OF_OTHERS = Listed("", (), 0, said=True)
+
+
+def _found(places: Iterable[Listed]) -> list[Listed]:
+    return [listed for listed in places if listed.found]
 
 
 def _load(data: bytes, ending: str) -> Any:
@@ -181,7 +186,8 @@ def _of_table(
     head = [cell.lower() for cell in rows[0]] + [""] * width
     if not any(found):
         splits_of = _splits_of_rows(head, rows[1:], width, is_split)
-        return _OF_OTHERS[: len({split for row in sample for split in splits_of(row)}) > 1]
+        splits = {split for row in sample for split in splits_of(row)}
+        return [_OF_OTHERS] if len(splits) > 1 else []
     order = {name: place for place, name in enumerate(_NAMED)}
     column = max(range(width), key=lambda n: (found[n], -order.get(head[n], len(order)), -n))
     has_head = head[column] in order or rows[0][column] not in names

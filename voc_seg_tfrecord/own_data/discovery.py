@@ -58,9 +58,7 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
     # Images of polygons have no parts that the user may name.
     tops = [f"{part}={f}" if part else f for part, f in _said_folders(listing, said, "images")]
     polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said, tops)
-    below = yolo_sets.below(listing.below(), said["masks"]) if "masks" in said else []
-    has_masks = any(path.lower().endswith(MASK_SUFFIXES) for path in below)
-    if polygons and (name or ("masks" in said and not has_masks)):
+    if polygons and (name or ("masks" in said and not _has_masks(listing, said["masks"]))):
         return _with_lists(polygons, said)
     try:
         tree = _mask_tree(listing, folder, said)
@@ -75,6 +73,11 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
         return _masks_or_polygons(tree, polygons)
     tree.notes = [*tree.notes, *polygon_sets.notes_on(problems)]
     return tree
+
+
+def _has_masks(listing: Listing, place: str) -> bool:
+    """Says whether a file of pixels lies at or below a place that the user said."""
+    return any(p.lower().endswith(MASK_SUFFIXES) for p in yolo_sets.below(listing.below(), place))
 
 
 def _masks_or_polygons(tree: VocTree, polygons: PolygonTree) -> VocTree:

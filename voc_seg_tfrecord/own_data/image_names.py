@@ -104,7 +104,9 @@ class ImageNames(Mapping[str, str]):
                 if image_id not in self._images:
                     continue
                 stems = {image_id}
-                if path.rpartition(".")[0] != image_id or "/" in path or not path.isascii():
+                # Of most names nothing has to be taken off, and looking at each takes long.
+                plain = path.count(".") == 1 and path.isascii() and "/" not in path
+                if not plain or path.partition(".")[0] != image_id:
                     stems = {_stem(name.rpartition("/")[2]) for name in (path, image_id)}
                 for stem in stems:
                     if stem not in owners:

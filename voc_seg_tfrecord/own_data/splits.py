@@ -26,7 +26,7 @@ from voc_seg_tfrecord.own_data.list_readings import (
     read_said,
 )
 from voc_seg_tfrecord.own_data.question import Problems
-from voc_seg_tfrecord.own_data.ways import RATIOS, SHOWN_WAYS, Facts, Way, choose, with_folders
+from voc_seg_tfrecord.own_data.ways import RATIOS, Facts, Way, choose, with_folders
 from voc_seg_tfrecord.splitting.ratios import assign
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.layout import MASKS
@@ -38,6 +38,7 @@ POOL = "all images"
 
 _SHOWN_IDS = 3
 _SHOWN_PAIRS = 6  # of lists
+_SHOWN_SOURCES = 8  # that a split may have
 
 
 @dataclasses.dataclass
@@ -100,16 +101,15 @@ def split_ids(tree: VocTree, config: VocSegConfig, problems: Problems | None = N
 def _by_ratio(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     tree, images = facts.tree, facts.tree.images
     folder = tree.root / tree.layout.images
-    asked = functools.partial(check_groups, path_of=lambda i: folder / images[i])
-    notes = problems.of(asked, images, config=config, where=tree.root) or []
+    notes = problems.of(check_groups, images, lambda i: folder / images[i], config, tree.root)
     if config.split_by == "stratified":
-        return Splits({POOL: list(images)}, {POOL: POOL}, notes, facts)
+        return Splits({POOL: list(images)}, {POOL: POOL}, notes or [], facts)
     groups = config.grouping.groups(images) if config.grouping else None
     ids = dict[str, Sequence[str]](assign(images, config.ratios, config.seed, groups))
     in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
     share = f"of {len(images)}{in_groups}, by hash"
     sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in config.ratios.items()}
-    return Splits(ids, sources, notes, facts)
+    return Splits(ids, sources, notes or [], facts)
 
 
 def _of_way(facts: Facts, way: Way, notes: Sequence[str]) -> Splits:
@@ -193,7 +193,7 @@ def _no_source(facts: Facts, split: str, source: str) -> ConfigError:
         "option splits",
         found=f"{split}={source}, but there is no such {what} in {facts.tree.root}"
         + did_you_mean(source, choices),
-        expected=f"one of the {what}s {several(choices, SHOWN_WAYS)}" if choices else "ratios",
+        expected=f"one of the {what}s {several(choices, _SHOWN_SOURCES)}" if choices else "ratios",
         remedy="name a list, a place in one such as data.csv:val, a folder that ends with /, or "
         f"give ratios such as {RATIOS}",
     )

@@ -41,7 +41,6 @@ from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _SHOWN_IDS = 3
-SHOWN_WAYS = 8
 _TRAIN = {"train", *UNIONS}
 RATIOS = "train=0.8,validation=0.2"
 
@@ -310,15 +309,7 @@ def _together(ways: list[Way], _: list[str]) -> list[Way]:
     return left
 
 
-_RULES = (
-    _without_results,
-    _once,
-    _of_voc,
-    _refined,
-    _over_folders,
-    _without_parts,
-    _together,
-)
+_RULES = (_without_results, _once, _of_voc, _refined, _over_folders, _without_parts, _together)
 
 
 def _labelled_outside(facts: Facts, ways: Sequence[Way]) -> list[str]:

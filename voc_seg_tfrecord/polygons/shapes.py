@@ -117,19 +117,15 @@ def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
     return MaskError(where, found=found, expected=expected, remedy=remedy, kind="polygons")
 
 
+_STUMBLES = LookupError, TypeError, AttributeError, ArithmeticError, ValueError, RecursionError
+
+
 @contextlib.contextmanager
 def as_written(where: str, expected: str) -> Iterator[None]:
     """Turns whatever code stumbles over in a file of another structure into an error about it."""
     try:
         yield
-    except (
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        ValueError,
-        RecursionError,
-    ) as error:
+    except _STUMBLES as error:
         if isinstance(error, VocSegError):
             raise
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
