@@ -7,7 +7,6 @@ from support.own_tree import config, write_own_tree
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.missing_masks import suggest_mask_folders, without_masks
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 
 LISTS = "ImageSets/Segmentation"
@@ -18,25 +17,33 @@ def tree(tmp_path):
     return write_own_tree(tmp_path)
 
 
+def plan_of(tree, lists, **options):
+    """Returns splits and left-out ids of a tree with these lists."""
+    for name, ids in lists.items():
+        exports.put(tree().root, f"{LISTS}/{name}.txt", "\n".join(ids))
+    plan = make_plan(tree(), config(**options))
+    return plan.splits, plan.left_out
+
+
 def test_ids_without_a_mask_are_left_out_only_if_the_config_says_so(tree):
-    splits = {"train": ["a", "c", "b"]}
-    assert without_masks(tree(), config(), splits) == (splits, {})
-    found = without_masks(tree(), config(missing_mask="skip"), splits)
+    lists = {"train": ["a", "c", "b"]}
+    assert plan_of(tree, lists) == (lists, {})
+    found = plan_of(tree, lists, missing_mask="skip")
     assert found == ({"train": ["a", "b"]}, {"train": ["c"]})
 
 
 def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
     root = tree().root
     exports.put_image(root, "JPEGImages/caf\u00e9.jpg")
-    exports.put(root, "SegmentationClass/Caf\u00e9.png", b"")
-    splits = {"train": ["a", "caf\u00e9"]}
-    assert without_masks(tree(), config(missing_mask="skip"), splits) == (splits, {})
+    exports.put_mask(root, "SegmentationClass/Caf\u00e9.png", exports.truth("a"))
+    lists = {"train": ["a", "caf\u00e9"]}
+    assert plan_of(tree, lists, missing_mask="skip") == (lists, {})
 
 
 def test_a_split_without_any_mask_is_refused_if_it_was_asked_for(tree):
-    asked = config(missing_mask="skip", splits={"train": "train", "test": "test"})
+    lists = {"train": ["a"], "test": ["c"]}
     with pytest.raises(ListError, match=r"no mask for any of its 1 images, such as c.jpg"):
-        without_masks(tree(), asked, {"train": ["a"], "test": ["c"]})
+        plan_of(tree, lists, missing_mask="skip", splits={"train": "train", "test": "test"})
 
 
 @pytest.mark.parametrize("missing_mask", ["skip", "error"])
@@ -59,13 +66,13 @@ def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
 def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
     exports.put(tree().root, "SegmentationClass/c.jpg", b"")
     exports.put(tree().root, "SegmentationClass/unlisted.jpg", b"")
-    background = config(missing_mask="background")
+    lists = {"train": ["a", "c"]}
     with pytest.raises(
         LayoutError, match=r"SegmentationClass/c.jpg: a JPEG, or the like, where a mask"
     ):
-        without_masks(tree(), background, {"train": ["a", "c"]})
-    (note,) = suggest_mask_folders(tree(), ["a", "c"])
-    assert note.startswith("c.jpg in SegmentationClass is the first of 1 files")
+        plan_of(tree, lists, missing_mask="background")
+    notes = make_plan(tree(), config()).notes
+    assert "c.jpg in SegmentationClass is the first of 1 files" in " ".join(notes)
 
 
 NAMES = ["background", "apple", "tree"]

@@ -3,7 +3,7 @@ from support import exports
 from support.own_tree import config, write_own_tree
 
 from voc_seg_tfrecord.base.errors import ConfigError, ListError
-from voc_seg_tfrecord.own_data.splits import split_ids
+from voc_seg_tfrecord.own_data.plan import make_plan
 
 LISTS = "ImageSets/Segmentation"
 
@@ -14,28 +14,29 @@ def tree(tmp_path):
 
 
 def test_a_tree_without_lists_is_all_train_and_says_so(tree):
-    found = split_ids(tree(), config())
-    assert found.ids == {"train": ["a", "b", "c"]}
+    found = make_plan(tree(), config())
+    assert found.splits == {"train": ["a", "b", "c"]}
     assert found.sources == {"train": "all images"}
-    assert found.notes == ["There are no lists, so all images are in train."]
+    assert "There are no lists, so all images are in train." in found.notes
 
 
 def test_an_empty_list_and_a_union_make_no_split_and_are_noted(tree):
     for name, ids in (("train", "a"), ("val", "b"), ("trainval", "a\nb"), ("test", "")):
         exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
-    found = split_ids(tree(), config())
-    assert found.ids == {"train": ["a"], "validation": ["b"]}
-    assert [note.partition(" ")[0] for note in found.notes] == ["test.txt", "trainval.txt"]
+    found = make_plan(tree(), config())
+    assert found.splits == {"train": ["a"], "validation": ["b"]}
+    noted = [note.partition(" ")[0] for note in found.notes if "makes no split" in note]
+    assert noted == ["test.txt", "trainval.txt"]
 
 
 def test_a_list_that_the_config_names_must_exist(tree):
     with pytest.raises(ConfigError, match=r"train=mine, but there is no such list"):
-        split_ids(tree(), config(splits={"train": "mine"}))
+        make_plan(tree(), config(splits={"train": "mine"}))
 
 
 def test_a_split_that_no_image_falls_into_is_refused(tree):
     with pytest.raises(ListError, match="split 'rest'"):
-        split_ids(tree(), config(splits={"train": 0.999, "rest": 0.001}))
+        make_plan(tree(), config(splits={"train": 0.999, "rest": 0.001}))
 
 
 def test_an_id_in_two_splits_is_refused_unless_allowed(tree):
@@ -44,22 +45,22 @@ def test_an_id_in_two_splits_is_refused_unless_allowed(tree):
     with pytest.raises(
         ListError, match=r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
     ):
-        split_ids(tree(), config())
-    assert split_ids(tree(), config(overlap=True)).ids == {"train": ["a"], "validation": ["a"]}
+        make_plan(tree(), config())
+    assert make_plan(tree(), config(overlap=True)).splits == {"train": ["a"], "validation": ["a"]}
 
 
 def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
     for name, ids in (("train", "a"), ("val", "b"), ("every", "a\nb\nc"), ("test", "c")):
         exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
     with pytest.raises(ListError) as caught:
-        split_ids(tree(), config())
+        make_plan(tree(), config())
     text = str(caught.value)
     assert "every.txt and train.txt have 1 of 3 and 1 ids in both, such as a" in text
     assert "every.txt and val.txt have 1 of 3 and 1 ids" in text
     assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
     assert "no lists of splits, say --splits train=0.8,validation=0.2, which reads none" in text
     advised = {"test": "test", "train": "train", "validation": "val"}
-    assert split_ids(tree(), config(splits=advised)).ids == {
+    assert make_plan(tree(), config(splits=advised)).splits == {
         "test": ["c"],
         "train": ["a"],
         "validation": ["b"],
@@ -71,7 +72,7 @@ def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
     for name, ids in (("train", train), ("val", val)):
         exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
     with pytest.raises(ListError, match="remove these ids from one of the lists, or allow"):
-        split_ids(tree(), config())
+        make_plan(tree(), config())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_lists_that_hold_train_too_make_no_split(tree, names, splits):
     ids = dict(zip(names, "abc" if "night" not in names else "aabc", strict=False))
     for name in names:
         exports.put(tree().root, f"{LISTS}/{name}.txt", ids[name])
-    assert {*split_ids(tree(), config()).ids} == {*splits}
+    assert {*make_plan(tree(), config()).splits} == {*splits}
 
 
 @pytest.mark.parametrize("names", [["val", "valid"], ["Train", "train"]])
@@ -95,4 +96,4 @@ def test_two_lists_for_one_split_are_a_question(tree, names):
     for name, image_id in zip(names, "ab", strict=True):
         exports.put(tree().root, f"{LISTS}/{name}.txt", image_id)
     with pytest.raises(ListError, match=f"--splits .*={names[0]}\n.*--splits .*={names[1]}\n"):
-        split_ids(tree(), config())
+        make_plan(tree(), config())

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError, Spli
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import RELEASES, Archive
 from voc_seg_tfrecord.sources import context
-from voc_seg_tfrecord.sources.context import ContextTree
+from voc_seg_tfrecord.sources.context import context_tree
 from voc_seg_tfrecord.trees.pair import Parts
 
 MASKS = {
@@ -171,7 +171,7 @@ def test_both_published_versions_of_the_split_are_taken_and_no_mixture(train, va
 
 def test_pairs_can_be_sent_to_other_machines(manual):
     write_mats(manual)
-    tree = ContextTree(manual / "VOCdevkit" / "VOC2010", manual / "trainval")
+    tree = context_tree(manual / "VOCdevkit" / "VOC2010", manual / "trainval")
     pairs = tree.pairs("train", tree.read_ids("train"), Parts())
     sent = json.dumps([pair.to_json() for pair in pairs])
     assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)

@@ -119,7 +119,7 @@ def test_either_source_can_be_verified(source, request, tmp_path):
 
 @pytest.mark.usefixtures("of_pngs")
 def test_both_sources_have_the_same_ids(of_sbd, root):
-    by_mat = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
+    by_mat = TrainaugTree(root, sbd_root=of_sbd / "benchmark_RELEASE" / "dataset")
     assert by_mat.read_ids("train") == sorted(TrainaugTree(root).read_ids("train"))
 
 
@@ -167,7 +167,7 @@ def test_a_mask_that_is_missing_is_named(of_sbd, tmp_path):
 
 def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
     official = "2007_000032"  # in VOC2012 train
-    tree = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
+    tree = TrainaugTree(root, sbd_root=of_sbd / "benchmark_RELEASE" / "dataset")
     sbds = tree.sbd_root / "cls" / f"{ONLY_SBD[0]}.mat"
     shutil.copy(sbds, tree.sbd_root / "cls" / f"{official}.mat")
     shutil.copy(root / "JPEGImages/2007_000001.jpg", root / f"JPEGImages/{official}.jpg")
@@ -176,7 +176,7 @@ def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
 
 
 def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
-    tree = TrainaugTree(root, of_sbd / "benchmark_RELEASE" / "dataset")
+    tree = TrainaugTree(root, sbd_root=of_sbd / "benchmark_RELEASE" / "dataset")
     pairs = tree.pairs("train", tree.read_ids("train"), Parts(instances=True))
     sent = json.dumps([pair.to_json() for pair in pairs])
     assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)

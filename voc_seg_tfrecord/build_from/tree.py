@@ -160,12 +160,12 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     rows, background = fields["classes"], fields["background"]
     config = VocSegConfig(name=fields["name"], layout=fields["layout"])
-    files, notes = find_class_file(tree, config, named=False, background=background)
-    if not files:
+    found = find_class_file(tree, config, named=False, background=background)
+    if not found.taken:
         if rows and not ClassTable.names_needed(rows):
             return {}
-        raise _no_names(tree, config, notes)
-    file = numbered_file(tree, files, config, rows, background)
+        raise _no_names(tree, config, found.notes)
+    file = numbered_file(tree, found.taken, config, rows, background)
     if file is None:
         return {}
     names = names_from_file(file, rows)
@@ -183,7 +183,7 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
 
 def _no_names(tree: VocTree, config: VocSegConfig, notes: Sequence[str]) -> LayoutError:
     of_images = [image_id for image_id in tree.masks if image_id in tree.images]
-    survey = tree.survey(of_images or tree.masks, all_colors=True)
+    survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
     official = official_note(Facts.of(tree, config))
     seen = seen_in(survey)
     given = (
@@ -205,11 +205,12 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     """Returns what was found and decided, one fact per line."""
     tree, layout = plan.tree, plan.tree.layout
     source = f"from {plan.class_file.source}" if plan.class_file else "as given"
-    names = tuple(config.built_class_names)
+    names, tool = tuple(config.built_class_names), tree.labels.tool
+    origin = f"drawn from the polygons of {tool}" if tool else f"in {layout.describe('masks')}"
     lines = {
         "tree": str(tree.root),
         "images": f"{len(tree.images)} in {layout.describe('images')}",
-        "masks": f"{len(tree.masks)} {tree.origin}, by {_by(plan)}",
+        "masks": f"{len(tree.masks)} {origin}, by {_by(plan)}",
         "classes": f"{len(names)} {source}: {_numbered(names)}",
         **({"from": config.table.describe()} if config.classes else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",

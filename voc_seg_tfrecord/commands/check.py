@@ -226,7 +226,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     plain = (root / of.file for of in facts.lists if of.split and not of.key)
     lists = [file for file in dict.fromkeys(plain) if file not in copied]
     above = {place for file in copied for place in file.parents if place.is_relative_to(root)}
-    kinds = [*NAMES, *(("*.yaml", "*.yml") if any(map(tree.shapes_of, ids)) else ())]
+    kinds = [*NAMES, *(("*.yaml", "*.yml") if any(map(tree.labels.shapes_of, ids)) else ())]
     named = (file for place in sorted(above) for kind in kinds for file in place.glob(kind))
     files["class file"] = dict.fromkeys(f for f in named if f.is_file() and f not in lists)
     with staging.staged_folder(folder) as made:

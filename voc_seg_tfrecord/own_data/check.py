@@ -85,7 +85,7 @@ class Report:
             files = tree.files_of(image_id)
             for part in ("image", "mask"):
                 data = b""
-                if part == "mask" and (shapes := tree.shapes_of(image_id)):
+                if part == "mask" and (shapes := tree.labels.shapes_of(image_id)):
                     data = shapes.encode()
                 elif part in files:
                     with contextlib.suppress(VocSegError):

@@ -39,7 +39,7 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
       MaskError: if no mask can be read, about the first.
     """
     ids = _ids(tree, config)
-    if table := tree.class_table(ids):
+    if table := tree.labels.table(ids):
         return table, 0
     for pair in (tree.pair(i) for i in few(ids) if i in tree.images and i in tree.masks):
         image, mask = epath.Path(pair.image), epath.Path(str(pair.mask))
@@ -50,9 +50,9 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
                 expected="masks of the size of their images, without which no class helps",
                 remedy="export the masks again, or name the folder of their images with --images",
             )
-    survey = tree.survey(ids, all_colors=True)
+    survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
-        look(tree.mask_file(ids[0]))  # raises
+        look(tree.labels.file(ids[0]))  # raises
     if max(len(survey.values), len(survey.colors)) > HIGHEST:
         raise LayoutError(
             tree.root,
@@ -63,7 +63,7 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
         )
     taken: Reading | None = None
     ways: list[Reading] = []
-    files = find_class_file(tree, config, named=named)[0] if config.class_names else []
+    files = find_class_file(tree, config, named=named).taken if config.class_names else []
     if named or files:
         taken, ways = meaning.weigh(survey, classes.namings(config, files))
     return _text(survey, taken, ways)

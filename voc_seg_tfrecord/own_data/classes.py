@@ -21,7 +21,8 @@ from voc_seg_tfrecord.masks.readings import Naming, readings
 from voc_seg_tfrecord.masks.rows import Rows, color_key, table_error
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.masks.table import ClassTable
-from voc_seg_tfrecord.own_data.class_file import usual_numbering
+from voc_seg_tfrecord.own_data.class_numbers import usual_numbering
+from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -33,7 +34,7 @@ def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
       config: says the names, and the folders that the user named.
       named: whether the user gave the names, and no file has them.
     """
-    if not named and (advice := _of_cityscapes(tree)):
+    if not named and (advice := _of_cityscapes(tree.layout)):
         return advice
     names = None
     if named and config.class_names:
@@ -56,9 +57,9 @@ _CITYSCAPES = (
 )
 
 
-def _of_cityscapes(tree: VocTree) -> str:
+def _of_cityscapes(layout: Layout) -> str:
     """Returns the option that reads masks called as Cityscapes' are; empty for others."""
-    patterns = {part.mask_name for part in tree.layout.folders()}
+    patterns = {part.mask_name for part in layout.folders()}
     if all(pattern.endswith("_labelIds.png") for pattern in patterns):
         options = command(classes=f"{_CITYSCAPES},*=void")
     elif all(pattern.endswith("_labelTrainIds.png") for pattern in patterns):
@@ -78,7 +79,7 @@ def decide(
     """Decides what the masks of ids mean.
 
     Args:
-      tree: the tree.
+      tree: has the masks.
       config: says the class names and the rows.
       files: the class file that has the names, in each way in which it may be numbered; none if
         the names are those of the values 0, 1, 2.
@@ -90,11 +91,11 @@ def decide(
     """
     of_names = namings(config, files)
     asked = of_names[0].needs_colors or len(of_names) > 1
-    survey = tree.survey(ids, all_colors=asked)
+    survey = tree.labels.survey(ids, all_colors=asked)
     advice = remedy(tree, config, named=not files)
     decision = meaning.decide(survey, of_names, advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void
-        others = tree.survey(tree.masks, all_colors=asked)
+        others = tree.labels.survey(tree.masks, all_colors=asked)
         decision = meaning.decide(others, of_names, advice)
     return decision
 
@@ -133,7 +134,7 @@ def numbered_file(
     """
     if len(files) == 1:
         return files[0]
-    survey = tree.survey(tree.masks, all_colors=True)
+    survey = tree.labels.survey(tree.masks, all_colors=True)
     if rows and not ClassTable.names_needed(rows):
         alone = Naming(ClassTable((), rows, background))
         if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):

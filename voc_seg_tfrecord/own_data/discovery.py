@@ -7,45 +7,48 @@ becomes a layout, or the question that the user has to answer.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import posixpath
-import re
+from typing import cast
 
 from etils import epath
+import numpy as np
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data import polygon_sets, yolo_sets
+from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.own_data import polygon_sets
 from voc_seg_tfrecord.own_data.account import NO_MASKS, check_channels, check_objects, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
 from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
 from voc_seg_tfrecord.own_data.folder_names import common_folder
+from voc_seg_tfrecord.own_data.image_names import below
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.own_data.readings import Reading, all_readings
+from voc_seg_tfrecord.own_data.said_folders import as_said, deepest, said_folders, said_lists
 from voc_seg_tfrecord.trees.layout import (
     ID,
     MASK_SUFFIXES,
-    SPLIT,
     Layout,
     Naming,
     Part,
 )
 from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.polygon_tree import PolygonTree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _LABEL_NAMES = "label_names.txt"  # of labelme_json_to_dataset
 _READ = 1 << 20  # bytes of a JSON file that are looked at
 
 
-def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
+def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -> VocTree:
     """Finds the tree at or below a folder.
 
     Args:
       folder: the folder that the user gave.
       said: the fields of the layout that the user gave. Folders are relative to the given one;
         one that is not there means the folders of that name in each part.
+      exif: what an EXIF orientation means for shapes without the size of their image.
 
     Raises:
       ConfigError: if there is no folder that the user named.
@@ -53,15 +56,16 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
         with the options that choose each.
     """
     listing = Listing.of(folder)
-    name = said.get("mask_name", "")
-    said_masks = name.lower().endswith(MASK_SUFFIXES)
+    name, masks = said.get("mask_name", ""), said.get("masks")
     # Images of polygons have no parts that the user may name.
-    tops = [f"{part}={f}" if part else f for part, f in _said_folders(listing, said, "images")]
-    polygons, problems = (None, []) if said_masks else polygon_sets.find(listing, said, tops)
-    if polygons and (name or ("masks" in said and not _has_masks(listing, said["masks"]))):
+    tops = [f"{part}={f}" if part else f for part, f in said_folders(listing, said, "images")]
+    polygons, problems = None, list[VocSegError]()
+    if not name.lower().endswith(MASK_SUFFIXES):
+        polygons, problems = polygon_sets.find(listing, said, tops, exif)
+    if polygons and (name or (masks is not None and not _has_masks(listing, masks))):
         return _with_lists(polygons, said)
     try:
-        tree = _mask_tree(listing, folder, said)
+        tree = _with_lists(_mask_tree(listing, said), said)
     except LayoutError as error:
         if error.kind != NO_MASKS or not (polygons or problems):
             raise
@@ -70,31 +74,42 @@ def find_tree(folder: epath.Path, said: Mapping[str, str]) -> VocTree:
         return _with_lists(polygons, said)
     _check_one_numbering(tree)
     if polygons:
-        return _masks_or_polygons(tree, polygons)
-    tree.notes = [*tree.notes, *polygon_sets.notes_on(problems)]
-    return tree
+        _check_same(tree, polygons)
+        notes = [f"The masks are read. {polygons.labels.tool}'s polygons have the same pixels."]
+    else:
+        notes = polygon_sets.notes_on(problems)
+    return dataclasses.replace(tree, notes=notes) if notes else tree
+
+
+def _with_lists(tree: VocTree, said: Mapping[str, str]) -> VocTree:
+    """Returns a tree, of which nothing is listed yet, with the lists that the user said."""
+    listing = cast(Listing, tree.listing)
+    if (path := said_lists(listing, said)) is None:
+        return tree
+    layout = dataclasses.replace(tree.layout, lists=relative(path, tree.place))
+    return dataclasses.replace(tree, layout=layout)
 
 
 def _has_masks(listing: Listing, place: str) -> bool:
     """Says whether a file of pixels lies at or below a place that the user said."""
-    return any(p.lower().endswith(MASK_SUFFIXES) for p in yolo_sets.below(listing.below(), place))
+    return any(p.lower().endswith(MASK_SUFFIXES) for p in below(listing.below(), place))
 
 
-def _masks_or_polygons(tree: VocTree, polygons: PolygonTree) -> VocTree:
-    """Returns the masks of a folder that has polygons too, if both have the same pixels.
+def _check_same(tree: VocTree, polygons: VocTree) -> None:
+    """Checks that the masks and the polygons of a folder have the same pixels.
 
     Raises:
       LayoutError: if they have not, with the options that choose each.
     """
-    tool, files = polygons.polygons.tool, [*dict.fromkeys(polygons.polygons.files.values())]
-    if not (different := polygons.different(tree)):
-        tree.notes = [*tree.notes, f"The masks are read. {tool}'s polygons have the same pixels."]
-        return tree
+    if not (different := _different(tree, polygons)):
+        return
+    tool, files = polygons.labels.tool, [*dict.fromkeys(polygons.masks.values())]
     first = next(iter(tree.masks.values()))
     masks = posixpath.join(tree.place, tree.layout.masks)
-    together = bool(yolo_sets.below(files, masks))
     pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
-    options = wording.command(**({"mask_name": pattern} if together else {"masks": masks}))
+    options = wording.command(
+        **({"mask_name": pattern} if below(files, masks) else {"masks": masks})
+    )
     drawn = f"{tool}'s polygons of {len(polygons.masks)} images, such as {files[0]}"
     rivals = [
         Rival(f"{len(tree.masks)} masks in {masks}, such as {first}", options),
@@ -110,11 +125,39 @@ def _masks_or_polygons(tree: VocTree, polygons: PolygonTree) -> VocTree:
     )
 
 
-def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) -> VocTree:
+def _different(tree: VocTree, polygons: VocTree) -> str:
+    """Returns an image of which polygons have other pixels than masks; empty if there is none.
+
+    The values of masks may be others, if each stands for one label.
+    """
+    ids = {tree.image_path(image_id): image_id for image_id in tree.images}
+    labels: dict[int, int] = {}
+    for image_id in polygons.masks:
+        path = polygons.image_path(image_id)
+        if (mask_id := ids.get(path, "")) not in tree.masks:
+            return path
+        try:
+            pixels = stored.read_samples(tree.labels.file(mask_id))
+            drawn = stored.read_samples(polygons.labels.file(image_id)).values.astype(np.int64)
+        except MaskError:
+            return path
+        values = pixels.values.astype(np.int64)
+        if pixels.kind == "rgb":
+            values = values @ (1 << 16, 1 << 8, 1)
+        if values.shape != drawn.shape:
+            return path
+        for both in np.unique(values << 8 | drawn).tolist():
+            if labels.setdefault(both >> 8, both & 255) != both & 255:
+                return path
+    distinct = len({*labels.values()}) == len(labels)
+    return "" if distinct else "classes that the masks tell apart"
+
+
+def _mask_tree(listing: Listing, said: Mapping[str, str]) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`."""
-    images, masks = (_said_folders(listing, said, name) for name in ("images", "masks"))
+    images, masks = (said_folders(listing, said, name) for name in ("images", "masks"))
     if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
-        return _with_lists(_as_said(listing, said, images, masks), said)
+        return VocTree(listing.root, as_said(listing, said, images, masks), listing)
     readings = _readings(listing, said, images, masks)
     chooser = Chooser(listing, readings, said)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
@@ -130,10 +173,10 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
         if "image_name" not in said:
             used = {r.masks.folder for r in choice.chosen}
             tops = [[f for _, f in of] or [""] for of in (images, masks)]
-            there = [[f for f in listing.folders if _top(f, of) is not None] for of in tops]
+            there = [[f for f in listing.folders if deepest(f, of) is not None] for of in tops]
             check_channels(listing, there[0], {*there[1]} - used)
         if not choice.chosen:
-            return _with_lists(_without_pairs(listing, said, images, masks, readings), said)
+            return _without_pairs(listing, said, images, masks, readings)
         arranged = arrange(listing, choice.chosen)
         if arranged is None or choice.beside:
             raise several_sets(listing, choice)
@@ -141,7 +184,7 @@ def _mask_tree(listing: Listing, folder: epath.Path, said: Mapping[str, str]) ->
         root, layout = arranged
         copies = tuple(relative(folder, root) for folder in choice.copies)
         layout = dataclasses.replace(layout, without=without(readings, choice), copies=copies)
-    return _with_lists(VocTree(folder / root if root else folder, layout, listing), said)
+    return VocTree(listing.root / root if root else listing.root, layout, listing)
 
 
 def _check_no_panoptic(listing: Listing, readings: Sequence[Reading]) -> None:
@@ -201,78 +244,6 @@ def _check_one_numbering(tree: VocTree) -> None:
         )
 
 
-# What the user said.
-
-
-def _said_folders(listing: Listing, said: Mapping[str, str], option: str) -> list[tuple[str, str]]:
-    """Returns the folders that an option names, each with the name of its part if it has one.
-
-    Raises:
-      ConfigError: if there is no such folder.
-    """
-    text = said.get(option, "")
-    if not text or listing.is_folder(_resolved(listing, text)):
-        return [("", _resolved(listing, text))] if text else []
-    folders: list[tuple[str, str]] = []
-    for item in text.split(","):
-        name, _, path = item.rpartition("=")
-        path = _resolved(listing, path)
-        if listing.is_folder(path):
-            folders.append((name, path))
-            continue
-        pattern = re.compile("(.*/)?" + re.escape(path).replace(re.escape(SPLIT), "[^/]+"))
-        there = [("", f) for f in listing.folders if path and pattern.fullmatch(f)]
-        if not there:
-            raise ConfigError(
-                f"option {option}",
-                found=f"no folder {path!r} in {listing.root}{did_you_mean(path, listing.folders)}",
-                expected=f"the folder of {option}, relative to {listing.root}",
-                remedy="check the name",
-            )
-        folders += there
-    return folders
-
-
-def _resolved(listing: Listing, text: str) -> str:
-    """Returns a path as the listing has it; linked folders by the name under which they are."""
-    path = posixpath.normpath(text.strip().replace("\\", "/"))
-    # A folder may hold one of its own name, and what is said is relative to the outer one.
-    if path.partition("/")[0] not in listing.folders:
-        path = path.removeprefix(f"{listing.root}/")
-    inside = f"{posixpath.realpath(str(listing.root))}/"
-    for link, to in listing.links.items():
-        if f"{path}/".startswith(f"{link}/"):
-            path = (to + path[len(link) :]).removeprefix(inside)
-    return "" if path == "." else path
-
-
-def _as_said(
-    listing: Listing,
-    said: Mapping[str, str],
-    images: Sequence[tuple[str, str]],
-    masks: Sequence[tuple[str, str]],
-) -> VocTree:
-    """Returns the tree of patterns that name folders, which need no reading."""
-    tops = [named[0][1] if named else "" for named in (images, masks)]
-    names, of_split = list[str](), dict[str, list[str]]()
-    for top, option in zip(tops, ("image_name", "mask_name"), strict=True):
-        folder, _, name = said.get(option, "").rpartition("/")
-        if SPLIT not in folder:
-            names.append(said.get(option, ""))
-            continue
-        names.append(name)
-        wanted = re.escape(posixpath.join(top, folder)).replace(re.escape(SPLIT), "([^/]+?)", 1)
-        for path in listing.folders:
-            if match := re.fullmatch(wanted, path):
-                of_split.setdefault(match[1], []).append(path)
-    parts = [Part(n, *f, *names) for n, f in sorted(of_split.items()) if len(f) == 2]
-    if parts:
-        layout = Layout(".", ".", parts=tuple(parts))
-    else:
-        layout = Layout(tops[0] or ".", tops[1] or ".", names[0], names[1])
-    return VocTree(listing.root, layout, listing)
-
-
 def _readings(
     listing: Listing,
     said: Mapping[str, str],
@@ -293,7 +264,7 @@ def _readings(
             sets[option] = [_without_masks(s, mask_naming) for s in sets[option]]
         sets[option] = [s for s in sets[option] if s.names]
         if tops[option]:
-            sets[option] = [s for s in sets[option] if _top(s.folder, tops[option]) is not None]
+            sets[option] = [s for s in sets[option] if deepest(s.folder, tops[option]) is not None]
     readings = [
         r
         for r in all_readings(*sets.values())
@@ -310,14 +281,8 @@ def _readings(
     return readings
 
 
-def _top(folder: str, tops: Sequence[str]) -> str | None:
-    """Returns the deepest of some folders that has a folder, None if none has."""
-    having = [t for t in tops if not t or folder == t or folder.startswith(f"{t}/")]
-    return max(having, key=len, default=None)
-
-
 def _below(files: FileSet, tops: Sequence[str]) -> str:
-    return files.folder[len(_top(files.folder, tops) or "") :].strip("/")
+    return files.folder[len(deepest(files.folder, tops) or "") :].strip("/")
 
 
 def _without_masks(files: FileSet, naming: Naming) -> FileSet:
@@ -384,7 +349,9 @@ def _without_pairs(
             folders.append({given[0][1]})
         else:
             of_role = sorted({s.folder for s in sets if chooser.role(s) == option})
-            folders.append({f for f in of_role if _top(f, [o for o in of_role if o != f]) is None})
+            folders.append(
+                {f for f in of_role if deepest(f, [o for o in of_role if o != f]) is None}
+            )
     if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or said):
         (image_folder,), (other,) = folders
         root = "" if images or masks else common_folder([image_folder, other])
@@ -392,30 +359,3 @@ def _without_pairs(
         layout = Layout(relative(image_folder, root), relative(other, root), *names)
         return VocTree(listing.root / root if root else listing.root, layout, listing)
     raise no_masks(listing, folders[1])
-
-
-# Lists.
-
-
-def _with_lists(tree: VocTree, said: Mapping[str, str]) -> VocTree:
-    """Returns a tree with the folder of lists, or the file, that the user said.
-
-    Raises:
-      ConfigError: if the folder that the user said is not there.
-    """
-    listing = tree.listing
-    if listing is None:
-        return tree
-    if "lists" in said:
-        path = _resolved(listing, said["lists"])
-        folder, name = posixpath.split(path)
-        if not listing.is_folder(path) and name not in listing.folders.get(folder, ()):
-            raise ConfigError(
-                "option lists",
-                found=f"no folder or file {said['lists']!r} in {tree.given}",
-                expected=f"the folder of lists, or one file of them, relative to {tree.given}",
-                remedy="check the name",
-            )
-        lists = relative(path, tree.place)
-        return tree.with_layout(dataclasses.replace(tree.layout, lists=lists))
-    return tree

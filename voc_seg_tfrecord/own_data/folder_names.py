@@ -1,14 +1,9 @@
-"""What the names of folders say: images, masks, drawings of masks, and the splits they make."""
+"""What the names of folders say: images, masks, drawings of masks, splits."""
 
 from collections.abc import Collection, Sequence
 import functools
 import itertools
 import re
-
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.wording import command
-from voc_seg_tfrecord.splitting.ratios import named_by_split
-from voc_seg_tfrecord.trees.tree import VocTree
 
 
 def _set(text: str) -> frozenset[str]:
@@ -137,88 +132,3 @@ def common_folder(folders: Sequence[str]) -> str:
     parts = [f.split("/") if f else [] for f in folders]
     same = itertools.takewhile(lambda names: len(set(names)) == 1, zip(*parts, strict=False))
     return "/".join(names[0] for names in same)
-
-
-def find(tree: VocTree) -> list[str]:
-    """Returns the folders of images that name splits; none if no folder is called as one is."""
-    # Masks that lie at the top say that folders below name no splits.
-    if any("/" not in mask_id for mask_id in tree.masks):
-        return []
-    folders = {image_id.partition("/")[0] for image_id in tree.images if "/" in image_id}
-    labelled = {i.partition("/")[0] for i in tree.images if "/" in i and i in tree.masks}
-    named = labelled or folders
-    return sorted(folders) if any(map(is_split, named)) or are_splits(named) else []
-
-
-def sources(tree: VocTree, folders: Sequence[str]) -> dict[str, str]:
-    """Returns the folder of each split.
-
-    Raises:
-      LayoutError: if a folder has masks and no images, which would be lost.
-    """
-    by_split = by_folder(folders, tree.root / tree.layout.images)
-    lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - set(folders)
-    if lost:
-        choice = ",".join(f"{split}={name}/" for split, name in by_split.items())
-        first = min(name for name in tree.masks if name.partition("/")[0] in lost)
-        raise LayoutError(
-            tree.root / tree.layout.masks / tree.masks[first],
-            found=f"masks for a split {min(lost)!r}, which has no images. The splits with images "
-            f"are {', '.join(folders)}",
-            expected="images and masks in the folders of a split",
-            remedy="give the folder of its images the same name as in the other splits, or say "
-            f"which splits you want, such as {command(splits=choice)}",
-        )
-    return {split: f"{name}/" for split, name in by_split.items()}
-
-
-def check_all_train(tree: VocTree) -> None:
-    """Checks that images that shall all be in train do not lie in folders of other splits.
-
-    Raises:
-      LayoutError: if some do, and others in no folder of a split.
-    """
-    folders = sorted({i.partition("/")[0] for i in tree.images if "/" in i and i in tree.masks})
-    called = [name for name in folders if is_split(name)]
-    if called:
-        first = next(name for name in tree.masks if "/" not in name)
-        choice = ",".join(
-            f"{split}={name}/" for split, name in by_folder(called, tree.root).items()
-        )
-        raise LayoutError(
-            tree.root / tree.layout.images,
-            found=f"images in folders that are called as splits, {', '.join(called)}, and others "
-            f"in none, such as {tree.images.get(first, first)}",
-            expected="images in the folders of splits, or lists",
-            remedy=f"take the folders with {command(splits=choice)}, or all images with "
-            "--splits train=1",
-        )
-
-
-def by_folder(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that folders make, as `by_split` does; `training` makes `train`."""
-    called = {SPLITS.get(name.lower(), name): name for name in names}
-    if len(called) < len(names):
-        called = {name: name for name in names}
-    return {split: called[name] for split, name in by_split(list(called), where).items()}
-
-
-def by_split(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that lists or folders of these names make.
-
-    `val` and `valid` become `validation`, and known names are taken in any case: a list
-    `Train` is the split `train`.
-
-    Raises:
-      LayoutError: if two of them would be one split; `where` says where they lie.
-    """
-    splits = named_by_split(names)
-    for split, (first, *others) in splits.items():
-        if others:
-            raise LayoutError(
-                where,
-                found=f"{first!r} and {others[0]!r}, which would both be the split {split!r}",
-                expected="one list or folder for each split",
-                remedy=f"say which: {command(splits=f'{split}={others[0]},...')}",
-            )
-    return {split: name for split, (name,) in splits.items()}

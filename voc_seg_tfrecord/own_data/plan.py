@@ -4,11 +4,10 @@ The steps: which files (`discovery`), which names the classes have, which images
 what the masks mean. Where one cannot choose, a build stops; `check` reads on with what there is.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
-from typing import NamedTuple
 
 from etils import epath
 
@@ -22,17 +21,13 @@ from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.own_data import classes, discovery, folder_names
+from voc_seg_tfrecord.own_data import classes, discovery
 from voc_seg_tfrecord.own_data.account import Account, unused_files
 from voc_seg_tfrecord.own_data.class_file import find_class_file
-from voc_seg_tfrecord.own_data.missing_masks import (
-    check_left_over,
-    drop_splits_without_masks,
-    pattern_note,
-    suggest_mask_folders,
-    without_masks,
-)
-from voc_seg_tfrecord.own_data.question import Problems
+from voc_seg_tfrecord.own_data.left_over import LeftOver
+from voc_seg_tfrecord.own_data.missing_masks import Kept, MissingMasks
+from voc_seg_tfrecord.own_data.question import Choice, Problems
+from voc_seg_tfrecord.own_data.split_folders import SplitFolders
 from voc_seg_tfrecord.own_data.splits import (
     POOL,
     Splits,
@@ -40,6 +35,7 @@ from voc_seg_tfrecord.own_data.splits import (
     official_note,
     split_ids,
 )
+from voc_seg_tfrecord.own_data.ways import Facts
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -102,9 +98,7 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
-    tree = discovery.find_tree(folder, config.layout or {})
-    tree.exif = config.exif
-    return tree
+    return discovery.find_tree(folder, config.layout or {}, config.exif)
 
 
 def make_plan(
@@ -126,29 +120,28 @@ def make_plan(
     """
     problems, undecided = Problems(reads_on=reads_on), set[str]()
     named = problems.of(_choose_class_file, tree, config)
-    kept = problems.of(_choose_splits, tree, config, problems)
+    facts = problems.of(Facts.of, tree, config) or Facts(tree)
+    kept = problems.of(_choose_splits, facts, config, problems)
     if kept is None:
         undecided.add(SPLITS)
         config = _with_everything(config)
-        kept = problems.of(_choose_splits, tree, config, problems) or _Kept(Splits.none(tree))
+        kept = problems.of(_choose_splits, facts, config, problems) or Kept(Splits(facts))
     decision = None
-    if rule is None:
-        if named is not None:
-            ids = kept.with_masks(tree)
-            decision = problems.of(classes.decide, tree, config, named.files, ids)
-        if decision is None:
-            undecided.add(MEANING)
-        rule = decision.rule if decision else ANY_VALUE
-    notes = _notes(tree, config, named or _Named(), kept, decision)
+    if rule is None and named is not None:
+        decision = problems.of(classes.decide, tree, config, named.taken, kept.with_masks())
+    if rule is None and decision is None:
+        undecided.add(MEANING)
+    rule = rule or (decision.rule if decision else ANY_VALUE)
+    file, notes = named.taken[0] if named and named.taken else None, named.notes if named else ()
+    notes = _notes(config, notes, file, kept, decision)
     if config.split_by == "stratified":
-        kept = problems.of(_stratified, tree, config, rule, kept) or kept
-    class_file = named.file if named else None
-    account = _account(tree, config, class_file, kept)
+        kept = problems.of(_stratified, config, rule, kept) or kept
+    account = _account(config, file, kept)
     if "masks" not in (config.layout or {}):  # that says which files are meant
-        problems.of(check_left_over, tree, account, kept.used, kept.lacking)
+        problems.of(LeftOver(tree, account, kept.used).check, kept.lacking)
     return Plan(
         tree=tree,
-        class_file=class_file,
+        class_file=file,
         decision=decision,
         rule=rule,
         splits=kept.splits,
@@ -162,54 +155,16 @@ def make_plan(
     )
 
 
-class _Named(NamedTuple):
-    """The class file, in each way in which it may be numbered, and notes on it."""
-
-    files: Sequence[ClassFile] = ()
-    notes: Sequence[str] = ()
-
-    @property
-    def file(self) -> ClassFile | None:
-        return self.files[0] if self.files else None
+def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[list[ClassFile]]:
+    """Returns the class file, in each way in which it may be numbered."""
+    named = find_class_file(tree, config) if config.class_names else Choice(list[ClassFile]())
+    file = named.taken[0] if named.taken else None
+    classes.check_void(file, config)
+    return Choice(named.taken, [*named.notes, *classes.void_notes(file, config)])
 
 
-def _choose_class_file(tree: VocTree, config: VocSegConfig) -> _Named:
-    named = _Named(*(find_class_file(tree, config) if config.class_names else ()))
-    classes.check_void(named.file, config)
-    return _Named(named.files, [*named.notes, *classes.void_notes(named.file, config)])
-
-
-@dataclasses.dataclass(frozen=True)
-class _Kept:
-    """The splits without the ids that are left out, and notes on masks that are missing."""
-
-    division: Splits
-    splits: dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    sources: dict[str, str] = dataclasses.field(default_factory=dict)
-    left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    notes: Sequence[str] = ()
-
-    @property
-    def used(self) -> set[str]:
-        return {*itertools.chain(*self.splits.values())}
-
-    @property
-    def lacking(self) -> set[str] | None:
-        """The ids that lists name and that are left out; None if there are no lists."""
-        return {*itertools.chain(*self.left_out.values())} if self.division.files else None
-
-    def with_masks(self, tree: VocTree) -> list[str]:
-        used = self.used
-        return [i for i in tree.images if i in used and i in tree.masks]
-
-
-def _choose_splits(tree: VocTree, config: VocSegConfig, problems: Problems) -> _Kept:
-    division = split_ids(tree, config, problems)
-    notes = suggest_mask_folders(tree, itertools.chain(*division.ids.values()))
-    splits, left_out = without_masks(tree, config, division.ids)
-    sources = {**division.sources}
-    notes += drop_splits_without_masks(splits, sources)
-    return _Kept(division, splits, sources, left_out, notes)
+def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Kept:
+    return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
 
 
 def _with_everything(config: VocSegConfig) -> VocSegConfig:
@@ -225,44 +180,49 @@ def _with_everything(config: VocSegConfig) -> VocSegConfig:
     )
 
 
-def _stratified(tree: VocTree, config: VocSegConfig, rule: MaskRule, kept: _Kept) -> _Kept:
+def _stratified(config: VocSegConfig, rule: MaskRule, kept: Kept) -> Kept:
     ids, out = kept.splits[POOL], kept.left_out.get(POOL, [])
-    splits, sources, left_out = divide_stratified(tree, config, rule, ids, out)
+    labels = kept.division.facts.tree.labels
+    splits, sources, left_out = divide_stratified(labels, config, rule, ids, out)
     return dataclasses.replace(kept, splits=splits, sources=sources, left_out=left_out)
 
 
 def _notes(
-    tree: VocTree, config: VocSegConfig, named: _Named, kept: _Kept, decision: Decision | None
+    config: VocSegConfig,
+    of_names: Sequence[str],
+    file: ClassFile | None,
+    kept: Kept,
+    decision: Decision | None,
 ) -> tuple[str, ...]:
     """Returns what a user should know, in the order of the steps."""
-    file, by_color = named.file, decision is not None and decision.by == "color"
+    tree, by_color = kept.division.facts.tree, decision is not None and decision.by == "color"
+    links = tree.listing.links if tree.listing else {}
     notes = [
-        *named.notes,
+        *of_names,
         *kept.division.notes,
         *kept.notes,
         *tree.notes,
         # Where its colours give the classes, it does not matter how a class file is numbered.
         file.numbered if file and not (by_color and file.colored) else "",
         *(decision.notes if decision else ()),
-        *tree.drawing_notes(),
-        pattern_note(tree, config.layout or {}),
-        _deep_image_note(tree, itertools.chain(*kept.splits.values())),
-        *_loop_notes(tree),
+        *tree.labels.notes(),
+        MissingMasks(tree, config).pattern_note(),
+        _deep_image_note(kept),
+        *(f"The link {link} leads to {to}, so it is left out." for link, to in links.items()),
         _background_note(config),
         official_note(kept.division.facts),
     ]
     return tuple(filter(None, notes))
 
 
-def _account(
-    tree: VocTree, config: VocSegConfig, class_file: ClassFile | None, kept: _Kept
-) -> Account:
-    files = (posixpath.relpath(file, tree.place or ".") for file in kept.division.files)
+def _account(config: VocSegConfig, file: ClassFile | None, kept: Kept) -> Account:
+    tree = kept.division.facts.tree
+    files = (posixpath.relpath(text, tree.place or ".") for text in kept.division.files)
     read = [TABLE, *files]
-    if class_file:
-        name = posixpath.basename(class_file.source)
-        in_splits = (posixpath.join(folder, name) for folder in folder_names.find(tree))
-        read += [class_file.source, *in_splits]
+    if file:
+        name = posixpath.basename(file.source)
+        in_splits = (posixpath.join(folder, name) for folder in SplitFolders.of(tree).names)
+        read += [file.source, *in_splits]
     left, instances = kept.division.left(), bool(config.instance_mask)
     return unused_files(tree, kept.used, read, left, instances=instances)
 
@@ -280,8 +240,10 @@ def _background_note(config: VocSegConfig) -> str:
     )
 
 
-def _deep_image_note(tree: VocTree, ids: Iterable[str]) -> str:
+def _deep_image_note(kept: Kept) -> str:
     """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
+    tree = kept.division.facts.tree
+    ids = itertools.chain(*kept.splits.values())
     names = (tree.images[i] for i in ids if i in tree.images)
     deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))
     for name in itertools.islice(deep, _LOOKED_AT):
@@ -298,11 +260,6 @@ def _deep_image_note(tree: VocTree, ids: Iterable[str]) -> str:
 
 
 _LOOKED_AT = 8
-
-
-def _loop_notes(tree: VocTree) -> list[str]:
-    links = tree.listing.links if tree.listing else {}
-    return [f"The link {link} leads to {to}, so it is left out." for link, to in links.items()]
 
 
 def absent_images(decided: Plan, split: str) -> str:

@@ -2,10 +2,8 @@
 
 import collections
 from collections.abc import Mapping, Sequence, Set
-import contextlib
 import dataclasses
 import functools
-import itertools
 import json
 import os
 import posixpath
@@ -13,18 +11,20 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.base.wording import command, counted
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import yolo_sets
-from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
+from voc_seg_tfrecord.own_data.folder_names import split_word
+from voc_seg_tfrecord.own_data.image_names import SheetImages, below, common, stem
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.polygons import coco, cvat, labelme
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
+from voc_seg_tfrecord.trees.drawn_labels import DrawnLabels, number_classes
 from voc_seg_tfrecord.trees.layout import ID, Layout
-from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.polygon_tree import Polygons, PolygonTree, number_classes
+from voc_seg_tfrecord.trees.listing import Listing, Names
+from voc_seg_tfrecord.trees.tree import VocTree
 
 # By tool: the ending of its files, a word and a pattern that all of them have, and their reader.
 # A folder may have thousands of other files, and most are passed over by the word.
@@ -42,8 +42,8 @@ _OTHER_TOOLS = {
 
 
 def find(
-    listing: Listing, options: Mapping[str, str], folders: Sequence[str] = ()
-) -> tuple[PolygonTree | None, list[VocSegError]]:
+    listing: Listing, options: Mapping[str, str], folders: Sequence[str], exif: str
+) -> tuple[VocTree | None, list[VocSegError]]:
     """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
     Of `options`, the fields of the layout that the user gave, `masks` may be a file of polygons.
@@ -52,8 +52,8 @@ def find(
     one are polygons of several tools, two images of one id, and a file that may mean two images.
     """
     every = [*listing.below()]
-    files = yolo_sets.below(every, options.get("masks", ""))
-    there = (path for top in folders or [""] for path in yolo_sets.below(every, top))
+    files = below(every, options.get("masks", ""))
+    there = (path for top in folders or [""] for path in below(every, top))
     images = [name for name in dict.fromkeys(there) if name.lower().endswith(IMAGE_SUFFIXES)]
     by_tool, problems, others = _read_sheets(listing, files, images)
     try:
@@ -68,7 +68,7 @@ def find(
             notes = notes_on(problems)
             if others:
                 notes.append(f"{len(others)} files such as {others[0]} are not {tool}'s.")
-            return _tree(listing, tool, sheets, images, notes), problems
+            return _tree(listing, tool, sheets, images, notes, exif), problems
     except LayoutError as error:
         if error.kind != yolo_sets.UNUSABLE:
             raise
@@ -90,7 +90,7 @@ def choice_of(tool: str, files: Sequence[str]) -> str:
     """Returns the option that chooses the polygons of a tool."""
     if tool in _ENDINGS:
         return command(mask_name=f"{ID}{_ENDINGS[tool]}")
-    return command(masks=files[0] if len(files) == 1 else _common(*files) or files[0])
+    return command(masks=files[0] if len(files) == 1 else common(*files) or files[0])
 
 
 def notes_on(problems: Sequence[VocSegError]) -> list[str]:
@@ -124,8 +124,8 @@ def _read_sheets(
             by_tool[tool][name] = sheet
     if sheets := by_tool.get("labelme"):
         folders = {posixpath.dirname(path) for path in (*sheets, *images)}
-        stems = {*map(_stem, images)}
-        likely = [n for n in others if _stem(n) in stems and posixpath.dirname(n) in folders]
+        stems = {*map(stem, images)}
+        likely = [n for n in others if stem(n) in stems and posixpath.dirname(n) in folders]
         for name in likely:
             if error := _not_json(listing, name):
                 problems.append(error)
@@ -134,13 +134,9 @@ def _read_sheets(
     return by_tool, problems, others
 
 
-def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]
-
-
 def _damaged(name: str, error: MaskError) -> Sheet:
     """Returns the sheet of a file of labelme's that cannot be read: one image lacks its mask."""
-    return Sheet((), [Annotation(name, _stem(name), None, error=error)])
+    return Sheet((), [Annotation(name, stem(name), None, error=error)])
 
 
 def _not_json(listing: Listing, name: str) -> MaskError | None:
@@ -181,8 +177,9 @@ def _tree(
     sheets: dict[str, Sheet],
     images: Sequence[str],
     notes: Sequence[str],
-) -> PolygonTree:
-    finder = _Images(tool, images, sheets)
+    exif: str,
+) -> VocTree:
+    finder = SheetImages(tool, images, sheets)
     shapes: dict[str, tuple[str, Annotation]] = {}
     images_of_split: dict[str, list[str]] = collections.defaultdict(list)
     lost, embedded = list[str](), set[str]()
@@ -218,8 +215,8 @@ def _tree(
             remedy="put the images into the folder, under the names in the file",
             kind=yolo_sets.UNUSABLE,
         )
-    common = _common(*shapes) or "."
-    names = {path: posixpath.relpath(path, common) for path in shapes}
+    top = common(*shapes) or "."
+    names = {path: posixpath.relpath(path, top) for path in shapes}
     ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
     _check_unique(listing, ids)
     if lost:
@@ -234,21 +231,24 @@ def _tree(
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
         splits, split_notes = _splits(images_of_split, ids)
         notes += split_notes
-    polygons = Polygons(
-        tool,
-        ClassFile(source, entries, by_name=by_name),
-        values,
-        images={ids[path]: name for path, name in names.items()},
-        shapes={ids[path]: annotation for path, (_, annotation) in shapes.items()},
-        files={ids[path]: file for path, (file, _) in shapes.items()},
-        embedded={ids[path] for path in embedded},
-        splits=splits,
-        sheets={*sheets},
-    )
     ending = posixpath.splitext(next(iter(sheets)))[1]
-    layout = Layout(common, ".", mask_name=f"{ID}{ending}")
+    labels = DrawnLabels(
+        listing.root,
+        Names({ids[path]: file for path, (file, _) in shapes.items()}),
+        images={ids[path]: name for path, name in names.items()},
+        sheets={*sheets},
+        splits=splits,
+        class_file=ClassFile(source, entries, by_name=by_name),
+        tool=tool,
+        image_folder=listing.root / top,
+        values=values,
+        shapes={ids[path]: annotation for path, (_, annotation) in shapes.items()},
+        embedded={ids[path] for path in embedded},
+        exif=exif,
+    )
+    layout = Layout(top, ".", mask_name=f"{ID}{ending}")
     notes = [*dict.fromkeys([*notes, *finder.notes()])]
-    return PolygonTree(listing.root, layout, listing, notes, polygons=polygons)
+    return VocTree(listing.root, layout, listing, notes, labels)
 
 
 def _splits(
@@ -305,135 +305,3 @@ def _classes(
         return names, source, []
     note = f"{', '.join(sorted(groups))} only groups other classes, so it is none."
     return [name for name in names if name not in groups], source, [note]
-
-
-class _Images:
-    """Finds the images of a folder by the names that the files of a tool have for them."""
-
-    def __init__(self, tool: str, paths: Sequence[str], sheets: Mapping[str, Sheet]):
-        self._tool = tool
-        self._sheets = sheets  # of all files, by which images are counted
-        self._paths = {*paths}
-        self._by_stem: dict[str, list[str]] = collections.defaultdict(list)
-        self._by_name: dict[str, list[str]] = collections.defaultdict(list)
-        self._moved: dict[str, str] = {}  # by what files call them, where images are
-        # Of a.jpg and a.png, the latter may be a mask.
-        for path in sorted(
-            paths, key=lambda p: IMAGE_SUFFIXES.index(posixpath.splitext(p)[1].lower())
-        ):
-            self._by_stem[posixpath.splitext(path)[0]].append(path)
-            name = yolo_sets.composed(posixpath.basename(path))
-            for key in (name, posixpath.splitext(name)[0]):  # CVAT calls frames without ending
-                self._by_name[key].append(path)
-
-    def find(self, file: str, annotation: Annotation) -> str | None:
-        """Returns the path of an annotation's image; an error if it may be several."""
-        image = annotation.image
-        if self._tool == "YOLO":
-            return image
-        if self._tool == "labelme":
-            named = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
-            stem = posixpath.splitext(file)[0]
-            beside = self._by_stem.get(stem, [])
-            if beside and named in self._paths and named not in beside:
-                raise wrong(
-                    file,
-                    f"the shapes of {image}, and {beside[0]} beside it",
-                    "the shapes of the image of the same name",
-                    "rename the file as its image, or correct imagePath in it",
-                )
-            if named in self._paths:
-                return named
-            if beside:
-                if _stem(image) not in ("", posixpath.basename(stem)):
-                    self._moved[image] = beside[0]
-                return beside[0]
-        return self._by_suffix(file, image)
-
-    def _alike(self, file: str, image: str) -> tuple[list[str], int]:
-        """Returns the images whose paths end most as a name does, and how many parts they lack.
-
-        Of several these are the nearest to the file, or else those of its split.
-        """
-        wanted = [p for p in yolo_sets.composed(image).split("/") if p not in ("", ".", "..")]
-        alike = self._by_name.get(wanted[-1], []) if wanted else []
-        same = {path: _same_parts(path, wanted) for path in alike}
-        best = [path for path in alike if same[path] == max(same.values())]
-        if len(best) > 1:
-            near = {path: len(_common(file, path)) for path in best}
-            best = [path for path in best if near[path] == max(near.values())]
-            best = [p for p in best if split_word(p)[1] == split_word(file)[1]] or best
-        return best, len(wanted) - max(same.values(), default=0)
-
-    def _question(self, file: str, image: str, best: Sequence[str]) -> MaskError:
-        """Returns the question which folder is meant: a line for each that has no image twice."""
-        every = [(of, a) for of, sheet in self._sheets.items() for a in sheet.annotations]
-        places = [self._alike(of, a.image)[0] for of, a in every]
-        tops = {top for paths in places if len(paths) > 1 for top in _apart(paths)}
-        rivals = list[Rival]()
-        for top in sorted(tops):
-            finder = _Images(self._tool, yolo_sets.below(sorted(self._paths), top), {})
-            with contextlib.suppress(VocSegError):
-                there = {finder.find(of, a) for of, a in every} - {None}
-                rivals.append(Rival(counted(len(there), "image"), command(images=top)))
-        meant = f"the image {image}, which may be {' or '.join(best[:3])}"
-        remedy = "write the folder before the name in the file, or move the other images away"
-        if not rivals:
-            return wrong(file, meant, "one image of this name", remedy)
-        one = f"one image of this name; otherwise {remedy}"
-        return question(
-            MaskError, file, rivals, to=f"find {meant}", expected=one, kind=MaskError.KIND
-        )
-
-    def _by_suffix(self, file: str, image: str) -> str | None:
-        """Returns the image whose path ends as the name of an image does."""
-        best, lacking = self._alike(file, image)
-        if not best:
-            return None
-        if len(best) > 1:
-            raise self._question(file, image, best)
-        path = best[0]
-        common = posixpath.join(_common(file, path), "")
-        of_path = split_word(posixpath.dirname(path.removeprefix(common)))[1]
-        of_name = split_word(posixpath.dirname(image))[1]
-        of_file = of_name or split_word(file.removeprefix(common))[1]
-        if not of_path or not of_file or of_path == of_file:
-            if lacking:
-                self._moved[image] = path
-            return path
-        if of_name:
-            return None
-        raise wrong(
-            file,
-            f"the image {image}, and {path}, which lies in the folder of another split",
-            "the images of the file's own split",
-            "write the folder before the name, or rename the file if it is of no split",
-        )
-
-    def notes(self) -> list[str]:
-        """Returns a note on images that lie elsewhere than files say."""
-        if not self._moved:
-            return []
-        name, path = min(self._moved.items())
-        where = f"in other places than {self._tool}'s files say, such as {name}, read from {path}"
-        return [f"{counted(len(self._moved), 'image')} {where}."]
-
-
-def _common(*paths: str) -> str:
-    return common_folder([posixpath.dirname(path) for path in paths])
-
-
-def _apart(paths: Sequence[str]) -> list[str]:
-    """Returns for each path the first folder above it that has no other; none where none is."""
-    tops = []
-    for path in paths:
-        folders = path.split("/")[:-1]
-        above = ("/".join(folders[:n]) for n in range(1, len(folders) + 1))
-        tops += [top for top in above if yolo_sets.below(paths, top) == [path]][:1]
-    return tops
-
-
-def _same_parts(path: str, wanted: Sequence[str]) -> int:
-    """Returns how many folders and names two paths share at their ends."""
-    parts = zip(reversed(yolo_sets.composed(path).split("/")), reversed(wanted), strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], parts))

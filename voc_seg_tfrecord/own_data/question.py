@@ -1,7 +1,8 @@
 """Asks the user where a step cannot choose, and keeps what stops a build."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, ParamSpec, TypeVar
+import dataclasses
+from typing import Generic, NamedTuple, ParamSpec, TypeVar
 
 from etils import epath
 
@@ -12,6 +13,17 @@ _SHOWN = 8  # rivals that a message lists
 _Error = TypeVar("_Error", bound=VocSegError)
 _Parameters = ParamSpec("_Parameters")
 _Taken = TypeVar("_Taken")
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice(Generic[_Taken]):
+    """What a step takes, and what a user should know of it.
+
+    A step that cannot choose raises the question between its rivals; `Problems` keeps it.
+    """
+
+    taken: _Taken
+    notes: Sequence[str] = ()
 
 
 class Rival(NamedTuple):

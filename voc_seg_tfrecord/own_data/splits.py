@@ -16,22 +16,21 @@ from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.own_data.groups import check_groups
-from voc_seg_tfrecord.own_data.image_names import ImageNames
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
     PLACES,
     SplitList,
     read_said,
 )
-from voc_seg_tfrecord.own_data.question import Problems
+from voc_seg_tfrecord.own_data.question import Choice, Problems
+from voc_seg_tfrecord.own_data.split_folders import SplitFolders
 from voc_seg_tfrecord.own_data.ways import RATIOS, Facts, Way, choose, with_folders
 from voc_seg_tfrecord.splitting.ratios import assign
 from voc_seg_tfrecord.splitting.stratified import stratify
+from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import MASKS
-from voc_seg_tfrecord.trees.listing import Listing, Names
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.trees.listing import Listing
 
 POOL = "all images"
 """The name of the one split that there is before it is divided."""
@@ -46,25 +45,20 @@ class Splits:
     """What was decided of the splits.
 
     Attributes:
+      facts: what it was decided from.
       ids: the ids of each split.
       sources: where each split comes from, in words.
       notes: what a user should know.
-      facts: what it was decided from.
       said: the same as the option `splits` says it.
       files: the texts that make the splits.
     """
 
-    ids: dict[str, Sequence[str]]
-    sources: dict[str, str]
-    notes: list[str]
     facts: Facts
+    ids: dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    sources: dict[str, str] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)
     said: Mapping[str, str] = dataclasses.field(default_factory=dict)
     files: Sequence[str] = ()
-
-    @classmethod
-    def none(cls, tree: VocTree) -> "Splits":
-        """Returns what is left where not even all images can be one split."""
-        return cls({}, {}, [], Facts(tree, ImageNames(Names(), Names(), "", ""), (), ()))
 
     def left(self) -> dict[str, int]:
         """Returns how many images each text names that makes no split, by its path."""
@@ -76,8 +70,8 @@ class Splits:
         return {path: len(ids) for path, ids in named.items()}
 
 
-def split_ids(tree: VocTree, config: VocSegConfig, problems: Problems | None = None) -> Splits:
-    """Shares the ids of a tree out to splits.
+def split_ids(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
+    """Shares the ids of a set out to splits.
 
     Ids in two splits, and groups that ratios would tear, are problems with which others go on.
 
@@ -85,14 +79,14 @@ def split_ids(tree: VocTree, config: VocSegConfig, problems: Problems | None = N
       ConfigError: if the config names a list or a folder that does not exist.
       ListError: if a list is wrong, a split is empty, splits share ids, or ways contradict.
     """
-    facts, problems = Facts.of(tree, config), problems or Problems()
     if config.ratios:
         splits = _by_ratio(facts, config, problems)
     elif config.splits is None:
-        splits = _of_way(facts, *choose(facts, said="lists" in (config.layout or {})))
+        splits = _of_way(facts, choose(facts, said="lists" in (config.layout or {})))
     else:
-        splits = _of_way(facts, _as_said(facts, cast(Mapping[str, str], config.splits)), [])
-    _check_not_empty(splits, tree)
+        way = _as_said(facts, cast(Mapping[str, str], config.splits))
+        splits = _of_way(facts, Choice(way))
+    _check_not_empty(splits)
     if not config.overlap:
         problems.of(_check_disjoint, splits)
     return splits
@@ -103,18 +97,19 @@ def _by_ratio(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     folder = tree.root / tree.layout.images
     notes = problems.of(check_groups, images, lambda i: folder / images[i], config, tree.root)
     if config.split_by == "stratified":
-        return Splits({POOL: list(images)}, {POOL: POOL}, notes or [], facts)
+        return Splits(facts, {POOL: list(images)}, {POOL: POOL}, notes or [])
     groups = config.grouping.groups(images) if config.grouping else None
     ids = dict[str, Sequence[str]](assign(images, config.ratios, config.seed, groups))
     in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
     share = f"of {len(images)}{in_groups}, by hash"
     sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in config.ratios.items()}
-    return Splits(ids, sources, notes or [], facts)
+    return Splits(facts, ids, sources, notes or [])
 
 
-def _of_way(facts: Facts, way: Way, notes: Sequence[str]) -> Splits:
+def _of_way(facts: Facts, choice: Choice[Way]) -> Splits:
     """Returns the splits of a way, each id once, and notes on what is odd in its lists."""
-    splits = Splits({}, {**way.shown}, [*notes], facts, way.sources, [*way.files.values()])
+    way = choice.taken
+    splits = Splits(facts, {}, {**way.shown}, [*choice.notes], way.sources, [*way.files.values()])
     for split, ids in way.ids.items():
         if way.by == "lists" and split in way.files:
             splits.notes += _notes_on_masks(facts, way.files[split])
@@ -141,8 +136,10 @@ def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:
         elif of := _named(facts, split, source):
             ids[split], shown[split] = with_folders(facts, split, of), facts.path(of)
             files[split] = of.file
-        elif of_labels := _of_labels(tree, source):
-            ids[split], shown[split] = of_labels
+        else:
+            for name, of_label in tree.labels.splits.items():
+                if source in (name, file := tree.masks[of_label[0]]):
+                    ids[split], shown[split] = of_label, file
         if split not in ids or (source.endswith("/") and not ids[split]):
             raise _no_source(facts, split, source)
     return Way(ids, sources, shown, files=files)
@@ -176,17 +173,9 @@ def _named(facts: Facts, split: str, source: str) -> SplitList | None:
     return None
 
 
-def _of_labels(tree: VocTree, source: str) -> tuple[Sequence[str], str] | None:
-    """Returns the ids that a file of shapes has, by its path or the name of its split; and it."""
-    for name, ids in tree.label_splits.items():
-        if source in (name, file := tree.masks[ids[0]]):
-            return ids, file
-    return None
-
-
 def _no_source(facts: Facts, split: str, source: str) -> ConfigError:
     if source.endswith("/"):
-        what, choices = "folder", [f"{name}/" for name in folder_names.find(facts.tree)]
+        what, choices = "folder", [f"{name}/" for name in SplitFolders.of(facts.tree).names]
     else:
         what, choices = "list", [facts.source(of) for of in facts.lists]
     return ConfigError(
@@ -222,11 +211,11 @@ def _notes_on_masks(facts: Facts, file: str) -> list[str]:
     ]
 
 
-def _check_not_empty(splits: Splits, tree: VocTree) -> None:
+def _check_not_empty(splits: Splits) -> None:
     for name, ids in splits.ids.items():
         if not ids:
             raise ListError(
-                f"split {name!r} of {tree.root}",
+                f"split {name!r} of {splits.facts.tree.root}",
                 found=f"no image ({splits.sources[name]})",
                 expected="at least one image",
                 remedy="change the ratios or the seed, or add images",
@@ -283,12 +272,12 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
 
 
 def divide_stratified(
-    tree: VocTree, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
+    labels: Labels, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
 ) -> tuple[dict[str, Sequence[str]], dict[str, str], dict[str, list[str]]]:
-    """Divides the pool of a tree by the classes in the masks.
+    """Divides a pool by the classes in the masks.
 
     Args:
-      tree: the tree.
+      labels: their masks.
       config: has a ratio for each split.
       rule: how its masks are read.
       ids: the ids that have masks.
@@ -312,7 +301,7 @@ def divide_stratified(
         )
     spec = config.example_spec(rule)
     fill = () if spec.fill is None else (spec.fill,)
-    read = functools.partial(_classes, tree, spec.rule, fill)
+    read = functools.partial(_classes, labels, spec.rule, fill)
     classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())
     if len(ratios) > 1:
         classes = dict(ordered_map(read, ids))
@@ -324,14 +313,14 @@ def divide_stratified(
 
 
 def _classes(
-    tree: VocTree, rule: MaskRule, without: tuple[int, ...], image_id: str
+    labels: Labels, rule: MaskRule, without: tuple[int, ...], image_id: str
 ) -> Sequence[int]:
     """Returns the classes in a mask; none if it is wrong, which stops the build later."""
-    if image_id not in tree.masks:
+    if image_id not in labels.names:
         return without
     try:
-        file = tree.mask_file(image_id)
-        return read_mask(file, rule, counted=tree.counted(image_id)).present()
+        file = labels.file(image_id)
+        return read_mask(file, rule, counted=labels.counted(image_id)).present()
     except VocSegError:
         return ()
 

@@ -24,7 +24,6 @@ from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
-from voc_seg_tfrecord.own_data import folder_names
 from voc_seg_tfrecord.own_data.image_names import ImageNames
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
@@ -35,7 +34,8 @@ from voc_seg_tfrecord.own_data.list_readings import (
     divisions,
     find_lists,
 )
-from voc_seg_tfrecord.own_data.question import Rival, question
+from voc_seg_tfrecord.own_data.question import Choice, Rival, question
+from voc_seg_tfrecord.own_data.split_folders import SplitFolders
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -113,35 +113,34 @@ class Facts:
     """What the splits are decided from.
 
     Attributes:
-      tree: the images and masks.
+      tree: the images and labels.
       names: the images by their names.
       lists: all texts that name images.
       notes: on texts that are called as splits, and are none.
     """
 
     tree: VocTree
-    names: ImageNames
-    lists: Sequence[SplitList]
-    notes: Sequence[str]
+    names: ImageNames = dataclasses.field(default_factory=ImageNames)
+    lists: Sequence[SplitList] = ()
+    notes: Sequence[str] = ()
 
     @classmethod
     def of(cls, tree: VocTree, config: VocSegConfig) -> "Facts":
-        """Looks for lists in a folder, once."""
-        if "facts" not in tree.seen:
-            layout = tree.layout
-            tops = [posixpath.join(tree.place, folder) for folder in (layout.images, layout.masks)]
-            names = ImageNames(tree.images, Names() if tree.sheets else tree.masks, *tops)
-            said = posixpath.normpath(posixpath.join(tree.place, layout.lists))
-            lists, notes = find_lists(
-                cast(Listing, tree.listing),
-                names,
-                functools.partial(tree.read_text, error=ListError),
-                place=tree.place,
-                labels=tree.sheets,
-                said=("" if said == "." else said) if "lists" in (config.layout or {}) else None,
-            )
-            tree.seen["facts"] = cls(tree, names, lists, notes)
-        return cast(Facts, tree.seen["facts"])
+        """Looks for lists in a folder."""
+        layout = tree.layout
+        tops = [posixpath.join(tree.place, folder) for folder in (layout.images, layout.masks)]
+        sheets = tree.labels.sheets
+        names = ImageNames(tree.images, Names() if sheets else tree.masks, *tops)
+        said = posixpath.normpath(posixpath.join(tree.place, layout.lists))
+        lists, notes = find_lists(
+            cast(Listing, tree.listing),
+            names,
+            functools.partial(tree.read_text, error=ListError),
+            place=tree.place,
+            labels=sheets,
+            said=("" if said == "." else said) if "lists" in (config.layout or {}) else None,
+        )
+        return cls(tree, names, lists, notes)
 
     def path(self, of: SplitList) -> str:
         """Returns how people call a list: by its name where lists usually lie."""
@@ -158,8 +157,8 @@ class Facts:
         return of.source
 
 
-def choose(facts: Facts, *, said: bool) -> tuple[Way, list[str]]:
-    """Returns the way that a folder is divided, and notes.
+def choose(facts: Facts, *, said: bool) -> Choice[Way]:
+    """Returns the way that a folder is divided.
 
     Raises:
       ListError: if several ways contradict; the error has a line of options for each.
@@ -175,7 +174,7 @@ def choose(facts: Facts, *, said: bool) -> tuple[Way, list[str]]:
         for of in facts.lists:
             if of.error:
                 raise of.error
-        folder_names.check_all_train(facts.tree)
+        SplitFolders.of(facts.tree).check_all_train()
         named = any(of.found for of in facts.lists)
         why = (
             "No text says which images are in which split"
@@ -184,8 +183,8 @@ def choose(facts: Facts, *, said: bool) -> tuple[Way, list[str]]:
         )
         notes.append(f"{why}, so all images are in train.")
         every = {"train": "all images"}
-        return Way({"train": [*facts.tree.images]}, every, every, by="all"), notes
-    return ways[0], [*notes, *_which_makes_which(ways[0])]
+        return Choice(Way({"train": [*facts.tree.images]}, every, every, by="all"), notes)
+    return Choice(ways[0], [*notes, *_which_makes_which(ways[0])])
 
 
 def _ways(facts: Facts, notes: list[str], *, said: bool) -> list[Way]:
@@ -195,12 +194,12 @@ def _ways(facts: Facts, notes: list[str], *, said: bool) -> list[Way]:
     ways = sorted((way for way in ways if way.ids), key=lambda way: way.rank)
     if said:
         return [way for way in ways if not way.rank]
-    if tree.label_splits:
-        ids = {split_of(name): of for name, of in tree.label_splits.items()}
+    if tree.labels.splits:
+        ids = {split_of(name): of for name, of in tree.labels.splits.items()}
         files = {split: tree.masks[of[0]] for split, of in ids.items()}
         ways.append(Way(ids, files, files, "labels", files=files))
-    if folders := folder_names.find(tree):
-        of_folders = folder_names.sources(tree, folders)
+    if (folders := SplitFolders.of(tree)).names:
+        of_folders = folders.sources()
         ids = {s: [i for i in tree.images if i.startswith(f)] for s, f in of_folders.items()}
         ways.append(Way(ids, of_folders, of_folders, "folders"))
     return ways

@@ -1,14 +1,13 @@
 """Finds the text files of YOLO's polygons in a folder, and what its YAML file says of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
-import functools
+from collections.abc import Mapping, Sequence
 import posixpath
 import re
-import unicodedata
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.own_data.image_names import composed
 from voc_seg_tfrecord.polygons import yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet
 from voc_seg_tfrecord.trees.listing import Listing
@@ -24,17 +23,6 @@ _YOLO_LINE = re.compile(
     % (_NUMBER, _NUMBER, _END),
     re.M,
 )
-
-
-composed = functools.partial(unicodedata.normalize, "NFC")  # macOS decomposes names
-
-
-def below(paths: Iterable[str], top: str) -> list[str]:
-    """Returns the paths at or below one; all if it is empty."""
-    top = posixpath.normpath(top)
-    if top == ".":
-        return [*paths]
-    return [path for path in paths if path == top or path.startswith(f"{top}/")]
 
 
 def find(listing: Listing, files: Sequence[str], images: Sequence[str]) -> dict[str, str | None]:

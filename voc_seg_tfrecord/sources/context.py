@@ -9,7 +9,7 @@ References:
     Wild, CVPR 2014.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 import dataclasses
 import functools
 
@@ -25,9 +25,10 @@ from voc_seg_tfrecord.formats import mat_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import Layout, find_release
-from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
+from voc_seg_tfrecord.trees.listing import index_files
+from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
 PNGS = "SegmentationClassContext"
@@ -50,35 +51,21 @@ class ContextPair(Pair):
         return dataclasses.replace(raw, mask=raw.mask and _as_png(raw.mask))
 
 
-class ContextTree(VocTree):
-    """VOC2010's tree with the labels of Pascal Context.
+def context_tree(root: epath.PathLike, folder: epath.Path) -> VocTree:
+    """Returns VOC2010's tree with the labels of Pascal Context.
 
     Its lists are mmsegmentation's where they are there, and VOC2010's own for all its tasks
     where not.
 
     Args:
       root: the folder `VOC2010`.
-      labels: the folder of labels, which may be outside the root.
+      folder: the folder of labels, which may be outside the root.
     """
-
-    def __init__(self, root: epath.PathLike, labels: epath.Path):
-        root = epath.Path(root)
-        has_lists = any((root / _LISTS[0] / f"{name}.txt").exists() for name in ("train", "val"))
-        super().__init__(root, Layout(lists=_LISTS[0] if has_lists else _LISTS[1]))
-        self.labels = labels
-
-    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
-        """Returns where each part of an id has to lie; see `VocTree.places`."""
-        return super().places(image_id, parts) | {"mask": Place(self.labels, self.masks)}
-
-    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> ContextPair:
-        """Returns the pair of an id; see `VocTree.make_pair`."""
-        return ContextPair(**vars(super().make_pair(image_id, places, parts)))
-
-    @functools.cached_property
-    def masks(self) -> Names:
-        """The labels' names below their folder, by id."""
-        return index_files(self.labels, (".png",) if self.labels.name == PNGS else (".mat",))
+    root = epath.Path(root)
+    has_lists = any((root / _LISTS[0] / f"{name}.txt").exists() for name in ("train", "val"))
+    names = index_files(folder, (".png",) if folder.name == PNGS else (".mat",))
+    labels = Labels(folder, names, ContextPair)
+    return VocTree(root, Layout(lists=_LISTS[0] if has_lists else _LISTS[1]), drawn=labels)
 
 
 def find_labels(folders: list[epath.Path]) -> epath.Path | None:
@@ -138,10 +125,10 @@ def _as_png(file: File) -> File:
 
 def open_trees(
     release: Release, config: VocSegConfig, fetcher: Fetcher
-) -> dict[str, tuple[ContextTree, str]]:
+) -> dict[str, tuple[VocTree, str]]:
     """Returns the tree and the list of each split; see `open.release_trees`."""
     tree = _tree(release, fetcher)
-    check_names(tree.labels)
+    check_names(tree.labels.folder)
     if config.strict:
         train, val = map(tree.read_ids, release.splits.values())
         check_lists(release.name, train, val, tree.list_path("train").parent)
@@ -174,7 +161,7 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
         )
 
 
-def _tree(release: Release, fetcher: Fetcher) -> ContextTree:
+def _tree(release: Release, fetcher: Fetcher) -> VocTree:
     """Returns VOC2010's tree with the labels, which are searched for first: no server has them."""
     manual = fetcher.manual_dir
     root = find_release(manual, release.year) if manual is not None else None
@@ -193,4 +180,4 @@ def _tree(release: Release, fetcher: Fetcher) -> ContextTree:
     if root is None:
         (archive,) = release.archives
         root = devkit.open_archive(release, archive, fetcher).root
-    return ContextTree(root, labels)
+    return context_tree(root, labels)

@@ -6,7 +6,7 @@ References:
   Hariharan et al., Semantic Contours from Inverse Detectors, ICCV 2011.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 import dataclasses
 import functools
 
@@ -22,9 +22,10 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
+from voc_seg_tfrecord.trees.pair import Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "cls"
@@ -94,24 +95,19 @@ class SbdPair(Pair):
         )
 
 
+_LAYOUT = Layout(images=IMAGES, masks=MASKS, instances=INSTANCES, lists="")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class SbdTree(VocTree):
-    """SBD's folder `dataset`.
+    """SBD's folder `dataset`, which holds `train.txt`, `val.txt`, `img`, `cls` and `inst`."""
 
-    Args:
-      root: the folder, which holds `train.txt`, `val.txt`, `img`, `cls` and `inst`.
-    """
-
-    def __init__(self, root: epath.PathLike):
-        super().__init__(root, Layout(images=IMAGES, masks=MASKS, instances=INSTANCES, lists=""))
-
-    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> SbdPair:
-        """Returns the pair of an id; see `VocTree.make_pair`."""
-        return SbdPair(**vars(super().make_pair(image_id, places, parts)))
+    layout: Layout = _LAYOUT
 
     @functools.cached_property
-    def masks(self) -> Names:
-        """The masks' names below their folder, by id."""
-        return index_files(self.root / MASKS, (".mat",))
+    def labels(self) -> Labels:
+        """The masks, in MATLAB files."""
+        return Labels(self.root / MASKS, index_files(self.root / MASKS, (".mat",)), SbdPair)
 
     @functools.cached_property
     def instances(self) -> Names:

@@ -53,19 +53,20 @@ class TrainaugPair(SbdPair):
         return dataclasses.replace(raw, instances=File(pillow.encode_png(void), raw.mask.where))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class TrainaugTree(VocTree):
     """VOC2012's tree, and SBD's masks in one of two forms.
 
-    Args:
-      root: the folder `VOC2012`.
+    Attributes:
       sbd_root: SBD's folder `dataset`. Without it, the tree itself has the masks in
         SegmentationClassAug.
     """
 
-    def __init__(self, root: epath.PathLike, sbd_root: epath.Path | None = None):
-        super().__init__(root)
-        self.sbd_root = sbd_root
-        self._sbd = SbdTree(sbd_root) if sbd_root else None
+    sbd_root: epath.Path | None = None
+
+    @functools.cached_property
+    def _sbd(self) -> SbdTree | None:
+        return SbdTree(self.sbd_root) if self.sbd_root else None
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of a list. For `train` it is trainaug's list, if there is one."""
@@ -172,4 +173,5 @@ def _tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
     voc = devkit.open_archive(release, of_voc, fetcher)
     what = "SBD, for the masks that VOC2012 does not have"
     tree = f"its folder dataset with cls, inst and img, or {MASKS} and trainaug.txt in VOC2012"
-    return TrainaugTree(voc.root, sbd.open_folder(release, of_sbd, fetcher, what, tree))
+    sbd_root = sbd.open_folder(release, of_sbd, fetcher, what, tree)
+    return TrainaugTree(voc.root, sbd_root=sbd_root)

@@ -4,25 +4,21 @@ A split may have millions of pairs, so each pair is made when it is asked for.
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-import copy
 import dataclasses
 import functools
 import os
 import posixpath
-import types
-from typing import Self, overload
+from typing import overload
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, did_you_mean
-from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError, did_you_mean
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import (
     IMAGE_SUFFIXES,
     parse_ids,
 )
-from voc_seg_tfrecord.masks.stored import Counted
-from voc_seg_tfrecord.masks.survey import Look, Survey, survey
+from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import (
     IMAGES,
     LISTS,
@@ -93,43 +89,27 @@ LIST_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "traina
 """Names of text files that are lists of ids whatever they hold."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class VocTree:
-    """A folder that holds images, masks and id lists.
+    """A folder that holds images, masks and id lists. What is listed and read of it stays so.
 
-    Args:
+    Attributes:
       root: the folder, such as `VOC2012` in a devkit.
       layout: the names of the folders in it.
       listing: all files at and below the folder that the user gave, which is the root or above
         it; if there is none, each folder of the tree is listed when it is needed.
       notes: what a user should know about how the tree was found.
-
-    Attributes:
-      sheets: the files of shapes from which masks are drawn; none where masks are files of pixels.
-      label_splits: the ids of each split that files of shapes are called as.
-      class_file: the classes, if the labels say them themselves.
-      exif: what an EXIF orientation means for shapes without the size of their image.
+      drawn: the labels, if they are no files of pixels in the folder of masks.
     """
 
-    sheets: Collection[str] = frozenset()
-    label_splits: Mapping[str, Sequence[str]] = types.MappingProxyType({})
-    class_file: ClassFile | None = None
-    exif = "auto"
+    root: epath.Path
+    layout: Layout = VOC
+    listing: Listing | None = None
+    notes: Sequence[str] = ()
+    drawn: Labels | None = None
 
-    def __init__(
-        self,
-        root: epath.PathLike,
-        layout: Layout = VOC,
-        listing: Listing | None = None,
-        notes: Sequence[str] = (),
-    ):
-        self.notes = notes
-        self.root = epath.Path(root)
-        self.layout = layout
-        self.listing = listing
-        self._places: dict[Parts, dict[str, Place]] = {}
-        self._looks: dict[str, Look] = {}
-        self._texts: dict[epath.Path, File] = {}
-        self.seen: dict[str, object] = {}  # what others have found of it once
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", epath.Path(self.root))
 
     @property
     def given(self) -> epath.Path:
@@ -142,10 +122,18 @@ class VocTree:
         path = os.fspath(self.root.relative_to(self.given))
         return "" if path == "." else path
 
+    @functools.cached_property
+    def labels(self) -> Labels:
+        """Where the masks come from."""
+        folder = self.root / self.layout.masks
+        return self.drawn or Labels(
+            folder, index_names(self._files("masks"), folder, MASK_SUFFIXES)
+        )
+
     @property
-    def origin(self) -> str:
-        """Where the masks come from, in words."""
-        return f"in {self.layout.describe('masks')}"
+    def masks(self) -> Names:
+        """The names of the files of masks, or of what they are drawn from, by id."""
+        return self.labels.names
 
     def below(self, folder: str, *, deep: bool = True) -> Iterable[str]:
         """Returns the names of the files below a folder of the tree; none if there is none."""
@@ -162,6 +150,10 @@ class VocTree:
         if path not in self._texts:
             self._texts[path] = File.read(path, error)
         return self._texts[path]
+
+    @functools.cached_property
+    def _texts(self) -> dict[epath.Path, File]:
+        return {}
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not."""
@@ -243,10 +235,9 @@ class VocTree:
             self._places[parts] = self._make_places(parts)
         return dict(self._places[parts])
 
-    def shapes_of(self, image_id: str) -> str:
-        """Returns the shapes that an id's mask is drawn from; empty of a mask that is a file."""
-        del image_id
-        return ""
+    @functools.cached_property
+    def _places(self) -> dict[Parts, dict[str, Place]]:
+        return {}
 
     def files_of(self, image_id: str) -> dict[str, list[epath.Path]]:
         """Returns the files of an id that are there, by the part's name in `Pair`.
@@ -265,69 +256,37 @@ class VocTree:
         layout = self.layout
         places = {"image": Place(self.root / layout.images, self.images)}
         if parts.masks:
-            places["mask"] = Place(self.root / layout.masks, self.masks, needed)
+            places["mask"] = Place(self.labels.folder, self.masks, needed)
         if parts.instances:
-            places["instances"] = Place(self.root / layout.instances, self.instances, needed)
+            objects = self.labels.objects or (self.root / layout.instances, self.instances)
+            places["instances"] = Place(*objects, needed)
         if parts.annotations:
             places["annotation"] = Place(self.root / layout.annotations, self.annotations)
         return places
 
     def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
         """Returns the pair of an id whose needed files are all there."""
-        del parts  # for trees whose pairs say more than where their files are
         paths = {name: place.path(image_id) for name, place in places.items()}
-        name = places["image"].names[image_id]
-        return Pair(image_id, name, **paths, counted=self.counted(image_id))
-
-    def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
-        """Looks at the masks of ids; see `masks.survey`. No mask is looked at twice."""
-        place = Place(self.root / self.layout.masks, self.masks)
-        return survey(ids, place.path, self._looks, all_colors=all_colors)
-
-    def counted(self, image_id: str) -> Counted | None:
-        """Returns what a survey has found in an id's mask, for `masks.read_mask`."""
-        look = self._looks.get(image_id)
-        return look.counted if look else None
-
-    def drawing_notes(self) -> list[str]:
-        """Returns what a user should know of masks that were drawn."""
-        return []
-
-    def class_table(self, ids: Collection[str]) -> str:
-        """Returns the table of classes as CSV, if the labels say them themselves; else nothing."""
-        del ids
-        return ""
-
-    def mask_file(self, image_id: str) -> File:
-        """Returns the mask of an id that has one, read."""
-        return File.read(self.root / self.layout.masks / self.masks[image_id], MaskError)
+        return self.labels.pair(
+            parts, id=image_id, filename=places["image"].names[image_id], **paths
+        )
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie."""
         del ids  # here all images lie in one
         return [self.root / self.layout.images]
 
-    def with_layout(self, layout: Layout) -> Self:
-        """Returns the tree with other folders; of the same ones nothing is listed again."""
-        other = copy.copy(self)
-        other._places, other._looks, other.seen = {}, {}, {}
-        same = dataclasses.replace(layout, lists=self.layout.lists) == self.layout
-        for name, value in vars(self).items():
-            cached = isinstance(getattr(type(self), name, None), functools.cached_property)
-            if cached and not (same and isinstance(value, Names)):
-                del vars(other)[name]
-        other.layout = layout
-        return other
-
     @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
-        return index_names(self._files("images"), self.root / self.layout.images, IMAGE_SUFFIXES)
+        names = index_names(self._files("images"), self.root / self.layout.images, IMAGE_SUFFIXES)
+        more = self.drawn.images if self.drawn else {}
+        return Names({**names, **more}) if more else names
 
-    @functools.cached_property
-    def masks(self) -> Names:
-        """The masks' names below their folder, by id."""
-        return index_names(self._files("masks"), self.root / self.layout.masks, MASK_SUFFIXES)
+    def image_path(self, image_id: str) -> str:
+        """Returns where an id's image lies below the given folder."""
+        folder = posixpath.join(self.place, self.layout.images)
+        return posixpath.normpath(posixpath.join(folder, self.images[image_id]))
 
     def others(self, endings: Collection[str]) -> Names:
         """Returns the names of files of other endings that lie and are named as masks do, by id."""

@@ -1,4 +1,4 @@
-"""A tree whose masks are drawn from the polygons of a labelling tool when they are read."""
+"""Masks that are drawn from the polygons of a labelling tool when they are read."""
 
 import base64
 import collections
@@ -9,9 +9,8 @@ import dataclasses
 import functools
 import hashlib
 import io
-import posixpath
 import struct
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 from etils import epath
 import numpy as np
@@ -23,7 +22,6 @@ from voc_seg_tfrecord.base.errors import (
     ConfigError,
     ImageError,
     LayoutError,
-    MaskError,
     VocSegError,
 )
 from voc_seg_tfrecord.base.names import VOID, background_index
@@ -31,42 +29,16 @@ from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
+from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.survey import Look, Survey
 from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.shapes import Annotation, Drawn, draw, wrong
+from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.listing import Names
-from voc_seg_tfrecord.trees.pair import Pair, Parts, Place
-from voc_seg_tfrecord.trees.tree import VocTree
-
-
-class Polygons(NamedTuple):
-    """The polygons of a set.
-
-    Attributes:
-      tool: the tool that wrote them.
-      class_file: the classes, and the value of each in the masks.
-      values: the value of each label in the masks.
-      images: names of the images below their folder, by id.
-      shapes: the shapes of each image, by id.
-      files: the names of the files that they are from, below the root, by id.
-      embedded: ids of images that are in the files of their shapes alone.
-      splits: ids by split, if the files are called as splits are.
-      sheets: all files of shapes.
-    """
-
-    tool: str
-    class_file: ClassFile
-    values: Mapping[str, int]
-    images: Mapping[str, str]
-    shapes: Mapping[str, Annotation]
-    files: Mapping[str, str]
-    embedded: Set[str]
-    splits: Mapping[str, Sequence[str]]
-    sheets: Set[str]
+from voc_seg_tfrecord.trees.pair import Pair, Parts
 
 
 def number_classes(
@@ -89,7 +61,7 @@ def number_classes(
 
 
 @dataclasses.dataclass(frozen=True)
-class PolygonPair(Pair):
+class DrawnPair(Pair):
     """An image and its shapes. See `Pair`; its `mask` is the file of the shapes.
 
     Attributes:
@@ -188,68 +160,76 @@ def _png(mask: np.ndarray) -> bytes:
     return png.join_chunks(png.make_chunk(*chunk) for chunk in chunks)
 
 
-class PolygonTree(VocTree):
-    """A tree with polygons in place of masks, whose `exif` is that of `PolygonPair`."""
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class DrawnLabels(Labels):
+    """The polygons of a set in place of masks; `folder` and `names` say which file has an id's.
 
-    def __init__(self, *args: Any, polygons: Polygons):
-        super().__init__(*args)
-        self.polygons = polygons
-        self.sheets, self.label_splits = polygons.sheets, polygons.splits
-        self.class_file = polygons.class_file
-        self._drawn: dict[str, str] = {}
-        self._notable: dict[str, Mapping[str, int]] = {}
+    Attributes:
+      image_folder: where the images lie.
+      values: the value of each label in the masks.
+      shapes: the shapes of each image, by id.
+      embedded: ids of images that are in the files of their shapes alone.
+      exif: what an EXIF orientation means; see `DrawnPair`.
+    """
+
+    image_folder: epath.Path
+    values: Mapping[str, int]
+    shapes: Mapping[str, Annotation]
+    embedded: Set[str]
+    exif: str
+
+    @functools.cached_property
+    def _drawn(self) -> dict[str, str]:
+        return {}
+
+    @functools.cached_property
+    def _notable(self) -> dict[str, Mapping[str, int]]:
+        return {}
 
     @property
-    def origin(self) -> str:
-        """Where the masks come from, in words."""
-        return f"drawn from the polygons of {self.polygons.tool}"
+    def objects(self) -> tuple[epath.Path, Names]:
+        """Object masks are drawn too."""
+        return self.folder, self.names
 
-    @functools.cached_property
-    def images(self) -> Names:
-        """The images' names below their folder, by id."""
-        return Names({**super().images, **self.polygons.images})
-
-    @functools.cached_property
-    def masks(self) -> Names:
-        """The names of the files of shapes below the root, by the ids of their images."""
-        return Names(self.polygons.files)
-
-    def _make_places(self, parts: Parts) -> dict[str, Place]:
-        places = super()._make_places(parts)
-        for part in {"mask", "instances"} & places.keys():
-            places[part] = dataclasses.replace(places[part], folder=self.root, names=self.masks)
-        return places
-
-    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
+    def pair(self, parts: Parts, **fields: Any) -> Pair:
         """Returns the pair of an id; without shapes it is one without a mask."""
-        pair = super().make_pair(image_id, places, parts)
-        if pair.mask is None:
-            return pair
-        drawn = self._drawn.get(image_id, "")
-        return PolygonPair(
-            **vars(pair),
-            shapes=None if drawn and not parts.instances else self.polygons.shapes[image_id],
-            values=self.polygons.values,
+        if fields.get("mask") is None:
+            return super().pair(parts, **fields)
+        return self._pair(fields["id"], objects=parts.instances, **fields)
+
+    def _pair(self, image_id: str, *, objects: bool = False, **fields: Any) -> DrawnPair:
+        drawn, name = self._drawn.get(image_id, ""), self.images[image_id]
+        fields = fields or {
+            "id": image_id,
+            "filename": name,
+            "image": self.image_folder / name,
+            "mask": self.folder / self.names[image_id],
+        }
+        return DrawnPair(
+            **fields,
+            counted=self.counted(image_id),
+            shapes=None if drawn and not objects else self.shapes[image_id],
+            values=self.values,
             exif=self.exif,
             drawn=drawn,
-            embedded=image_id in self.polygons.embedded,
+            embedded=image_id in self.embedded,
         )
 
     def shapes_of(self, image_id: str) -> str:
         """Returns the shapes that an id's mask is drawn from."""
-        shapes = self.polygons.shapes.get(image_id)
+        shapes = self.shapes.get(image_id)
         return shapes.to_json() if shapes else ""
 
-    def mask_file(self, image_id: str) -> File:
-        """Returns the mask of an id that has one, drawn."""
-        return cast(File, self.pair(image_id).read().mask)
+    def file(self, image_id: str) -> File:
+        """Returns the index mask of an id that has one, drawn."""
+        return cast(File, self._pair(image_id).read().mask)
 
-    def survey(self, ids: Collection[str], **options: Any) -> Survey:
+    def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
-        del options  # there are no colours
-        new = [i for i in ids if i not in self._notable and i in self.masks and i in self.images]
+        del all_colors  # there are none
+        new = [i for i in ids if i not in self._notable and i in self.names]
         # Threads are for images. Those that draw would wait for Python's lock.
-        unsized = [i for i in new if not self.polygons.shapes[i].size]
+        unsized = [i for i in new if not self.shapes[i].size]
         sizes = dict(ordered_map(self._read_size, unsized))
         for image_id in new:
             self._look(image_id, sizes.get(image_id))
@@ -257,26 +237,11 @@ class PolygonTree(VocTree):
 
     def _read_size(self, image_id: str) -> tuple[int, int] | None:
         with contextlib.suppress(VocSegError):  # whoever reads the pair says what is wrong
-            return cast(PolygonPair, self.pair(image_id)).drawn_size()
+            return self._pair(image_id).drawn_size()
         return None
 
-    def class_table(self, ids: Collection[str]) -> str:
-        """Returns the table of classes by name as CSV, with the pixels and masks of each."""
-        self.survey(ids)
-        pixels, masks = collections.Counter[int](), collections.Counter[int]()
-        for look in (self._looks[i] for i in ids if i in self._looks):
-            pixels.update(look.values)
-            masks.update([*look.values])
-        out = io.StringIO()
-        lines = csv.writer(out, lineterminator="\n")
-        lines.writerow(["name", "class", "pixels", "masks"])
-        for name, value in self.polygons.values.items():
-            if value != VOID:
-                lines.writerow([name, name, pixels[value], masks[value]])
-        return out.getvalue()
-
     def _look(self, image_id: str, size: tuple[int, int] | None) -> None:
-        pair, annotation = cast(PolygonPair, self.pair(image_id)), self.polygons.shapes[image_id]
+        pair, annotation = self._pair(image_id), self.shapes[image_id]
         background = not annotation.shapes and not annotation.error
         self._notable[image_id] = {"background": int(background), **annotation.left_out}
         try:
@@ -290,39 +255,25 @@ class PolygonTree(VocTree):
         self._drawn[image_id] = base64.b64encode(mask).decode()
         self._notable[image_id] = {**self._notable[image_id], **drawn.counts}
 
-    def different(self, tree: VocTree) -> str:
-        """Returns an image of which a tree of masks has other pixels; empty if there is none.
+    def table(self, ids: Collection[str]) -> str:
+        """Returns the table of classes by name as CSV, with the pixels and masks of each."""
+        self.survey(ids)
+        pixels, masks = collections.Counter[int](), collections.Counter[int]()
+        for look in (self._looks[i] for i in ids if i in self._looks):
+            pixels.update(look.values)
+            masks.update([*look.values])
+        out = io.StringIO()
+        lines = csv.writer(out, lineterminator="\n")
+        lines.writerow(["name", "class", "pixels", "masks"])
+        for name, value in self.values.items():
+            if value != VOID:
+                lines.writerow([name, name, pixels[value], masks[value]])
+        return out.getvalue()
 
-        The values of masks may be others, if each stands for one label.
-        """
-        top = posixpath.join(tree.place, tree.layout.images)
-        by_path = {posixpath.normpath(posixpath.join(top, n)): i for i, n in tree.images.items()}
-        labels: dict[int, int] = {}
-        for image_id in self.masks:
-            path = posixpath.normpath(posixpath.join(self.layout.images, self.images[image_id]))
-            mask_id = by_path.get(path, "")
-            if mask_id not in tree.masks:
-                return path
-            try:
-                pixels = stored.read_samples(tree.mask_file(mask_id))
-                drawn = stored.read_samples(self.mask_file(image_id)).values.astype(np.int64)
-            except MaskError:
-                return path
-            values = pixels.values.astype(np.int64)
-            if pixels.kind == "rgb":
-                values = values @ (1 << 16, 1 << 8, 1)
-            if values.shape != drawn.shape:
-                return path
-            for both in np.unique(values << 8 | drawn).tolist():
-                if labels.setdefault(both >> 8, both & 255) != both & 255:
-                    return path
-        distinct = len({*labels.values()}) == len(labels)
-        return "" if distinct else "classes that the masks tell apart"
-
-    def drawing_notes(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
         total = sum(map(collections.Counter, self._notable.values()), collections.Counter[str]())
-        order = next(iter(self.polygons.shapes.values())).order
+        order = next(iter(self.shapes.values())).order
         texts = {
             "outside": ("point", "outside of the image, where shapes are cut off"),
             "contested": ("pixel", f"in shapes of several classes. {_ABOVE[order]}"),
