@@ -17,7 +17,7 @@ from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.rows import check_rows, color_key
 from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.own_data import account
-from voc_seg_tfrecord.own_data.class_file import find_class_file, rows_of_tree
+from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.classes import (
     names_at_values,
     names_from_file,
@@ -141,11 +141,15 @@ def find_config_of(
     if class_names:
         fields["class_names"] = spelled_out(class_names)
     early = {key: value for key, value in fields.items() if class_names or key != "classes"}
-    tree = open_tree(epath.Path(root).expanduser(), VocSegConfig(name=name, **early))
+    early_config = VocSegConfig(name=name, **early)
+    tree = open_tree(epath.Path(root).expanduser(), early_config)
     fields |= {"missing_mask": missing_mask, "background": background}
     rows = check_rows(fields.get("classes") or ())
     keys = {key for key, _ in rows}
-    fields["classes"] = (*rows, *(row for row in rows_of_tree(tree) if row[0] not in keys))
+    fields["classes"] = (
+        *rows,
+        *(row for row in ClassFiles(tree, early_config).rows() if row[0] not in keys),
+    )
     if not class_names:
         fields |= _found_names(tree, {"name": name, **fields})
     return tree, VocSegConfig(name=name, **fields)
@@ -160,12 +164,13 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     rows, background = fields["classes"], fields["background"]
     config = VocSegConfig(name=fields["name"], layout=fields["layout"])
-    found = find_class_file(tree, config, named=False, background=background)
+    found = ClassFiles(tree, config).find(named=False, background=background)
     if not found.taken:
         if rows and not ClassTable.names_needed(rows):
             return {}
         raise _no_names(tree, config, found.notes)
-    file = numbered_file(tree, found.taken, config, rows, background)
+    advice = remedy(tree, config, named=False)
+    file = numbered_file(tree.labels, found.taken, rows, background, advice)
     if file is None:
         return {}
     names = names_from_file(file, rows)

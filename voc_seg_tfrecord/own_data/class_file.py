@@ -22,110 +22,94 @@ from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
-def find_class_file(
-    tree: VocTree, config: VocSegConfig, *, named: bool = True, background: str = ""
-) -> Choice[list[ClassFile]]:
-    """Finds the file that says which value or colour is which class.
+class ClassFiles:
+    """The files of a set that say which value or colour is which class.
 
-    It lies in the tree, in the folder of a split or of the masks, or one level above the tree.
-    Several files have to agree. If they do not, the names that the user gave may be those of one
-    of them.
-
-    Args:
-      tree: the tree.
-      config: says the class names.
-      named: whether the config's class names are those of the dataset; otherwise they are
-        looked for.
-      background: name of the class that is background, if the user said so; the config's counts
-        only if its class names do.
-
-    Returns:
-      The file, in each way in which it may be numbered, and nothing where there is none; of named
-      classes one way at most. And notes for the user.
-
-    Raises:
-      LayoutError: if a file cannot be read, two contradict, or one has two meanings.
-    """
-    if file := tree.labels.class_file:
-        names, given = {*file.class_names}, {*config.named_classes}
-        # A version keeps the numbers of classes that no shape has any more. A second background
-        # is refused, because what has no shape is the first one.
-        may_have_more = file.by_name and background_index([*(given - names)]) is None
-        if named and names != given and not (may_have_more and names < given):
-            raise _other_names(file, config)
-        return Choice([file])
-    found = _Search(tree, config, named=named).files()
-    files, notes = found.taken, [*found.notes]
-    if named:
-        files, more = _fitting(files, config)
-        notes += more
-    files = _without_shorter(files, config)
-    if not files:
-        return Choice([], notes)
-    ways = [files] if named else _agreeing(files, background)
-    if difference := _differences(ways[0]):
-        best = _chosen(ways[0], config) if named else None
-        if best is None:
-            raise _question(tree.given, ways[0], config, difference)
-        return Choice(
-            [best], [*notes, f"Of the class files, {best.source} has the names you gave."]
-        )
-    chosen = [
-        max(numbered, key=lambda file: (file.colored, bool(file.background))) for numbered in ways
-    ]
-    return Choice(chosen, notes + (_order_note(chosen[0], config) if named else []))
-
-
-def rows_of_tree(tree: VocTree) -> Rows:
-    """Returns the rows of the tree's table of classes; none if it has none, or `?` in one.
-
-    Raises:
-      ConfigError: if the table cannot be read.
-    """
-    text = class_files.table_in(tree.root, tree.read_text)
-    return parse_file(text, tree.root / TABLE) if text and not has_unknown(text) else ()
-
-
-class _Search:
-    """Looks for class files in a set, in the folders of its splits and masks, and above it.
+    They lie in the tree, in the folder of a split or of the masks, or one level above the tree.
 
     Args:
       tree: the set.
-      config: says the class names.
-      named: whether the config's class names are those of the dataset; otherwise they are looked
-        for.
+      config: says the class names and rows.
     """
 
-    def __init__(self, tree: VocTree, config: VocSegConfig, *, named: bool):
-        self._tree, self._config, self._named = tree, config, named
+    def __init__(self, tree: VocTree, config: VocSegConfig):
+        self._tree, self._config = tree, config
 
-    def files(self) -> Choice[list[ClassFile]]:
-        """Returns all that say something of the set's classes, and notes.
+    def find(self, *, named: bool = True, background: str = "") -> Choice[list[ClassFile]]:
+        """Finds the one that counts.
+
+        Several files have to agree. If they do not, the names that the user gave may be those of
+        one of them.
+
+        Args:
+          named: whether the config's class names are those of the dataset; otherwise they are
+            looked for.
+          background: name of the class that is background, if the user said so; the config's
+            counts only if its class names do.
+
+        Returns:
+          The file, in each way in which it may be numbered, and nothing where there is none; of
+          named classes one way at most. And notes for the user.
 
         Raises:
-          LayoutError: if one cannot be read, and no other says the names that nobody gave.
+          LayoutError: if a file cannot be read, two contradict, or one has two meanings.
         """
+        config = self._config
+        if file := self._tree.labels.class_file:
+            names, given = {*file.class_names}, {*config.named_classes}
+            # A version keeps the numbers of classes that no shape has any more. A second background
+            # is refused, because what has no shape is the first one.
+            may_have_more = file.by_name and background_index([*(given - names)]) is None
+            if named and names != given and not (may_have_more and names < given):
+                raise _other_names(file, config)
+            return Choice([file])
+        files, notes = self._read_all(named)
+        if named:
+            files, more = _fitting(files, config)
+            notes += more
+        files = _without_shorter(files, config)
+        if not files:
+            return Choice([], notes)
+        ways = [files] if named else _agreeing(files, background)
+        if difference := _differences(ways[0]):
+            best = _chosen(ways[0], config) if named else None
+            if best is None:
+                raise _question(self._tree.given, ways[0], config, difference)
+            notes.append(f"Of the class files, {best.source} has the names you gave.")
+            return Choice([best], notes)
+        chosen = [max(of, key=lambda file: (file.colored, bool(file.background))) for of in ways]
+        return Choice(chosen, notes + (_order_note(chosen[0], config) if named else []))
+
+    def rows(self) -> Rows:
+        """Returns the rows of the set's table of classes; none if it has none, or `?` in one.
+
+        Raises:
+          ConfigError: if the table cannot be read.
+        """
+        text = class_files.table_in(self._tree.root, self._tree.read_text)
+        return parse_file(text, self._tree.root / TABLE) if text and not has_unknown(text) else ()
+
+    def _read_all(self, named: bool) -> tuple[list[ClassFile], list[str]]:
+        """Returns all files that say something of the set's classes, and notes."""
         tree = self._tree
         files, others = class_files.read_all(tree.root, tree.images, tree.read_text)
         splits, notes = self._of_splits()
         files += splits
-        files = files or self._beside_masks() or self._above()
+        files = files or self._beside_masks() or self._above(named)
         meant = [error for error in others if not error.where.endswith(DATASET)]
-        if not files and meant and not self._named:
+        if not files and meant and not named:
             raise meant[0]
         for error in others:
             name = epath.Path(error.where).name
             notes.append(f"{name} is not used as a class file: {error.found}.")
-        return Choice(files, [*notes, *self._table_notes()])
+        return files, [*notes, *self._table_notes()]
 
     def _table_notes(self) -> list[str]:
         """Returns a note about a table of classes in the tree that is not used."""
         text = class_files.table_in(self._tree.root, self._tree.read_text)
         if text and has_unknown(text):
             return [f"{TABLE} has rows without a class, so it is not used."]
-        if text and not {key for key, _ in rows_of_tree(self._tree)} <= {
-            key for key, _ in self._config.classes
-        }:
+        if text and not {key for key, _ in self.rows()} <= {key for key, _ in self._config.classes}:
             return [f"{TABLE} is not used: --classes {TABLE} reads it."]
         return []
 
@@ -187,7 +171,7 @@ class _Search:
         )
         return [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in files]
 
-    def _above(self) -> list[ClassFile]:
+    def _above(self, named: bool) -> list[ClassFile]:
         """Reads the class files above a set, up to the given folder or one level.
 
         What lies above the folder that the user gave may belong to other data, if there are more
@@ -205,7 +189,7 @@ class _Search:
             return []
         files, _ = class_files.read_all(folder, read=self._tree.read_text)
         files = [dataclasses.replace(file, source=up + file.source) for file in files]
-        if self._named:
+        if named:
             files = [f for f in files if {*f.class_names} == {*self._config.named_classes}]
         return files
 

@@ -1,6 +1,7 @@
 """The table of classes that a user fills in: a row for each value and colour that masks use."""
 
 from collections.abc import Sequence
+import contextlib
 import csv
 import io
 import itertools
@@ -15,7 +16,7 @@ from voc_seg_tfrecord.masks.readings import Reading
 from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
 from voc_seg_tfrecord.own_data import classes
-from voc_seg_tfrecord.own_data.class_file import find_class_file
+from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.pixels import sizes_agree
 from voc_seg_tfrecord.own_data.plan import ANY_VALUE, make_plan
 from voc_seg_tfrecord.own_data.readings import few
@@ -38,7 +39,11 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
       LayoutError: if a mask has another size than its image, or the masks use too much for a table.
       MaskError: if no mask can be read, about the first.
     """
-    ids = _ids(tree, config)
+    ids = [i for i in tree.images if i in tree.masks] or [*tree.masks]
+    with contextlib.suppress(VocSegError):  # where splits are not decided, all masks count
+        splits = make_plan(tree, config, rule=ANY_VALUE).splits
+        used = {*itertools.chain(*splits.values())}
+        ids = [image_id for image_id in ids if image_id in used] or ids
     if table := tree.labels.table(ids):
         return table, 0
     for pair in (tree.pair(i) for i in few(ids) if i in tree.images and i in tree.masks):
@@ -63,21 +68,10 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
         )
     taken: Reading | None = None
     ways: list[Reading] = []
-    files = find_class_file(tree, config, named=named).taken if config.class_names else []
+    files = ClassFiles(tree, config).find(named=named).taken if config.class_names else []
     if named or files:
         taken, ways = meaning.weigh(survey, classes.namings(config, files))
     return _text(survey, taken, ways)
-
-
-def _ids(tree: VocTree, config: VocSegConfig) -> list[str]:
-    """Returns the ids whose masks a build would read, or all if that is not decided."""
-    with_masks = [i for i in tree.images if i in tree.masks] or [*tree.masks]
-    try:
-        splits = make_plan(tree, config, rule=ANY_VALUE).splits
-    except VocSegError:
-        return with_masks
-    of_splits = {*itertools.chain(*splits.values())}
-    return [image_id for image_id in with_masks if image_id in of_splits] or with_masks
 
 
 def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.masks.rows import Rows, color_key, table_error
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.own_data.class_numbers import usual_numbering
+from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -71,19 +72,21 @@ def _of_cityscapes(layout: Layout) -> str:
 
 
 def decide(
-    tree: VocTree,
+    labels: Labels,
     config: VocSegConfig,
     files: Sequence[ClassFile],
     ids: Collection[str],
+    advice: str,
 ) -> Decision:
     """Decides what the masks of ids mean.
 
     Args:
-      tree: has the masks.
+      labels: the masks.
       config: says the class names and the rows.
       files: the class file that has the names, in each way in which it may be numbered; none if
         the names are those of the values 0, 1, 2.
       ids: ids with masks.
+      advice: what to do where they do not tell; see `remedy`.
 
     Raises:
       MaskError: if it is not known what the masks mean.
@@ -91,11 +94,10 @@ def decide(
     """
     of_names = namings(config, files)
     asked = of_names[0].needs_colors or len(of_names) > 1
-    survey = tree.labels.survey(ids, all_colors=asked)
-    advice = remedy(tree, config, named=not files)
+    survey = labels.survey(ids, all_colors=asked)
     decision = meaning.decide(survey, of_names, advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void
-        others = tree.labels.survey(tree.masks, all_colors=asked)
+        others = labels.survey(labels.names, all_colors=asked)
         decision = meaning.decide(others, of_names, advice)
     return decision
 
@@ -122,9 +124,16 @@ def _numberings(files: Sequence[ClassFile], rows: Rows, background: str) -> list
 
 
 def numbered_file(
-    tree: VocTree, files: Sequence[ClassFile], config: VocSegConfig, rows: Rows, background: str
+    labels: Labels, files: Sequence[ClassFile], rows: Rows, background: str, advice: str
 ) -> ClassFile | None:
     """Returns the one of a class file's ways to be numbered that the masks fit.
+
+    Args:
+      labels: the masks.
+      files: the class file in each way.
+      rows: the user's rows.
+      background: name of the class that is background, if the user said so.
+      advice: what to do where several fit; see `remedy`.
 
     Returns:
       The file; None if the user's rows say all, so that its numbers do not matter.
@@ -134,13 +143,13 @@ def numbered_file(
     """
     if len(files) == 1:
         return files[0]
-    survey = tree.labels.survey(tree.masks, all_colors=True)
+    survey = labels.survey(labels.names, all_colors=True)
     if rows and not ClassTable.names_needed(rows):
         alone = Naming(ClassTable((), rows, background))
         if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):
             return None
     ways = _numberings(files, rows, background)
-    return meaning.naming_of(survey, ways, remedy(tree, config, named=False)).file
+    return meaning.naming_of(survey, ways, advice).file
 
 
 def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ becomes a layout, or the question that the user has to answer.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import posixpath
-from typing import cast
 
 from etils import epath
 import numpy as np
@@ -56,6 +55,14 @@ def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -
         with the options that choose each.
     """
     listing = Listing.of(folder)
+    tree = _find(listing, said, exif)
+    if (path := said_lists(listing, said)) is None:
+        return tree
+    layout = dataclasses.replace(tree.layout, lists=relative(path, tree.place))
+    return dataclasses.replace(tree, layout=layout)
+
+
+def _find(listing: Listing, said: Mapping[str, str], exif: str) -> VocTree:
     name, masks = said.get("mask_name", ""), said.get("masks")
     # Images of polygons have no parts that the user may name.
     tops = [f"{part}={f}" if part else f for part, f in said_folders(listing, said, "images")]
@@ -63,15 +70,15 @@ def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -
     if not name.lower().endswith(MASK_SUFFIXES):
         polygons, problems = polygon_sets.find(listing, said, tops, exif)
     if polygons and (name or (masks is not None and not _has_masks(listing, masks))):
-        return _with_lists(polygons, said)
+        return polygons
     try:
-        tree = _with_lists(_mask_tree(listing, said), said)
+        tree = _mask_tree(listing, said)
     except LayoutError as error:
         if error.kind != NO_MASKS or not (polygons or problems):
             raise
         if polygons is None:
             raise problems[0] from None
-        return _with_lists(polygons, said)
+        return polygons
     _check_one_numbering(tree)
     if polygons:
         _check_same(tree, polygons)
@@ -79,15 +86,6 @@ def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -
     else:
         notes = polygon_sets.notes_on(problems)
     return dataclasses.replace(tree, notes=notes) if notes else tree
-
-
-def _with_lists(tree: VocTree, said: Mapping[str, str]) -> VocTree:
-    """Returns a tree, of which nothing is listed yet, with the lists that the user said."""
-    listing = cast(Listing, tree.listing)
-    if (path := said_lists(listing, said)) is None:
-        return tree
-    layout = dataclasses.replace(tree.layout, lists=relative(path, tree.place))
-    return dataclasses.replace(tree, layout=layout)
 
 
 def _has_masks(listing: Listing, place: str) -> bool:

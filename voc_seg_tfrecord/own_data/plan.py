@@ -23,7 +23,7 @@ from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data import classes, discovery
 from voc_seg_tfrecord.own_data.account import Account, unused_files
-from voc_seg_tfrecord.own_data.class_file import find_class_file
+from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.left_over import LeftOver
 from voc_seg_tfrecord.own_data.missing_masks import Kept, MissingMasks
 from voc_seg_tfrecord.own_data.question import Choice, Problems
@@ -53,34 +53,42 @@ class Plan:
     Attributes:
       tree: the tree.
       class_file: the labelling tool's file of class names, where there is one.
+      kept: the splits.
       decision: what the masks mean, and why; None where that was not asked.
       rule: how each mask is read.
-      splits: the ids of each split.
-      sources: where each split comes from, in words.
-      left_out: by split, the listed ids that are left out because they have no image
-        or no mask.
       notes: what else a user should know.
       account: the files of the folder that are not used.
-      said: by split, its source as the option `splits` says it; none of ratios.
-      numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
       problems: what stops a build, in the order of the steps; none if the plan did not read on.
       undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
         it is not decided what the masks mean, so that any value is a class.
+      numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
     """
 
     tree: VocTree
     class_file: ClassFile | None
+    kept: Kept
     decision: Decision | None
     rule: MaskRule
-    splits: dict[str, Sequence[str]]
-    sources: dict[str, str]
-    left_out: dict[str, list[str]]
     notes: tuple[str, ...]
-    account: Account = dataclasses.field(default_factory=dict)
-    said: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    numbered: bool = True
+    account: Account
     problems: tuple[VocSegError, ...] = ()
     undecided: frozenset[str] = frozenset()
+    numbered: bool = True
+
+    @property
+    def splits(self) -> Mapping[str, Sequence[str]]:
+        """The ids of each split."""
+        return self.kept.splits
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Where each split comes from, in words."""
+        return self.kept.sources
+
+    @property
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        """By split, the listed ids that are left out as they have no image or no mask."""
+        return self.kept.left_out
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
@@ -114,9 +122,7 @@ def make_plan(
         go on with what there is: all images in one split, any value a class.
 
     Raises:
-      ConfigError: if the config itself is wrong.
-      VocSegError: if splits, class names or masks contradict, or do not tell enough, and the plan
-        does not read on.
+      VocSegError: if the config is wrong, or a step cannot choose and the plan does not read on.
     """
     problems, undecided = Problems(reads_on=reads_on), set[str]()
     named = problems.of(_choose_class_file, tree, config)
@@ -127,37 +133,24 @@ def make_plan(
         config = _with_everything(config)
         kept = problems.of(_choose_splits, facts, config, problems) or Kept(Splits(facts))
     decision = None
-    if rule is None and named is not None:
-        decision = problems.of(classes.decide, tree, config, named.taken, kept.with_masks())
-    if rule is None and decision is None:
-        undecided.add(MEANING)
-    rule = rule or (decision.rule if decision else ANY_VALUE)
-    file, notes = named.taken[0] if named and named.taken else None, named.notes if named else ()
-    notes = _notes(config, notes, file, kept, decision)
+    if rule is None:
+        decision = problems.of(_choose_meaning, config, named, kept) if named else None
+        undecided |= set() if decision else {MEANING}
+        rule = decision.rule if decision else ANY_VALUE
+    file = named.taken[0] if named and named.taken else None
+    notes = _notes(config, named.notes if named else (), file, kept, decision)
     if config.split_by == "stratified":
         kept = problems.of(_stratified, config, rule, kept) or kept
     account = _account(config, file, kept)
     if "masks" not in (config.layout or {}):  # that says which files are meant
         problems.of(LeftOver(tree, account, kept.used).check, kept.lacking)
-    return Plan(
-        tree=tree,
-        class_file=file,
-        decision=decision,
-        rule=rule,
-        splits=kept.splits,
-        sources=kept.sources,
-        left_out=kept.left_out,
-        notes=notes,
-        account=account,
-        said=kept.division.said,
-        problems=tuple(problems.found),
-        undecided=frozenset(undecided),
-    )
+    left = tuple(problems.found), frozenset(undecided)
+    return Plan(tree, file, kept, decision, rule, notes, account, *left)
 
 
 def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[list[ClassFile]]:
     """Returns the class file, in each way in which it may be numbered."""
-    named = find_class_file(tree, config) if config.class_names else Choice(list[ClassFile]())
+    named = ClassFiles(tree, config).find() if config.class_names else Choice(list[ClassFile]())
     file = named.taken[0] if named.taken else None
     classes.check_void(file, config)
     return Choice(named.taken, [*named.notes, *classes.void_notes(file, config)])
@@ -165,6 +158,12 @@ def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[list[Class
 
 def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Kept:
     return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
+
+
+def _choose_meaning(config: VocSegConfig, named: Choice[list[ClassFile]], kept: Kept) -> Decision:
+    tree, files = kept.division.facts.tree, named.taken
+    advice = classes.remedy(tree, config, named=not files)
+    return classes.decide(tree.labels, config, files, kept.with_masks(), advice)
 
 
 def _with_everything(config: VocSegConfig) -> VocSegConfig:
@@ -274,7 +273,9 @@ def absent_images(decided: Plan, split: str) -> str:
     counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
     if lacking < len(ids):
         return f"{counted}. --missing_image skip leaves them out"
-    others = ",".join(f"{n}={source}" for n, source in decided.said.items() if n != split)
+    others = ",".join(
+        f"{n}={source}" for n, source in decided.kept.division.said.items() if n != split
+    )
     return (
         f"{counted}. So the list is one of other images, or --images names their folder. Without "
         f"the list: {command(splits=others or 'train=0.8,validation=0.2')}"
