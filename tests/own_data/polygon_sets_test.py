@@ -25,7 +25,7 @@ from voc_seg_tfrecord.base.errors import (
 )
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data import splits
+from voc_seg_tfrecord.own_data import by_ratio
 
 pytest.importorskip("pycocotools")
 
@@ -411,7 +411,7 @@ def test_splits_by_class_read_the_drawn_masks(street, tool):
     _, plan = find_config(root, name="street", **options)
     assert [len(ids) for ids in plan.splits.values()] == [2, 2]
     for image_id in plan.tree.masks:
-        classes = splits._classes(plan.tree.labels, plan.rule, (), image_id)
+        classes = by_ratio._classes(plan.tree.labels, plan.rule, (), image_id)
         assert list(classes) == [0, 1, 2, 3]
 
 

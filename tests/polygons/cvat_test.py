@@ -7,7 +7,7 @@ import pytest
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons import cvat
-from voc_seg_tfrecord.polygons.shapes import draw
+from voc_seg_tfrecord.polygons.drawing import draw
 
 pytest.importorskip("pycocotools")
 

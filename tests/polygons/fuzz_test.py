@@ -21,7 +21,8 @@ import pytest
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
-from voc_seg_tfrecord.polygons.shapes import Annotation, draw
+from voc_seg_tfrecord.polygons.drawing import draw
+from voc_seg_tfrecord.polygons.shapes import Annotation
 
 coco_module = pytest.importorskip("pycocotools.coco")
 coco_masks = coco_module.maskUtils

@@ -10,7 +10,7 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.choice import Choice
+from voc_seg_tfrecord.own_data.companions import FileChoice
 from voc_seg_tfrecord.own_data.folder_names import (
     EXTRA,
     SHORT,
@@ -172,7 +172,7 @@ def _without_other_half(listing: Listing, root: str, parts: Sequence[Part]) -> l
     return [part for name, part in by_name.items() if name not in {p.name for p in parts}]
 
 
-def without(readings: Sequence[Reading], choice: Choice) -> tuple[str, ...]:
+def without(readings: Sequence[Reading], choice: FileChoice) -> tuple[str, ...]:
     """Returns patterns of files beside the chosen images and masks that are neither."""
     chosen = {(s.folder, s.affix) for r in choice.chosen for s in (r.images, r.masks)}
     folders = {folder for folder, _ in chosen}
@@ -188,7 +188,7 @@ def without(readings: Sequence[Reading], choice: Choice) -> tuple[str, ...]:
     return tuple(sorted(f"{a}{{id}}{b}" for a, b in others if (a, b) != ("", "")))
 
 
-def several_ways(listing: Listing, choice: Choice) -> LayoutError:
+def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
     """Returns the question which of several masks, or images, are meant: a line for each.
 
     What is the same in all splits is one line, with all that is in no question.
@@ -218,7 +218,7 @@ def _of_any_split(path: str) -> str:
     return path.replace(word, SPLIT) if word else path
 
 
-def several_sets(listing: Listing, choice: Choice) -> LayoutError:
+def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
     """Returns the question which of several sets are meant, or whether all of them."""
     sets = [choice.chosen, *([reading] for reading in choice.beside)]
     if not choice.beside:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import cast
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, Color
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import (
@@ -18,7 +18,7 @@ from voc_seg_tfrecord.formats.class_files import (
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.readings import Naming, readings
-from voc_seg_tfrecord.masks.rows import Rows, color_key, table_error
+from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, color_key, table_error
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.own_data.class_numbers import usual_numbering
@@ -263,3 +263,28 @@ def smoothed(survey: Survey) -> str:
         "255, so the masks were smoothed, or saved with loss. If each value is a class, give the "
         "names with --class_names"
     )
+
+
+def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:
+    """Returns the colour of each class index, and of 255 if the file has one for void.
+
+    A class that was merged has the colour of the class of its name, or else of the first of its
+    classes in the file.
+
+    Returns:
+      The colours; none if no file has them.
+    """
+    if class_file is None or not class_file.colored:
+        return {}
+    table = config.table
+    first: dict[int, Color] = {}
+    same: dict[int, Color] = {}
+    for entry in class_file.entries:
+        color = entry.color or (0, 0, 0)  # each has one
+        name = VOID_CLASS if is_void(entry) else table.target(entry.name)
+        if name != VOID_CLASS and name not in table.class_names:
+            continue
+        first.setdefault(table.index(name), color)
+        if name == entry.name:
+            same[table.index(name)] = color
+    return first | same

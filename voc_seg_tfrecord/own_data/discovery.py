@@ -13,19 +13,31 @@ import numpy as np
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
-from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data import polygon_sets
-from voc_seg_tfrecord.own_data.account import NO_MASKS, check_channels, check_objects, no_masks
 from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
-from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets, sets_of_pattern
+from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets
 from voc_seg_tfrecord.own_data.folder_names import common_folder
 from voc_seg_tfrecord.own_data.image_names import below
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.own_data.readings import Reading, all_readings
-from voc_seg_tfrecord.own_data.said_folders import as_said, deepest, said_folders, said_lists
+from voc_seg_tfrecord.own_data.said_folders import (
+    as_said,
+    deepest,
+    said_folders,
+    said_lists,
+    sets_of_pattern,
+)
+from voc_seg_tfrecord.own_data.unreadable import (
+    NO_MASKS,
+    check_channels,
+    check_no_panoptic,
+    check_objects,
+    check_one_numbering,
+    no_masks,
+)
 from voc_seg_tfrecord.trees.layout import (
     ID,
     MASK_SUFFIXES,
@@ -35,9 +47,6 @@ from voc_seg_tfrecord.trees.layout import (
 )
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
-
-_LABEL_NAMES = "label_names.txt"  # of labelme_json_to_dataset
-_READ = 1 << 20  # bytes of a JSON file that are looked at
 
 
 def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -> VocTree:
@@ -79,7 +88,7 @@ def _find(listing: Listing, said: Mapping[str, str], exif: str) -> VocTree:
         if polygons is None:
             raise problems[0] from None
         return polygons
-    _check_one_numbering(tree)
+    check_one_numbering(tree)
     if polygons:
         _check_same(tree, polygons)
         notes = [f"The masks are read. {polygons.labels.tool}'s polygons have the same pixels."]
@@ -178,68 +187,11 @@ def _mask_tree(listing: Listing, said: Mapping[str, str]) -> VocTree:
         arranged = arrange(listing, choice.chosen)
         if arranged is None or choice.beside:
             raise several_sets(listing, choice)
-        _check_no_panoptic(listing, choice.chosen)
+        check_no_panoptic(listing, [r.masks.folder for r in choice.chosen])
         root, layout = arranged
         copies = tuple(relative(folder, root) for folder in choice.copies)
         layout = dataclasses.replace(layout, without=without(readings, choice), copies=copies)
     return VocTree(listing.root / root if root else listing.root, layout, listing)
-
-
-def _check_no_panoptic(listing: Listing, readings: Sequence[Reading]) -> None:
-    """Checks that no masks are those of COCO's panoptic format, whose pixels number segments.
-
-    Raises:
-      LayoutError: if a JSON file beside the folder of masks says what its segments are.
-    """
-    for reading in readings:
-        folder, name = posixpath.split(reading.masks.folder)
-        if f"{name}.json" not in listing.folders.get(folder, ()):
-            continue
-        path = listing.root / folder / f"{name}.json"
-        with open_file(path) as file:
-            if b'"segments_info"' not in file.read(_READ):
-                continue
-        raise LayoutError(
-            path,
-            found="COCO's panoptic format: the pixels of its PNGs are numbers of segments, and not "
-            "classes",
-            expected="masks whose values or colours are the classes",
-            remedy="make masks of classes with panopticapi: "
-            + wording.command(
-                "python",
-                "converters/panoptic2semantic_segmentation.py",
-                input_json_file=path,
-                segmentations_folder=listing.root / reading.masks.folder,
-                semantic_seg_folder=listing.root / folder / "masks",
-                categories_json_file=path,
-            ),
-        )
-
-
-def _check_one_numbering(tree: VocTree) -> None:
-    """Checks that masks in folders of their own, with names of labels beside them, mean the same.
-
-    Raises:
-      LayoutError: if labelme numbered the labels of each image anew.
-    """
-    if "/" not in tree.layout.mask_name:
-        return
-    top = posixpath.join(tree.place, tree.layout.masks)
-    folders = {posixpath.normpath(posixpath.join(top, n, "..")) for n in tree.masks.values()}
-    texts: dict[bytes, str] = {}
-    for folder in sorted(folders):
-        if tree.listing and _LABEL_NAMES in tree.listing.folders.get(folder, ()):
-            path = tree.given / folder / _LABEL_NAMES
-            texts.setdefault(tree.read_text(path).data, str(path))
-    if len(texts) > 1:
-        first, second, *_ = texts.values()
-        raise LayoutError(
-            second,
-            found=f"other names than in {first}: labelme_json_to_dataset numbers the labels of "
-            "each image anew",
-            expected="masks in which a value is the same class everywhere",
-            remedy="give the folder of labelme's JSON files in place of this one: they are read",
-        )
 
 
 def _readings(

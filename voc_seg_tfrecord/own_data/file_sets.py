@@ -13,7 +13,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.own_data.folder_names import ROLES, is_split, role, role_of, words
-from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES, Naming
+from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 
 _SAMPLE = 300  # names of a folder by which it is told what they begin and end with
@@ -154,7 +154,7 @@ def file_sets(listing: Listing, folders: Collection[str]) -> tuple[list[FileSet]
     for folder in folders:
         if folder in apart:
             continue
-        endings = {n: e for n in listing.folders[folder] if (e := _ending(n)) in PICTURES}
+        endings = {n: e for n in listing.folders[folder] if (e := ending_of(n)) in PICTURES}
         streams = _streams(folder, [*endings], twins)
         for affix, names in streams.items():
             photos = {_stem(n): n for n in names if endings[n] not in MASK_SUFFIXES}
@@ -196,7 +196,7 @@ def _folders_of_images(listing: Listing, folders: Iterable[str]) -> dict[str, di
 def _stem_of_role(name: str) -> str:
     """Returns the name of a picture without its ending if all of its words say what it holds."""
     stem = _stem(name)
-    return stem if _ending(name) in PICTURES and ROLES.issuperset(words(stem)) else ""
+    return stem if ending_of(name) in PICTURES and ROLES.issuperset(words(stem)) else ""
 
 
 def _sets_of_folders(
@@ -208,7 +208,7 @@ def _sets_of_folders(
         kinds: dict[tuple[str, str], dict[str, str]] = {}
         for folder, image_id in ids.items():
             for name in listing.folders[folder]:
-                if (ending := _ending(name)) in PICTURES:
+                if (ending := ending_of(name)) in PICTURES:
                     kinds.setdefault((_stem(name), ending), {})[image_id] = f"{image_id}/{name}"
         for (stem, ending), names in kinds.items():
             if 2 * len(names) > len(ids):
@@ -218,26 +218,13 @@ def _sets_of_folders(
     return images, masks
 
 
-def sets_of_pattern(
-    listing: Listing, folders: Iterable[str], pattern: str, endings: Sequence[str]
-) -> list[FileSet]:
-    """Returns the sets of files in folders that are named as the user says."""
-    naming = Naming.parse(pattern)
-    sets = []
-    for folder in folders:
-        names = (n for n in listing.folders[folder] if _ending(n) in endings)
-        by_id = {image_id: name for name in names if (image_id := naming.id_of(name))}
-        affix = naming.prefix, naming.suffix
-        sets += [FileSet(folder, by_id, affix, naming.ending, pattern)] if by_id else []
-    return sets
-
-
 # Of names without folders and dots before them, which `posixpath.splitext` looks for in vain.
 def _stem(name: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _ending(name: str) -> str:
+def ending_of(name: str) -> str:
+    """Returns the ending of a name without folders, in lower case."""
     stem, _, ending = name.rpartition(".")
     return f".{ending.lower()}" if stem else ""
 
@@ -258,7 +245,7 @@ class _Twins:
         less: dict[str, set[tuple[str, bool]]] = {}
         for folder, names in self._listing.folders.items():
             for name in names:
-                if (ending := _ending(name)) not in PICTURES:
+                if (ending := ending_of(name)) not in PICTURES:
                     continue
                 at, stem = (folder, ending not in MASK_SUFFIXES), _stem(name)
                 whole.setdefault(stem, set()).add(at)
@@ -360,9 +347,3 @@ def _kinds(parted: Mapping[str, tuple[str, str]], stems: set[str]) -> set[str]:
         if known or (repeated and 2 * with_others >= len(of_affix)):
             kinds.add(affix)
     return kinds
-
-
-def has_any(sets: Iterable[FileSet], files: FileSet) -> bool:
-    """Says whether any of several sets has the first of some files."""
-    stem, name = next(iter(files.names.items()))
-    return any(of.folder == files.folder and of.names.get(stem) == name for of in sets)

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
 from voc_seg_tfrecord.own_data.folder_names import SPLITS, role_of, words
 from voc_seg_tfrecord.own_data.image_names import ImageNames
+from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -43,6 +44,7 @@ ELSEWHERE, OF_VOC, OF_RESULTS = range(len(PLACES), len(PLACES) + 3)
 _NAMED_LISTS = ("split", "splits", "imagesets")  # folders of which every list may be a split
 _LEAST = 0.1  # of the names in a text, which have to be images
 _LONG, _PART, _PARTS = 1 << 20, 1 << 14, 8
+_SHOWN_IDS = 3
 _TEXTS = 500  # of one folder that are not called as splits
 
 
@@ -294,3 +296,24 @@ def _renamed(lists: Iterable[SplitList]) -> Iterator[SplitList]:
         split, rest = own.get(of.file, ("", ""))
         alone = not rest or (len(rests) == 1 and said[split, rest] == 1)
         yield dataclasses.replace(of, split=split) if split and alone else of
+
+
+def with_folders(names: ImageNames, given: epath.Path, split: str, of: SplitList) -> list[str]:
+    """Returns the ids of a list; of two images that a name may mean, that in the split's folder.
+
+    Raises:
+      ListError: if a name may still be that of several images.
+    """
+    meant: dict[str, str] = {}
+    for name in sorted({*of.ids} & names.ambiguous.keys()):
+        choice = names.ambiguous[name]
+        own = [i for i in choice if split_of(i.partition("/")[0]) == split]
+        if len(own) != 1:
+            raise ListError(
+                given / of.file,
+                found=f"{name!r}, which may be {' or '.join(choice[:_SHOWN_IDS])}",
+                expected="lines that name one image each",
+                remedy="write the folder before the name, as in " + choice[0],
+            )
+        meant[name] = own[0]
+    return [meant.get(name, name) for name in of.ids]

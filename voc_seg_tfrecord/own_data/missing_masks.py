@@ -11,8 +11,8 @@ from voc_seg_tfrecord.base.errors import LayoutError, ListError
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.account import of_objects
 from voc_seg_tfrecord.own_data.splits import Splits
+from voc_seg_tfrecord.own_data.unreadable import of_objects
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
 from voc_seg_tfrecord.trees.tree import VocTree
 

@@ -4,15 +4,14 @@ Nothing is chosen here, and no file is opened; `choice` does both. The names of 
 here either: whatever pairs by its name is a reading.
 """
 
-import collections
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, common_affix, core_of
+from voc_seg_tfrecord.own_data.file_sets import TOKEN, Affix, FileSet, core_of
 from voc_seg_tfrecord.own_data.folder_names import (
     EXTRA,
     ROLES,
@@ -22,10 +21,8 @@ from voc_seg_tfrecord.own_data.folder_names import (
     split_word,
     words,
 )
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, PICTURES
-from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS
 
-_WHOLE = 0.6  # of a folder's files are in a reading that has the folder
 SAMPLE = 6
 """Files of a set that are looked at."""
 _FIRST_CHANNEL = "_0000"  # of nnU-Net's images, whose masks are called as the ids alone
@@ -184,15 +181,15 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
             count = len(ids.keys() & mask_ids.keys())
             if count <= most or (affix, other) == (("", ""), ("", "")):
                 continue
-            reduced = _reduced(affix, other)
+            less = reduced(affix, other)
             # Many files have a word and a number: `u1` and `lb1` need not belong together, and
             # `1_0` may be the id where some are named `{id}_0`.
-            other_ids = _alone(reduced[0]) != _alone(reduced[1])
-            glued = _is_glued(*reduced)
-            known = ROLES.issuperset(words(" ".join([*reduced[0], *reduced[1]])))
+            other_ids = alone(less[0]) != alone(less[1])
+            glued = _is_glued(*less)
+            known = ROLES.issuperset(words(" ".join([*less[0], *less[1]])))
             needed = max(sizes) if other_ids or (glued and not known) else min(sizes) * glued
-            if _is_pattern(*reduced) and count >= needed:
-                most, affixes = count, reduced
+            if _is_pattern(*less) and count >= needed:
+                most, affixes = count, less
     if not most and (pairs := _of_nnunet(images, masks)):
         return Reading(images, masks, ("", _FIRST_CHANNEL), ("", ""), pairs, 0)
     if not most:
@@ -219,77 +216,7 @@ def _of_nnunet(images: FileSet, masks: FileSet) -> dict[str, str]:
     return pairs if len(ids) == len(images.names) and (whole or of_nnunet) else {}
 
 
-def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Reading]]:
-    """Finds files whose names have the ids of a reading, whatever stands around them.
-
-    Yields:
-      Of each kind of such files two readings: with the files in place of the images, and in place
-      of the masks.
-    """
-    affix = common_affix([core_of(stem, reading.image_affix) for stem in reading.pairs])
-    some = few([*reading.pairs])
-    sample = [core for stem in some if (core := core_of(core_of(stem, reading.image_affix), affix))]
-    own = {
-        f.path(s) for n in some for f, s in ((reading.images, n), (reading.masks, reading.pairs[n]))
-    }
-    around = functools.partial(_around, glued=len(sample) > 2)
-    kinds: collections.Counter[tuple[str, Affix, str]] = collections.Counter()
-    for folder, names_in in listing.folders.items():
-        for image_id, name in _names_with(sample, names_in):
-            stem, ending = posixpath.splitext(name)
-            if ending.lower() in PICTURES and posixpath.join(folder, name) not in own:
-                kinds.update((folder, of, ending) for of in [around(stem, image_id)] if of)
-    found = [kind for kind, count in kinds.items() if count > _WHOLE * len(sample)]
-    cores = ((core_of(core_of(s, reading.image_affix), affix), s) for s in reading.pairs if found)
-    stems = {core: stem for core, stem in cores if core}
-    for folder, affix, ending in found:
-        there = set(listing.folders[folder])
-        files = {i: s for i in stems if (s := affix[0] + i + affix[1]) + ending in there}
-        first = next(iter(files))
-        of_image = around(stems[first], first)
-        of_mask = around(reading.pairs[stems[first]], first)
-        if of_image and of_mask and _may_have_ids(affix, of_image, of_mask):
-            names = {stem: stem + ending for stem in files.values()}
-            as_images, as_masks = _reduced(affix, of_mask), _reduced(of_image, affix)
-            images, masks = (
-                FileSet(folder, names, own, ending.lower()) for own in (as_images[0], as_masks[1])
-            )
-            pairs = {stem: reading.pairs[stems[i]] for i, stem in files.items()}
-            masks_of = {stems[i]: stem for i, stem in files.items()}
-            yield (
-                Reading(images, reading.masks, *as_images, pairs, 0),
-                Reading(reading.images, masks, *as_masks, masks_of, 0),
-            )
-
-
-def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yields the names that have one of a few texts in them, with the text."""
-    lines = "\n".join(["", *names, ""])  # one search of all names takes less than one of each
-    for part in parts:
-        end = lines.find(part)
-        while end >= 0:
-            start, end = lines.rfind("\n", 0, end) + 1, lines.find("\n", end)
-            yield part, lines[start:end]
-            end = lines.find(part, end)
-
-
-def _around(stem: str, image_id: str, *, glued: bool) -> Affix | None:
-    """Returns what a name has before and behind an id; None if the id is a part of a number.
-
-    Unless words may be glued to the id, which several ids have to show, it is no part of a word.
-    """
-    kinds = (str.isdigit,) if glued else (str.isdigit, str.isalpha)
-    at = stem.find(image_id)
-    while at >= 0:
-        before, after = stem[:at], stem[at + len(image_id) :]
-        edges = (before[-1:], image_id[0]), (image_id[-1], after[:1])
-        if not any(kind(a) and kind(b) for kind in kinds for a, b in edges):
-            return before, after
-        at = stem.find(image_id, at + 1)
-    return None
-
-
-def _reduced(affix: Affix, other: Affix) -> tuple[Affix, Affix]:
+def reduced(affix: Affix, other: Affix) -> tuple[Affix, Affix]:
     """Leaves out of two affixes what both have next to the id, in whole words and numbers."""
     (before, after), (other_before, other_after) = affix, other
     begin = _next_to_id(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
@@ -311,14 +238,7 @@ def _next_to_id(affix: Sequence[str], other: Sequence[str]) -> int:
     return length if length in (sum(map(len, affix)), sum(map(len, other))) else whole
 
 
-def _may_have_ids(affix: Affix, of_image: Affix, of_mask: Affix) -> bool:
-    """Says whether numbers around ids are no parts of other ids: `1_f2` beside `1_f0`."""
-    numbers, of_images = (re.findall(r"\d+", " ".join(around)) for around in (affix, of_image))
-    same = numbers == of_images or not (numbers and of_images)
-    return same and _alone(affix) in (_alone(of_image), _alone(of_mask))
-
-
-def _alone(affix: Affix) -> list[str]:
+def alone(affix: Affix) -> list[str]:
     """Returns the numbers around ids that are glued to no word, and so may be parts of ids."""
     return re.findall(r"(?<![^\W_])\d+(?![^\W_])", " ".join(affix))
 

@@ -1,11 +1,12 @@
 """What the user said of a folder by options: its folders, its patterns, its lists."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.trees.layout import SPLIT, Layout, Part
+from voc_seg_tfrecord.own_data.file_sets import FileSet, ending_of
+from voc_seg_tfrecord.trees.layout import SPLIT, Layout, Naming, Part
 from voc_seg_tfrecord.trees.listing import Listing
 
 
@@ -100,3 +101,17 @@ def said_lists(listing: Listing, said: Mapping[str, str]) -> str | None:
             remedy="check the name",
         )
     return path
+
+
+def sets_of_pattern(
+    listing: Listing, folders: Iterable[str], pattern: str, endings: Sequence[str]
+) -> list[FileSet]:
+    """Returns the sets of files in folders that are named as the user says."""
+    naming = Naming.parse(pattern)
+    sets = []
+    for folder in folders:
+        names = (n for n in listing.folders[folder] if ending_of(n) in endings)
+        by_id = {image_id: name for name in names if (image_id := naming.id_of(name))}
+        affix = naming.prefix, naming.suffix
+        sets += [FileSet(folder, by_id, affix, naming.ending, pattern)] if by_id else []
+    return sets

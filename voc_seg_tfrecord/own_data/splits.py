@@ -3,37 +3,28 @@
 import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
-import functools
 import itertools
 import posixpath
 from typing import cast
 
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError, did_you_mean
-from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean
 from voc_seg_tfrecord.base.wording import command, several
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
-from voc_seg_tfrecord.masks.read import read_mask
-from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data.groups import check_groups
+from voc_seg_tfrecord.own_data.by_ratio import by_ratio
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
     PLACES,
     SplitList,
     read_said,
+    with_folders,
 )
 from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.split_folders import SplitFolders
-from voc_seg_tfrecord.own_data.ways import RATIOS, Facts, Way, choose, with_folders
-from voc_seg_tfrecord.splitting.ratios import assign
-from voc_seg_tfrecord.splitting.stratified import stratify
-from voc_seg_tfrecord.trees.labels import Labels
+from voc_seg_tfrecord.own_data.ways import RATIOS, Facts, Way, choose
 from voc_seg_tfrecord.trees.layout import MASKS
 from voc_seg_tfrecord.trees.listing import Listing
-
-POOL = "all images"
-"""The name of the one split that there is before it is divided."""
 
 _SHOWN_IDS = 3
 _SHOWN_PAIRS = 6  # of lists
@@ -80,7 +71,7 @@ def split_ids(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
       ListError: if a list is wrong, a split is empty, splits share ids, or ways contradict.
     """
     if config.ratios:
-        splits = _by_ratio(facts, config, problems)
+        splits = Splits(facts, *by_ratio(facts.tree, config, problems))
     elif config.splits is None:
         splits = _of_way(facts, choose(facts, said="lists" in (config.layout or {})))
     else:
@@ -90,20 +81,6 @@ def split_ids(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     if not config.overlap:
         problems.of(_check_disjoint, splits)
     return splits
-
-
-def _by_ratio(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
-    tree, images = facts.tree, facts.tree.images
-    folder = tree.root / tree.layout.images
-    notes = problems.of(check_groups, images, lambda i: folder / images[i], config, tree.root)
-    if config.split_by == "stratified":
-        return Splits(facts, {POOL: list(images)}, {POOL: POOL}, notes or [])
-    groups = config.grouping.groups(images) if config.grouping else None
-    ids = dict[str, Sequence[str]](assign(images, config.ratios, config.seed, groups))
-    in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
-    share = f"of {len(images)}{in_groups}, by hash"
-    sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in config.ratios.items()}
-    return Splits(facts, ids, sources, notes or [])
 
 
 def _of_way(facts: Facts, choice: Choice[Way]) -> Splits:
@@ -134,7 +111,10 @@ def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:
         if source.endswith("/"):
             ids[split] = [i for i in tree.images if i.startswith(source)]
         elif of := _named(facts, split, source):
-            ids[split], shown[split] = with_folders(facts, split, of), facts.path(of)
+            ids[split], shown[split] = (
+                with_folders(facts.names, tree.given, split, of),
+                facts.path(of),
+            )
             files[split] = of.file
         else:
             for name, of_label in tree.labels.splits.items():
@@ -269,60 +249,6 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
             del left[name]
     alone = sum(map(len, left.values())) == len(set().union(*left.values()))
     return list(left) if alone else None
-
-
-def divide_stratified(
-    labels: Labels, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
-) -> tuple[dict[str, Sequence[str]], dict[str, str], dict[str, list[str]]]:
-    """Divides a pool by the classes in the masks.
-
-    Args:
-      labels: their masks.
-      config: has a ratio for each split.
-      rule: how its masks are read.
-      ids: the ids that have masks.
-      out: the ids that are left out. A hash says which split would have had them.
-
-    Returns:
-      By split: its ids; where it comes from, in words; and the ids that are left out of it.
-
-    Raises:
-      ConfigError: if there are fewer images, or groups, than splits.
-    """
-    ratios, grouping = config.ratios, config.grouping
-    groups = grouping.groups([*ids, *out]) if grouping else None
-    units = len({groups[i] for i in ids}) if groups else len(ids)
-    if units < len(ratios):
-        raise ConfigError(
-            "option splits",
-            found=f"{len(ratios)} splits for {units} {'groups' if groups else 'images'}",
-            expected="at least one for each split",
-            remedy="change the ratios, or group_by if it is given",
-        )
-    spec = config.example_spec(rule)
-    fill = () if spec.fill is None else (spec.fill,)
-    read = functools.partial(_classes, labels, spec.rule, fill)
-    classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())
-    if len(ratios) > 1:
-        classes = dict(ordered_map(read, ids))
-    splits: dict[str, Sequence[str]] = dict(stratify(classes, ratios, config.seed, groups))
-    in_groups = f" in {units} groups" if groups else ""
-    sources = {n: f"{r:g} of {len(ids)}{in_groups}, stratified" for n, r in ratios.items()}
-    left_out = assign(out, ratios, config.seed, groups)
-    return splits, sources, {split: found for split, found in left_out.items() if found}
-
-
-def _classes(
-    labels: Labels, rule: MaskRule, without: tuple[int, ...], image_id: str
-) -> Sequence[int]:
-    """Returns the classes in a mask; none if it is wrong, which stops the build later."""
-    if image_id not in labels.names:
-        return without
-    try:
-        file = labels.file(image_id)
-        return read_mask(file, rule, counted=labels.counted(image_id)).present()
-    except VocSegError:
-        return ()
 
 
 def official_note(facts: Facts) -> str:

@@ -33,6 +33,7 @@ from voc_seg_tfrecord.own_data.list_readings import (
     SplitList,
     divisions,
     find_lists,
+    with_folders,
 )
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.own_data.split_folders import SplitFolders
@@ -231,7 +232,10 @@ def _way_of_lists(facts: Facts, lists: Sequence[SplitList], notes: list[str]) ->
     for split, of in by_split.items():
         check_split_name(split, facts.tree.given / of.file, ListError)
     return Way(
-        {split: with_folders(facts, split, of) for split, of in by_split.items()},
+        {
+            split: with_folders(facts.names, facts.tree.given, split, of)
+            for split, of in by_split.items()
+        },
         {split: facts.source(of) for split, of in by_split.items()},
         {split: facts.path(of) for split, of in by_split.items()},
         rank=min(of.rank for of in lists),
@@ -340,24 +344,3 @@ def _which_makes_which(way: Way) -> list[str]:
     if way.by != "lists" or all(of in (s, "default") for s, of in zip(way.ids, usual, strict=True)):
         return []
     return [", ".join(f"{text} makes the split {s}" for s, text in way.shown.items()) + "."]
-
-
-def with_folders(facts: Facts, split: str, of: SplitList) -> list[str]:
-    """Returns the ids of a list; of two images that a name may mean, that in the split's folder.
-
-    Raises:
-      ListError: if a name may still be that of several images.
-    """
-    meant: dict[str, str] = {}
-    for name in sorted({*of.ids} & facts.names.ambiguous.keys()):
-        choice = facts.names.ambiguous[name]
-        own = [i for i in choice if split_of(i.partition("/")[0]) == split]
-        if len(own) != 1:
-            raise ListError(
-                facts.tree.given / of.file,
-                found=f"{name!r}, which may be {' or '.join(choice[:_SHOWN_IDS])}",
-                expected="lines that name one image each",
-                remedy="write the folder before the name, as in " + choice[0],
-            )
-        meant[name] = own[0]
-    return [meant.get(name, name) for name in of.ids]
