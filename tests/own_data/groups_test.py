@@ -13,7 +13,7 @@ from support.tfds_build import tfds_build
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.groups import check_groups
+from voc_seg_tfrecord.own_data.by_ratio import check_groups
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.quality.rules import STOPS
 

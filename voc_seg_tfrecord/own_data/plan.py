@@ -22,13 +22,12 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data import classes, discovery
-from voc_seg_tfrecord.own_data.account import Account, unused_files
+from voc_seg_tfrecord.own_data.account import Account, LeftOver, unused_files
 from voc_seg_tfrecord.own_data.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
-from voc_seg_tfrecord.own_data.left_over import LeftOver
+from voc_seg_tfrecord.own_data.folder_names import SplitFolders
 from voc_seg_tfrecord.own_data.missing_masks import Kept, MissingMasks
 from voc_seg_tfrecord.own_data.question import Choice, Problems
-from voc_seg_tfrecord.own_data.split_folders import SplitFolders
 from voc_seg_tfrecord.own_data.splits import Splits, official_note, split_ids
 from voc_seg_tfrecord.own_data.ways import Facts
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS

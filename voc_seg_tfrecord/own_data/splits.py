@@ -13,6 +13,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.own_data.by_ratio import by_ratio
+from voc_seg_tfrecord.own_data.folder_names import SplitFolders
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
     PLACES,
@@ -21,7 +22,6 @@ from voc_seg_tfrecord.own_data.list_readings import (
     with_folders,
 )
 from voc_seg_tfrecord.own_data.question import Choice, Problems
-from voc_seg_tfrecord.own_data.split_folders import SplitFolders
 from voc_seg_tfrecord.own_data.ways import RATIOS, Facts, Way, choose
 from voc_seg_tfrecord.trees.layout import MASKS
 from voc_seg_tfrecord.trees.listing import Listing

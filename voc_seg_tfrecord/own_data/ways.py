@@ -24,6 +24,7 @@ from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
+from voc_seg_tfrecord.own_data.folder_names import SplitFolders
 from voc_seg_tfrecord.own_data.image_names import ImageNames
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
@@ -36,7 +37,6 @@ from voc_seg_tfrecord.own_data.list_readings import (
     with_folders,
 )
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
-from voc_seg_tfrecord.own_data.split_folders import SplitFolders
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.tree import VocTree
