@@ -1,10 +1,10 @@
 """A user's own folder: what is in it, what is decided about it, and what is wrong with it.
 
 Enter at `plan.make_plan`. A folder is listed once: `file_sets` and `readings` find which files may
-be images with masks, `choice` chooses, `arrange` and `discovery` make its tree, and `account` names
-what is not used. `class_file` finds the names of classes and their values. `list_readings` finds
-the texts that name images, `ways` chooses the way in which they and folders divide the images, and
-`splits` makes the splits of it; `groups` asks about images that belong together, and
-`missing_masks` decides what becomes of images without one. Where a step cannot choose, `question`
-asks. `check` reads all files and reports what is wrong. May import: up to `imports`.
+be images with masks, `choice` chooses, and `arrange` and `discovery` make its tree. `class_file`
+finds the names of classes. `list_readings` finds the texts that name images, `ways` chooses the way
+in which they and folders divide the images, and `splits` makes the splits of it, or `by_ratio`.
+`missing_masks` decides what becomes of images without a mask, `classes` what masks mean, and
+`account` names what is not used. Where a step cannot choose, `question` asks. `check` reads all
+files and reports what is wrong. May import: up to `imports`.
 """
