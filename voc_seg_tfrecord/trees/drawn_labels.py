@@ -3,7 +3,6 @@
 import base64
 import collections
 from collections.abc import Collection, Mapping, Sequence, Set
-import contextlib
 import csv
 import dataclasses
 import functools
@@ -25,7 +24,7 @@ from voc_seg_tfrecord.base.errors import (
     VocSegError,
 )
 from voc_seg_tfrecord.base.names import VOID, background_index
-from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
@@ -142,6 +141,22 @@ class DrawnPair(Pair):
         return File.read(self.image, ImageError)
 
 
+def _draw(pair: DrawnPair) -> tuple[str, Look | None, Mapping[str, int]]:
+    """Returns the mask of a pair as a PNG in base64, what is in it, and what is odd in its shapes.
+
+    Of shapes that cannot be drawn it is nothing: whoever reads the pair says what is wrong.
+    """
+    try:
+        drawn = pair.draw(pair.drawn_size())
+    except ConfigError:  # about what is not installed
+        raise
+    except VocSegError:
+        return "", None, {}
+    mask = _png(drawn.mask)
+    values, sha256 = stored.counts_by_value(drawn.mask), hashlib.sha256(mask).hexdigest()
+    return base64.b64encode(mask).decode(), Look("grey", values, sha256=sha256), drawn.counts
+
+
 _LARGE = 1 << 24  # pixels, above which a file is not believed
 
 
@@ -229,32 +244,16 @@ class DrawnLabels(Labels):
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del all_colors  # there are none
         new = [i for i in ids if i not in self._notable and i in self.names]
-        # Threads are for images. Those that draw would wait for Python's lock.
-        unsized = [i for i in new if not self.shapes[i].size]
-        sizes = dict(ordered_map(self._read_size, unsized))
         for image_id in new:
-            self._look(image_id, sizes.get(image_id))
+            shapes = self.shapes[image_id]
+            background = not shapes.shapes and not shapes.error
+            self._notable[image_id] = {"background": int(background), **shapes.left_out}
+        pairs = [self._pair(i) for i in new if not self.shapes[i].error]
+        for pair, (mask, look, counts) in ordered_map(_draw, pairs, count=len(pairs)):
+            if look is not None:
+                self._looks[pair.id], self._drawn[pair.id] = look, mask
+                self._notable[pair.id] = {**self._notable[pair.id], **counts}
         return Survey()
-
-    def _read_size(self, image_id: str) -> tuple[int, int] | None:
-        with contextlib.suppress(VocSegError):  # whoever reads the pair says what is wrong
-            return self._pair(image_id).drawn_size()
-        return None
-
-    def _look(self, image_id: str, size: tuple[int, int] | None) -> None:
-        pair, annotation = self._pair(image_id), self.shapes[image_id]
-        background = not annotation.shapes and not annotation.error
-        self._notable[image_id] = {"background": int(background), **annotation.left_out}
-        try:
-            drawn = pair.draw(size or pair.drawn_size())
-        except ConfigError:  # about what is not installed
-            raise
-        except VocSegError:  # whoever reads the pair says what is wrong
-            return
-        mask, values = _png(drawn.mask), stored.counts_by_value(drawn.mask)
-        self._looks[image_id] = Look("grey", values, sha256=hashlib.sha256(mask).hexdigest())
-        self._drawn[image_id] = base64.b64encode(mask).decode()
-        self._notable[image_id] = {**self._notable[image_id], **drawn.counts}
 
     def table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
