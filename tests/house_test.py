@@ -62,9 +62,9 @@ measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
 def test_the_house_keeps_few_and_full_rooms():
     found = measure(REPOSITORY)
     assert found["circle"] == []
-    assert found["modules"] <= 194
-    assert found["arrows"] <= 1143
-    assert found["lines"] <= 40_783
+    assert found["modules"] <= 200
+    assert found["arrows"] <= 1189
+    assert found["lines"] <= 40_943
     assert found["arrows between rooms"] <= 165
     assert len(found["single importers"]) <= 40, found["single importers"]
     assert len(found["small modules"]) <= 12, found["small modules"]

@@ -281,6 +281,7 @@ def test_class_files_that_contradict_hide_no_damaged_file(pairs, capsys):
         pairs, "labelmap.txt", "".join(f"{n}:{v},0,0::\n" for v, n in enumerate(names[::-1]))
     )
     (pairs / "images" / "p3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    status, report = check(pairs, capsys, "--class_names", ",".join(names[1:] + names[:1]))
-    assert (status, report["examined"]) == (1, 6)
-    assert kinds(report)["damaged file"] == 1
+    for said in ([], ["--class_names", ",".join(names[1:] + names[:1])]):
+        status, report = check(pairs, capsys, *said)
+        assert (status, report["examined"]) == (1, 6)
+        assert kinds(report)["damaged file"] == kinds(report)["class files that contradict"] == 1

@@ -44,9 +44,22 @@ def test_class_files_that_contradict_are_refused_with_both_names(tree):
     with pytest.raises(LayoutError) as error:
         find_config(tree, name="mine")
     assert "'b' has the value 1 in labelmap.txt and 2 in class_names.txt" in str(error.value)
-    assert "labelmap.txt: background, b, a" in str(error.value)
-    assert "class_names.txt: background, a, b" in str(error.value)
-    assert "--class_names" in str(error.value)
+    assert "labelmap.txt: background, b, a: --class_names background,b,a\n" in str(error.value)
+    assert "class_names.txt: background, a, b: --class_names background,a,b\n" in str(error.value)
+
+
+@pytest.mark.parametrize("other", ["labelmap.txt", "classes.txt"])
+def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, other):
+    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    ending = ":::" if other == "labelmap.txt" else ""
+    exports.put(tree, other, "".join(f"{n}{ending}\n" for n in ("background", "b", "a")))
+    with pytest.raises(LayoutError, match="ways to name the classes") as error:
+        find_config(tree, name="mine")
+    lines = [line for line in str(error.value).splitlines() if "--class_names" in line]
+    assert len(lines) == 2
+    for line in lines:
+        names = line.rpartition("--class_names ")[2].split(",")
+        expect(tree, *names, class_names=names)
 
 
 def test_of_class_files_that_contradict_the_one_with_the_given_names_is_read(tree):

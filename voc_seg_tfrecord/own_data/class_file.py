@@ -21,6 +21,9 @@ from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.tree import VocTree
 
+CONTRADICT = "class files that contradict"
+"""The kind of the question which of several class files is right."""
+
 
 class ClassFiles:
     """The files of a set that say which value or colour is which class.
@@ -319,7 +322,7 @@ def _question(
         rivals,
         to=f"name the classes by class files, because {difference}",
         expected="one class file, or files that agree",
-        kind="class files that contradict",
+        kind=CONTRADICT,
     )
 
 

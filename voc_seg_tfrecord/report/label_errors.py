@@ -16,6 +16,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import UNDECIDED
 from voc_seg_tfrecord.own_data import check
+from voc_seg_tfrecord.own_data.class_file import CONTRADICT
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
@@ -97,8 +98,8 @@ def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, Vo
     """Opens an exported folder, also one without class names.
 
     Returns:
-      The tree, what a build would be told, and the error that there are no class names, or that a
-      class file may be numbered in two ways. Then any value may be a class.
+      The tree, what a build would be told, and the error that there are no class names, that class
+      files contradict, or that one may be numbered in two ways. Then any value may be a class.
 
     Raises:
       VocSegError: if there is no tree, or the options are wrong.
@@ -106,7 +107,7 @@ def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, Vo
     try:
         return *find_config_of(folder, name="check", **options), None
     except VocSegError as error:
-        if error.kind not in (NO_CLASS_NAMES, UNDECIDED):
+        if error.kind not in (NO_CLASS_NAMES, UNDECIDED, CONTRADICT):
             raise
         options["class_names"] = [f"class {value}" for value in range(VOID)]
         options |= {"background": "", "classes": (), "missing_mask": "skip"}
