@@ -211,12 +211,13 @@ def _scaled(size: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Resizes an image uint8 `[H, W, 3]` by the rule of `tf.image.resize`, rounded.
+    """Resizes an image `[H, W, N]` by the rule of `tf.image.resize`; whole numbers are rounded.
 
     The middle of a new pixel mostly lies between old ones, and the new value between theirs. A mask
     takes one of them. So the two of them are up to half an old pixel apart, and at a scale of 0.5,
     where the middle lies on the edge between two, always: the mask takes the right and lower one.
     """
+    dtype = image.dtype
     for axis, target in enumerate(size):
         length = image.shape[axis]
         middles = (np.arange(target, dtype=np.float32) + 0.5) * np.float32(length / target) - 0.5
@@ -227,7 +228,7 @@ def _bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
             for more in (0, 1)
         )
         image = first + share * (second - first.astype(np.float32))
-    return np.round(image).astype(np.uint8)
+    return image.astype(dtype) if dtype.kind == "f" else np.round(image).astype(dtype)
 
 
 def _nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -117,6 +117,8 @@ def plain(name: str) -> str:
 
 IMAGE = "image"
 FILENAME = "image/filename"
+IMAGE_SHAPE, IMAGE_VALUE = "image/shape", "image/value"
+"""What a record has of an image that is stored as an array, not as a file."""
 HEIGHT, WIDTH = "image/height", "image/width"
 MASK = "segmentation_mask"
 INSTANCES = "instance_mask"

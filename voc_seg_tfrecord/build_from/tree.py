@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import itertools
 from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
-from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats import bands, class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rows import check_rows, color_key
 from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.own_data import account
@@ -141,8 +143,11 @@ def find_config_of(
     if class_names:
         fields["class_names"] = spelled_out(class_names)
     early = {key: value for key, value in fields.items() if class_names or key != "classes"}
-    early_config = VocSegConfig(name=name, **early)
+    all_bands = early.get("bands") == "all"
+    early_config = VocSegConfig(name=name, **early | {"bands": [0]} if all_bands else early)
     tree = open_tree(epath.Path(root).expanduser(), early_config)
+    if all_bands:
+        fields["bands"] = _all_bands(tree)
     fields |= {"missing_mask": missing_mask, "background": background}
     rows = check_rows(fields.get("classes") or ())
     keys = {key for key, _ in rows}
@@ -153,6 +158,28 @@ def find_config_of(
     if not class_names:
         fields |= _found_names(tree, {"name": name, **fields})
     return tree, VocSegConfig(name=name, **fields)
+
+
+def _all_bands(tree: VocTree) -> list[int]:
+    """Returns the numbers of the bands of the first image of a tree that can be read."""
+    error: VocSegError | None = None
+    for image_id in itertools.islice((i for i in tree.images if i in tree.masks), _TRIED):
+        pair = tree.pair(image_id)
+        try:
+            raw = pair.read()
+            size = stored.size_of(raw.mask) if raw.mask is not None else None
+            return [*range(bands.read(raw.image, size).shape[2])]
+        except VocSegError as found:
+            error = error or found
+    raise error or LayoutError(
+        tree.root,
+        found="no image with a mask, so the number of bands is not known",
+        expected="images with masks",
+        remedy="name the bands with --bands 0,1,2",
+    )
+
+
+_TRIED = 8
 
 
 def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError, did_you_mean
-from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
+from voc_seg_tfrecord.base.names import IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.built import dataset, places
 from voc_seg_tfrecord.built.records import Record, parse
@@ -239,6 +239,8 @@ def _chosen(builder: tfds.core.DatasetBuilder, features: Collection[str] | None)
 
 def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[[Record], Any]:
     """Returns what makes the value of a feature of a record."""
+    if name == IMAGE and (name not in fields or _is_deep(fields[name])):
+        return lambda record: _writable(record.bands()) if decode else record.bytes(IMAGE)
     if name not in fields:
         columns = {
             path.removeprefix(f"{name}/"): _value_of(path, fields, decode)
@@ -255,6 +257,10 @@ def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[
     if field.shape[2] == 3:
         return lambda record: _writable(record.image(name))
     return lambda record: _writable(record.pixels(name)[..., np.newaxis])
+
+
+def _is_deep(field: Field) -> bool:
+    return field.shape[2:] != (3,) or field.dtype != "uint8"
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

@@ -23,6 +23,8 @@ from voc_seg_tfrecord.base.names import (
     FILENAME,
     HEIGHT,
     IMAGE,
+    IMAGE_SHAPE,
+    IMAGE_VALUE,
     LABEL,
     MASKS,
     TILE_IMAGE_ID,
@@ -34,8 +36,8 @@ from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built.find import Part
 from voc_seg_tfrecord.examples import serializer
 from voc_seg_tfrecord.facts.lists import check_present
-from voc_seg_tfrecord.formats import frames, images, png, png_pixels
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats import bands, frames, images, png, png_pixels
+from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.formats.id_lists import image_id
 
 Result = TypeVar("Result")
@@ -64,14 +66,36 @@ class Record:
         """Returns a feature of one string; empty if the record has none."""
         if name in self._files:
             return self._files[name].data
+        if name == IMAGE and name not in self.features:
+            name = IMAGE_VALUE
         values = self.features[name].bytes_list.value if name in self.features else ()
         return values[0] if values else b""
 
     def file(self, name: str) -> File:
-        """Returns an image or a mask, and the same one each time."""
+        """Returns an image or a mask, and the same one each time; of an array a NumPy file."""
         if name not in self._files:
-            self._files[name] = File(self.bytes(name), f"{self.id}, {name}")
+            data, where = self.bytes(name), f"{self.id}, {name}"
+            is_array = name == IMAGE and IMAGE_VALUE in self.features
+            shape = self.ints(IMAGE_SHAPE)
+            self._files[name] = (
+                bands.of_record(data, shape, where) if is_array else File(data, where)
+            )
         return self._files[name]
+
+    def has_image(self) -> bool:
+        """Says whether there is an image, as a file or as an array."""
+        return IMAGE in self.features or IMAGE_VALUE in self.features
+
+    def bands(self) -> np.ndarray:
+        """Returns all bands of the image, `[H, W, N]` of their dtype.
+
+        Raises:
+          RecordError: if it cannot be decoded.
+        """
+        try:
+            return bands.read(self.file(IMAGE))
+        except ImageError as error:
+            raise error.changed(type="RecordError") from None
 
     def keep(self, image: Any) -> None:
         """Gives the record the bytes of its image, for which its message has a stand-in."""
@@ -92,7 +116,7 @@ class Record:
         return pixels(self.file(name))
 
     def image(self, name: str = IMAGE) -> np.ndarray:
-        """Returns an image, uint8 `[H, W, 3]`, as Pillow decodes it.
+        """Returns an image, uint8 `[H, W, 3]`, as Pillow decodes it; of other bands for people.
 
         Raises:
           RecordError: if it cannot be decoded.
@@ -277,6 +301,9 @@ def pixels(file: File) -> np.ndarray:
 
 def image_size(file: File) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
+    if file.kind is Kind.NUMPY:
+        height, width = bands.read(file).shape[:2]
+        return height, width
     image = images.open_image(file, decoding="none")
     return image.height, image.width
 

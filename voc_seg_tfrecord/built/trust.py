@@ -62,6 +62,7 @@ class Field:
       sequence: the path of the sequence that it is in, of which a record has any number of values;
         empty if a record has one value.
       classes: how many classes there are; 0 of what is no class.
+      count: how many numbers a value has in a record.
     """
 
     feature: type
@@ -69,6 +70,7 @@ class Field:
     shape: tuple[int | None, ...] = ()
     sequence: str = ""
     classes: int = dataclasses.field(default=0, compare=False)
+    count: int = 1
 
     def __str__(self) -> str:
         several = "Sequence of " * bool(self.sequence)
@@ -213,6 +215,8 @@ def _check_features(data: Any) -> dict[str, Field]:
         raise _Foreign(f"the feature {names_of.OBJECTS!r} without {set(_OF_OBJECTS) - objects}")
     for path, field in fields.items():
         ours = _OURS.get(path, field)
+        if path == names_of.IMAGE and field.is_image:  # with any bands that a PNG has
+            ours = dataclasses.replace(ours, shape=field.shape, dtype=field.dtype)
         same_channels = field.is_image and field.shape[2:] == ours.shape[2:]
         fixed = dataclasses.replace(
             field,
@@ -266,8 +270,21 @@ def _fields(path: str, message: Any, sequence: str) -> Iterator[tuple[str, Field
             if not name or unprintable(name):
                 raise _Foreign(f"a feature with the name {name!r:.80}")
             yield from _fields(f"{path}/{name}" if path else name, child, sequence)
+    elif path == names_of.IMAGE and feature is _F.Tensor:
+        yield from _bands(content)
     else:
         yield path, _field(path, feature, content, sequence)
+
+
+def _bands(content: Any) -> Iterator[tuple[str, Field]]:
+    """Yields what a record holds of an image that is stored as an array."""
+    shape = list(content.shape.dimensions)
+    if shape[:2] != [-1, -1] or len(shape) != 3 or not 0 < shape[2] <= _LONGEST:
+        raise _Foreign(f"the feature {names_of.IMAGE!r} has the shape {shape}")
+    if content.encoding != "zlib" or content.dtype not in ("uint8", "uint16", "float32"):
+        raise _Foreign(f"the feature {names_of.IMAGE!r} is {content.dtype} {content.encoding}")
+    yield names_of.IMAGE_SHAPE, Field(_F.Tensor, "int32", count=3)
+    yield names_of.IMAGE_VALUE, Field(_F.Tensor, "string", (None, None, shape[2]))
 
 
 def _field(path: str, feature: type, content: Any, sequence: str) -> Field:
@@ -280,14 +297,16 @@ def _field(path: str, feature: type, content: Any, sequence: str) -> Field:
         return Field(feature, "int64", (), sequence, content.num_classes)
     is_image = issubclass(feature, _F.Image)
     default, dtype, dtypes, encodings = {
-        "image": ([-1, -1, 3], "uint8", ("uint8",), ("", "jpeg", "png")),
+        "image": ([-1, -1, 3], "uint8", ("uint8", "uint16"), ("", "jpeg", "png")),
         "tensor": ([], "", _DTYPES, ("", "none")),
         "bounding_box": ([4], "float32", ("float32",), ("",)),
     }[_FIELDS[feature]]
     shape, dtype = list(content.shape.dimensions) or default, content.dtype or dtype
     encoding = content.encoding_format if is_image else getattr(content, "encoding", "")
     if is_image:
-        fits = len(shape) == 3 and shape[2] in (1, 3) and not sequence
+        of_bands = path == names_of.IMAGE  # only the image may have four, or 16 bits
+        fits = len(shape) == 3 and shape[2] in (1, 3, 4)[: 2 + of_bands] and not sequence
+        fits = fits and (dtype == "uint8" or of_bands)
     else:  # a box has no column of its own
         fits = shape == default and (not shape or path != sequence != "")
     in_bounds = all(n == -1 or 0 < n <= _LONGEST for n in shape)

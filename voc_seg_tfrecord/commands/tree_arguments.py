@@ -9,6 +9,7 @@ from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
+from voc_seg_tfrecord.formats.bands import Dtype
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.rows import Rows, parse_file, parse_pairs
 
@@ -62,6 +63,18 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
         "demands (auto), always (apply), or never (ignore); default: auto",
     )
+    classes.add_argument(
+        "--bands",
+        metavar="NUMBERS",
+        help="keep these bands of images, such as 3,0 (from 0, in the order wanted), or all, "
+        "with all their bits; default: RGB of 8 bits",
+    )
+    classes.add_argument(
+        "--dtype",
+        choices=get_args(Dtype),
+        help="what bands are stored as; a value that it cannot hold is an error; needs --bands; "
+        "default: uint8",
+    )
 
 
 def _add_folders(folders: argparse._ArgumentGroup) -> None:
@@ -114,7 +127,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
 
 
 _TEXTS = (
-    *("class_names", "background", "classes", "splits", "group_by"),
+    *("class_names", "background", "classes", "splits", "group_by", "bands"),
     *("images", "masks", "lists", "image_name", "mask_name"),
 )
 
@@ -145,7 +158,9 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
         "image_name": args.image_name,
         "mask_name": args.mask_name,
     }
-    options |= given(args, "missing_mask", "missing_image", "exif", "split_by")
+    options |= given(args, "missing_mask", "missing_image", "exif", "split_by", "dtype")
+    if args.bands:
+        options["bands"] = _bands(args.bands)
     if args.background:
         options["background"] = args.background
     if args.class_names:
@@ -160,6 +175,16 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Returns those of the options that the user gave, all others being None."""
     return {name: value for name in names if (value := getattr(args, name)) is not None}
+
+
+def _bands(text: str) -> str | list[int]:
+    numbers = text.replace(" ", "").split(",")
+    if text.strip() == "all":
+        return "all"
+    if not all(number.isdecimal() for number in numbers):
+        expected = "all, or numbers from 0 such as 3,0"
+        raise ConfigError(f"--bands {text}", found=repr(text), expected=expected)
+    return [*map(int, numbers)]
 
 
 def _rows(text: str) -> Rows:

@@ -9,6 +9,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, option_error
 from voc_seg_tfrecord.base.names import VOID, unprintable
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.facts.releases import RELEASES
+from voc_seg_tfrecord.formats.bands import Dtype
 from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.splitting.ratios import check_ratios
@@ -30,6 +31,7 @@ _CHOICES = {
     "missing_mask": get_args(MissingMask),
     "missing_image": get_args(MissingImage),
     "exif": get_args(Exif),
+    "dtype": get_args(Dtype),
     "split_by": get_args(SplitBy),
     "task": get_args(Task),
 }
@@ -58,6 +60,7 @@ def check(config: Any) -> None:
     _check_splits(config, config.splits or {})
     config.grouping  # noqa: B018 - it checks the rule
     _check_tiles(config)
+    _check_bands(config)
 
 
 def _check_release(config: Any) -> None:
@@ -186,6 +189,30 @@ def _check_tiles(config: Any) -> None:
             remedy="leave tile out, or build the folder as own data (--name) without --objects",
         )
     config.tiling  # noqa: B018 - it checks the numbers
+
+
+def _check_bands(config: Any) -> None:
+    if config.bands is None:
+        if config.dtype != "uint8":
+            raise option_error("dtype", config.dtype, "the option bands with it, such as all")
+        return
+    numbers = list(config.bands)
+    if not numbers or min(numbers) < 0 or len({*numbers}) < len(numbers):
+        raise option_error("bands", numbers, "numbers of bands from 0, each once")
+    if config.release or config.tile is not None or config.task != "segmentation":
+        raise ConfigError(
+            "option bands",
+            found=f"{numbers} for {_banded(config)}",
+            expected="own data with masks, and images that are not cut",
+            remedy="leave bands out, or the other option",
+        )
+
+
+def _banded(config: Any) -> str:
+    """Says why a config cannot have bands."""
+    if config.release:
+        return f"the release {config.release}, whose images are RGB"
+    return f"tiles of {config.tile} pixels" if config.tile is not None else config.task
 
 
 def _untiled(config: Any) -> str:

@@ -15,6 +15,7 @@ from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, M
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.examples.tiles import TileFormat, Tiling
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
+from voc_seg_tfrecord.formats.bands import Bands, Dtype
 from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.rows import Rows, check_rows
@@ -60,6 +61,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
         out.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
+      bands: the numbers of the bands that images keep, from 0, in the order wanted. By default
+        images are RGB of 8 bits. `all`, of `builder_from_tree` and the command `build`, becomes
+        the numbers of all bands of the first image.
+      dtype: what bands are stored as: `uint8`, `uint16` or `float32`; see `formats.bands`.
       task: `segmentation`; `classification` for records and arrays that have one label per
         image and no mask; or `images` for records that have neither. Images alone have no
         classes, so `class_names` has to be empty for them.
@@ -101,6 +106,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
     exif: Exif = "auto"
+    bands: Sequence[int] | None = None
+    dtype: Dtype = "uint8"
     task: Task = "segmentation"
     trust_images: bool = False
     overlap: bool = False
@@ -144,6 +151,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.classes = check_rows(self.classes)
+        self.bands = None if self.bands is None else tuple(map(int, self.bands))
         if by_default and self.classes and not ClassTable.names_needed(self.classes):
             self.class_names = ()
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
@@ -205,6 +213,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return Tiling(self.tile, self.tile_overlap, self.tile_format)
 
     @property
+    def kept_bands(self) -> Bands | None:
+        """Which bands images keep; None if they are RGB of 8 bits."""
+        if self.bands is None:
+            return None
+        return Bands(tuple(self.bands), self.dtype)
+
+    @property
     def parts(self) -> Parts:
         """What examples need of a tree beside images and masks."""
         return Parts(
@@ -237,6 +252,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             background=self.built_background,
             tiling=self.tiling,
             table=self.table if self.task == "segmentation" else None,
+            bands=self.kept_bands,
         )
 
     def __repr__(self) -> str:

@@ -24,11 +24,7 @@ def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
         label = {names_of.LABEL: tfds.features.ClassLabel(names=names)}
         return _image_features() | label, names_of.LABEL
     features = {
-        names_of.IMAGE: tfds.features.Image(
-            shape=(None, None, 3),
-            encoding_format=config.tile_format if config.tiling else "jpeg",
-            doc="The tile's pixels." if config.tiling else "The file's own bytes.",
-        ),
+        names_of.IMAGE: _image_of(config),
         names_of.FILENAME: tfds.features.Text(doc="Name below the image folder."),
         names_of.HEIGHT: np.int32,
         names_of.WIDTH: np.int32,
@@ -70,6 +66,20 @@ def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
             }
         )
     return features, names_of.MASK
+
+
+def _image_of(config: VocSegConfig) -> Any:
+    if (bands := config.kept_bands) is None:
+        return tfds.features.Image(
+            shape=(None, None, 3),
+            encoding_format=config.tile_format if config.tiling else "jpeg",
+            doc="The tile's pixels." if config.tiling else "The file's own bytes.",
+        )
+    shape, doc = (None, None, len(bands.numbers)), f"The bands {bands.numbers} of the image."
+    dtype = np.dtype(bands.dtype).type
+    if bands.is_png:
+        return tfds.features.Image(shape=shape, dtype=dtype, encoding_format="png", doc=doc)
+    return tfds.features.Tensor(shape=shape, dtype=dtype, encoding="zlib", doc=doc)
 
 
 def _image_features() -> dict[str, Any]:

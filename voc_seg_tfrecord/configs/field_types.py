@@ -164,6 +164,8 @@ _FIELDS: dict[str, tuple[Test, str]] = {
     "missing_mask": (_text, "error, skip or background"),
     "missing_image": (_text, "error or skip"),
     "exif": (_text, "auto, apply or ignore"),
+    "bands": (_none_or(_several(_whole)), "a list of the bands' numbers, from 0, such as [3, 0]"),
+    "dtype": (_text, "uint8, uint16 or float32"),
     "task": (_text, "segmentation or classification"),
     "tile": (_none_or(_whole), "a number of pixels"),
     "tile_overlap": (_whole, "a number of pixels"),

@@ -27,6 +27,7 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.examples.tiles import Tiling, cut
 from voc_seg_tfrecord.formats import annotations, images, pillow
+from voc_seg_tfrecord.formats.bands import Bands
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows
@@ -104,6 +105,7 @@ class ExampleSpec:
       background: name of the class that is background, if its name does not say so.
       decoding: what is tried with the bytes of images; see `images.open_image`.
       tiling: how images are cut into tiles; None if they are not.
+      bands: which bands images keep, and as what; None of RGB of 8 bits.
       table: what the source's classes became. The rule and the class names have the new ones;
         annotations name the source's.
     """
@@ -120,6 +122,7 @@ class ExampleSpec:
     decoding: images.Decoding = "readable"
     tiling: Tiling | None = None
     table: ClassTable | None = None
+    bands: Bands | None = None
 
     @functools.cached_property
     def background_index(self) -> int | None:
@@ -171,6 +174,11 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
       VocSegError: if anything about the example is wrong.
     """
     with images.large_in_turn(raw.image, raw.mask):
+        if spec.bands is not None:
+            mask_size = stored.size_of(raw.mask) if raw.mask is not None else None
+            pixels = spec.bands.pixels(raw.image, mask_size)
+            kept = {IMAGE: spec.bands.stored(pixels, raw.image)}
+            return {**kept, **_other_features(raw, spec, pixels.shape[:2])}
         image = images.as_stored(_open_image(raw, spec))
         size = (image.height, image.width)
         return {IMAGE: image.data, **_other_features(raw, spec, size)}

@@ -28,7 +28,7 @@ import simplejpeg
 
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.base.processes import in_turn
-from voc_seg_tfrecord.formats import jpeg, pillow, png, png_pixels
+from voc_seg_tfrecord.formats import bands, jpeg, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, once_per_file
 
 Exif = Literal["auto", "apply", "ignore"]
@@ -289,6 +289,8 @@ def check_alike(file: File) -> str:
 def decode(file: File, *, side: int | None = None) -> pillow.Still:
     """Decodes an image as Pillow does; large PNGs a few rows at a time, when they are needed.
 
+    Of 16 bits, or an array, it is what people can look at; see `bands.shown`.
+
     Args:
       file: the image.
       side: see `pillow.decode`.
@@ -296,6 +298,8 @@ def decode(file: File, *, side: int | None = None) -> pillow.Still:
     Raises:
       ImageError: if it cannot be decoded.
     """
+    if bands.is_deep(file):
+        return pillow.as_still(bands.shown(bands.read(file)), file.where, ImageError)
     if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
         header = png.read_header(file)
         plain = header.depth == 8 and header.color in (png.ColorType.RGB, png.ColorType.GREY)
@@ -395,7 +399,7 @@ def large_in_turn(*files: File | None) -> Iterator[None]:
 def _count_pixels(file: File) -> int:
     """Returns the pixels that a header claims; 0 of one that cannot be read, an error later."""
     if file.kind not in (Kind.PNG, Kind.JPEG):
-        return 0
+        return len(file.data) // 3 if file.kind is Kind.NUMPY else 0
     try:
         header = png.read_header(file) if file.kind is Kind.PNG else jpeg.read_header(file)
     except VocSegError:

@@ -14,6 +14,9 @@ import struct
 from typing import NamedTuple
 import zlib
 
+import numpy as np
+from zlib_ng import zlib_ng
+
 from voc_seg_tfrecord.base.errors import MaskError, VocSegError
 from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.formats.file import (
@@ -58,6 +61,11 @@ class Header:
     depth: int
     color: ColorType
     interlaced: bool
+
+    @property
+    def channels(self) -> int:
+        """Samples per pixel: 1 of a palette."""
+        return {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[self.color]
 
     def describe(self) -> str:
         """Returns such as `8-bit palette PNG`."""
@@ -174,6 +182,39 @@ def make_chunk(kind: bytes, content: bytes) -> Chunk:
     """Returns a chunk."""
     body = kind + content
     return Chunk(kind, struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body)))
+
+
+_AT_ONCE = 1 << 22  # bytes of rows that are compressed together
+
+
+def encode(pixels: np.ndarray, *, runs: bool = False) -> bytes:
+    """Returns pixels as a PNG, the same bytes wherever zlib-ng is the same.
+
+    Args:
+      pixels: uint8 or uint16 `[H, W]` or `[H, W, N]`, N being 1, 3 or 4.
+      runs: whether runs of equal values are all that they have, as drawn masks do. To look for
+        nothing else takes a fifth of the time and makes smaller files.
+    """
+    height, width, channels = (*pixels.shape, 1)[:3]
+    color = {1: ColorType.GREY, 3: ColorType.RGB, 4: ColorType.RGBA}[channels]
+    big_endian, row = pixels.dtype.newbyteorder(">"), width * channels * pixels.itemsize
+    deflate = zlib_ng.compressobj(strategy=zlib_ng.Z_RLE) if runs else zlib_ng.compressobj(3)
+    step, above, parts = max(1, _AT_ONCE // row), np.zeros(row, np.uint8), list[bytes]()
+    for top in range(0, height, step):
+        band = np.ascontiguousarray(pixels[top : top + step], big_endian)
+        plain = band.view(np.uint8).reshape(-1, row)
+        rows = np.zeros((len(plain), 1 + row), np.uint8)  # each begins with its filter: none, or up
+        rows[:, 1:] = plain
+        if not runs:
+            rows[:, 0] = 2
+            rows[0, 1:] -= above
+            rows[1:, 1:] -= plain[:-1]
+            above = plain[-1].copy()
+        parts.append(deflate.compress(rows))
+    header = struct.pack(">IIBBBBB", width, height, 8 * pixels.itemsize, color, 0, 0, 0)
+    data = b"".join([*parts, deflate.flush()])
+    chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
+    return join_chunks(make_chunk(*chunk) for chunk in chunks)
 
 
 def _check_palette(

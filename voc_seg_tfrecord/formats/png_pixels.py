@@ -23,7 +23,6 @@ from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk, ColorType, Header, damaged, read_header
 
-_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _ADAM7 = (
     (0, 0, 8, 8),
     (4, 0, 8, 8),
@@ -149,7 +148,7 @@ def _parts(header: Header) -> Iterator[tuple[int, int]]:
 
 
 def _row_size(width: int, header: Header) -> int:
-    return 1 + (width * header.depth * _CHANNELS[header.color] + 7) // 8
+    return 1 + (width * header.depth * header.channels + 7) // 8
 
 
 @dataclasses.dataclass(frozen=True)

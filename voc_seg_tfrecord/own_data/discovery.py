@@ -49,7 +49,13 @@ from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
-def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -> VocTree:
+def find_tree(
+    folder: epath.Path,
+    said: Mapping[str, str],
+    *,
+    exif: str = "auto",
+    endings: Sequence[str] = IMAGE_SUFFIXES,
+) -> VocTree:
     """Finds the tree at or below a folder.
 
     Args:
@@ -57,6 +63,7 @@ def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -
       said: the fields of the layout that the user gave. Folders are relative to the given one;
         one that is not there means the folders of that name in each part.
       exif: what an EXIF orientation means for shapes without the size of their image.
+      endings: what names of images end with.
 
     Raises:
       ConfigError: if there is no folder that the user named.
@@ -64,24 +71,24 @@ def find_tree(folder: epath.Path, said: Mapping[str, str], exif: str = "auto") -
         with the options that choose each.
     """
     listing = Listing.of(folder)
-    tree = _find(listing, said, exif)
+    tree = dataclasses.replace(_find(listing, said, exif, endings), image_endings=endings)
     if (path := said_lists(listing, said)) is None:
         return tree
     layout = dataclasses.replace(tree.layout, lists=relative(path, tree.place))
     return dataclasses.replace(tree, layout=layout)
 
 
-def _find(listing: Listing, said: Mapping[str, str], exif: str) -> VocTree:
+def _find(listing: Listing, said: Mapping[str, str], exif: str, endings: Sequence[str]) -> VocTree:
     name, masks = said.get("mask_name", ""), said.get("masks")
     # Images of polygons have no parts that the user may name.
     tops = [f"{part}={f}" if part else f for part, f in said_folders(listing, said, "images")]
     polygons, problems = None, list[VocSegError]()
     if not name.lower().endswith(MASK_SUFFIXES):
-        polygons, problems = polygon_sets.find(listing, said, tops, exif)
+        polygons, problems = polygon_sets.find(listing, said, tops, exif, endings)
     if polygons and (name or (masks is not None and not _has_masks(listing, masks))):
         return polygons
     try:
-        tree = _mask_tree(listing, said)
+        tree = _mask_tree(listing, said, endings)
     except LayoutError as error:
         if error.kind != NO_MASKS or not (polygons or problems):
             raise
@@ -160,12 +167,12 @@ def _different(tree: VocTree, polygons: VocTree) -> str:
     return "" if distinct else "classes that the masks tell apart"
 
 
-def _mask_tree(listing: Listing, said: Mapping[str, str]) -> VocTree:
+def _mask_tree(listing: Listing, said: Mapping[str, str], endings: Sequence[str]) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`."""
     images, masks = (said_folders(listing, said, name) for name in ("images", "masks"))
     if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
         return VocTree(listing.root, as_said(listing, said, images, masks), listing)
-    readings = _readings(listing, said, images, masks)
+    readings = _readings(listing, said, images, masks, endings)
     chooser = Chooser(listing, readings, said)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
         root, layout = "", _said_parts(chooser, images, masks)
@@ -183,7 +190,7 @@ def _mask_tree(listing: Listing, said: Mapping[str, str]) -> VocTree:
             there = [[f for f in listing.folders if deepest(f, of) is not None] for of in tops]
             check_channels(listing, there[0], {*there[1]} - used)
         if not choice.chosen:
-            return _without_pairs(listing, said, images, masks, readings)
+            return _without_pairs(listing, said, images, masks, readings, endings)
         arranged = arrange(listing, choice.chosen)
         if arranged is None or choice.beside:
             raise several_sets(listing, choice)
@@ -199,17 +206,18 @@ def _readings(
     said: Mapping[str, str],
     images: Sequence[tuple[str, str]],
     masks: Sequence[tuple[str, str]],
+    endings: Sequence[str],
 ) -> list[Reading]:
     """Returns the readings that what the user said allows."""
     tops = {"images": [f for _, f in images], "masks": [f for _, f in masks]}
-    sets = dict(zip(tops, file_sets(listing, listing.folders), strict=True))
+    sets = dict(zip(tops, file_sets(listing, listing.folders, endings), strict=True))
     mask_naming = Naming.parse(said["mask_name"]) if "mask_name" in said else None
-    for option, pattern, endings in (
-        ("images", said.get("image_name"), IMAGE_SUFFIXES),
+    for option, pattern, suffixes in (
+        ("images", said.get("image_name"), endings),
         ("masks", said.get("mask_name"), MASK_SUFFIXES),
     ):
         if pattern:
-            sets[option] = sets_of_pattern(listing, listing.folders, pattern, endings)
+            sets[option] = sets_of_pattern(listing, listing.folders, pattern, suffixes)
         elif option == "images" and mask_naming:
             sets[option] = [_without_masks(s, mask_naming) for s in sets[option]]
         sets[option] = [s for s in sets[option] if s.names]
@@ -283,6 +291,7 @@ def _without_pairs(
     images: Sequence[tuple[str, str]],
     masks: Sequence[tuple[str, str]],
     readings: Sequence[Reading],
+    endings: Sequence[str],
 ) -> VocTree:
     """Returns the tree of folders that are called images and masks, however files are named.
 
@@ -291,7 +300,7 @@ def _without_pairs(
     Raises:
       LayoutError: if there are no such folders; the error says what lies there instead.
     """
-    image_sets, mask_sets = file_sets(listing, listing.folders)
+    image_sets, mask_sets = file_sets(listing, listing.folders, endings)
     chooser = Chooser(listing, readings)
     folders = []
     for option, given, sets in (("images", images, image_sets), ("masks", masks, mask_sets)):

@@ -146,28 +146,37 @@ def core_of(stem: str, affix: Affix) -> str:
     return ""
 
 
-def file_sets(listing: Listing, folders: Collection[str]) -> tuple[list[FileSet], list[FileSet]]:
-    """Returns the sets of files in folders that may be images, and those that may be masks."""
+def file_sets(
+    listing: Listing, folders: Collection[str], endings: Sequence[str]
+) -> tuple[list[FileSet], list[FileSet]]:
+    """Returns the sets of files in folders that may be images, and those that may be masks.
+
+    Args:
+      listing: all that lies in the folder.
+      folders: those that are looked at.
+      endings: what names of images end with.
+    """
+    no_images = {".npy"} - {*endings}
     of_images = _folders_of_images(listing, folders)
-    images, masks = _sets_of_folders(listing, of_images)
+    images, masks = _sets_of_folders(listing, of_images, no_images)
     twins, apart = _Twins(listing), {folder for inner in of_images.values() for folder in inner}
     for folder in folders:
         if folder in apart:
             continue
-        endings = {n: e for n in listing.folders[folder] if (e := ending_of(n)) in PICTURES}
-        streams = _streams(folder, [*endings], twins)
+        ending_by_name = {n: e for n in listing.folders[folder] if (e := ending_of(n)) in PICTURES}
+        streams = _streams(folder, [*ending_by_name], twins)
         for affix, names in streams.items():
-            photos = {_stem(n): n for n in names if endings[n] not in MASK_SUFFIXES}
-            others = {_stem(n): n for n in names if endings[n] in MASK_SUFFIXES}
+            photos = {_stem(n): n for n in names if ending_by_name[n] not in MASK_SUFFIXES}
+            others = {_stem(n): n for n in names if ending_by_name[n] in MASK_SUFFIXES}
             both = photos.keys() & others.keys()
             of_endings = {"": others} if others else {}
             if both:  # what has another ending is something else
                 of_endings = {
-                    ending: {s: n for s, n in others.items() if endings[n] == ending}
-                    for ending in {endings[others[stem]]: None for stem in both}
+                    ending: {s: n for s, n in others.items() if ending_by_name[n] == ending}
+                    for ending in {ending_by_name[others[stem]]: None for stem in both}
                 }
             masks += [FileSet(folder, of, affix, ending) for ending, of in of_endings.items()]
-            pictures = {s: n for s, n in others.items() if endings[n] != ".npy"}
+            pictures = {s: n for s, n in others.items() if ending_by_name[n] not in no_images}
             if both and pictures:
                 images += [FileSet(folder, of, affix) for of in (photos, others)]
             elif pictures or photos:
@@ -200,7 +209,7 @@ def _stem_of_role(name: str) -> str:
 
 
 def _sets_of_folders(
-    listing: Listing, of_images: Mapping[str, Mapping[str, str]]
+    listing: Listing, of_images: Mapping[str, Mapping[str, str]], no_images: Set[str]
 ) -> tuple[list[FileSet], list[FileSet]]:
     """Returns the sets of files that have the same name in the folders of images."""
     images, masks = [], []
@@ -213,7 +222,7 @@ def _sets_of_folders(
         for (stem, ending), names in kinds.items():
             if 2 * len(names) > len(ids):
                 files = FileSet(top, names, ("", stem), ending, f"{ID}/{stem}{ending}")
-                images += [files] if ending != ".npy" else []
+                images += [files] if ending not in no_images else []
                 masks += [files] if ending in MASK_SUFFIXES else []
     return images, masks
 

@@ -11,11 +11,10 @@ import unicodedata
 
 from voc_seg_tfrecord.base.errors import MaskError, VocSegError
 from voc_seg_tfrecord.base.wording import command, counted
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
-from voc_seg_tfrecord.trees.layout import PICTURES
+from voc_seg_tfrecord.trees.layout import PICTURES, WITH_ARRAYS
 from voc_seg_tfrecord.trees.listing import Names
 
 _NONE = Names()
@@ -156,7 +155,7 @@ class SheetImages:
         self._moved: dict[str, str] = {}  # by what files call them, where images are
         # Of a.jpg and a.png, the latter may be a mask.
         for path in sorted(
-            paths, key=lambda p: IMAGE_SUFFIXES.index(posixpath.splitext(p)[1].lower())
+            paths, key=lambda p: WITH_ARRAYS.index(posixpath.splitext(p)[1].lower())
         ):
             self._by_stem[posixpath.splitext(path)[0]].append(path)
             name = composed(posixpath.basename(path))

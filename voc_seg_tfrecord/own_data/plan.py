@@ -19,6 +19,7 @@ from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data import classes, discovery
@@ -31,6 +32,7 @@ from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits import Splits, official_note, split_ids
 from voc_seg_tfrecord.own_data.ways import Facts
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
+from voc_seg_tfrecord.trees.layout import WITH_ARRAYS
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)
@@ -100,7 +102,9 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
-    return discovery.find_tree(folder, config.layout or {}, config.exif)
+    endings = IMAGE_SUFFIXES if config.bands is None else WITH_ARRAYS
+    said = config.layout or {}
+    return discovery.find_tree(folder, said, exif=config.exif, endings=endings)
 
 
 def make_plan(
@@ -200,7 +204,7 @@ def _notes(
         *(decision.notes if decision else ()),
         *tree.labels.notes(),
         MissingMasks(tree, config).pattern_note(),
-        _deep_image_note(kept),
+        _deep_image_note(kept) if config.bands is None else "",
         *(f"The link {link} leads to {to}, so it is left out." for link, to in links.items()),
         _background_note(config),
         official_note(kept.division.facts),
@@ -246,9 +250,7 @@ def _deep_image_note(kept: Kept) -> str:
         except VocSegError:  # the build says so
             continue
         if lost:
-            return (
-                f"{name} has {lost}. If the low byte matters, scale the images to 8 bits yourself."
-            )
+            return f"{name} has {lost}. {command(bands='all', dtype='uint16')} keeps all bits."
     return ""
 
 

@@ -14,7 +14,6 @@ from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data import yolo_sets
 from voc_seg_tfrecord.own_data.folder_names import split_word
 from voc_seg_tfrecord.own_data.image_names import SheetImages, below, common, stem
@@ -42,7 +41,11 @@ _OTHER_TOOLS = {
 
 
 def find(
-    listing: Listing, options: Mapping[str, str], folders: Sequence[str], exif: str
+    listing: Listing,
+    options: Mapping[str, str],
+    folders: Sequence[str],
+    exif: str,
+    endings: Sequence[str],
 ) -> tuple[VocTree | None, list[VocSegError]]:
     """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
@@ -54,7 +57,7 @@ def find(
     every = [*listing.below()]
     files = below(every, options.get("masks", ""))
     there = (path for top in folders or [""] for path in below(every, top))
-    images = [name for name in dict.fromkeys(there) if name.lower().endswith(IMAGE_SUFFIXES)]
+    images = [name for name in dict.fromkeys(there) if name.lower().endswith(tuple(endings))]
     by_tool, problems, others = _read_sheets(listing, files, images)
     try:
         if yolo_files := yolo_sets.find(listing, files, images):

@@ -12,6 +12,9 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in a mask folder a mask."""
 
+WITH_ARRAYS = (*IMAGE_SUFFIXES, ".npy")
+"""Endings of images where bands are wanted."""
+
 PICTURES = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
 """Endings of what may be an image or a mask."""
 

@@ -100,6 +100,7 @@ class VocTree:
         it; if there is none, each folder of the tree is listed when it is needed.
       notes: what a user should know about how the tree was found.
       drawn: the labels, if they are no files of pixels in the folder of masks.
+      image_endings: what names of images end with.
     """
 
     root: epath.Path
@@ -107,6 +108,7 @@ class VocTree:
     listing: Listing | None = None
     notes: Sequence[str] = ()
     drawn: Labels | None = None
+    image_endings: Sequence[str] = IMAGE_SUFFIXES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", epath.Path(self.root))
@@ -279,7 +281,8 @@ class VocTree:
     @functools.cached_property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
-        names = index_names(self._files("images"), self.root / self.layout.images, IMAGE_SUFFIXES)
+        folder = self.root / self.layout.images
+        names = index_names(self._files("images"), folder, self.image_endings)
         more = self.drawn.images if self.drawn else {}
         return Names({**names, **more}) if more else names
 

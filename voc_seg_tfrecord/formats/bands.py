@@ -1,0 +1,366 @@
+"""Images that are more than RGB of 8 bits: any number of bands, of uint8, uint16 or float32.
+
+`read` gives the pixels of a PNG, a TIFF, a NumPy array, or any image of 8 bits, and `Bands` says
+which bands are kept and as what. Nothing is scaled, clipped or rounded: a value that the dtype
+cannot hold is an error. Only float64 becomes the nearest float32.
+
+TIFFs are read by tifffile, with imagecodecs for their compressions (the extra `bands`). PNGs of 16
+bits and several bands are decoded by imagecodecs, or by TensorFlow where it is not installed.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+import io
+import struct
+from typing import Any, Literal, cast
+
+import numpy as np
+from zlib_ng import zlib_ng
+
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.formats import pillow, png, png_pixels
+from voc_seg_tfrecord.formats.file import MAX_SIDE, File, Kind, animated_error, damaged_error
+
+Dtype = Literal["uint8", "uint16", "float32"]
+"""What a band may be stored as."""
+
+MOST_BYTES = 1 << 30
+"""Of the pixels of an image; more may be a decompression bomb."""
+
+_ALWAYS, _MOST_PER_BYTE = 1 << 24, 1 << 12  # bytes that a file may unpack to, and for each of its
+_MOST_BANDS = 4096
+_PAGES = 16  # of a TIFF that are looked at
+_ARRAY_HEADER = 1 << 16
+_WIDER: tuple[Dtype, ...] = ("uint16", "float32")
+_PNG_TYPES = {1: png.ColorType.GREY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
+
+
+@dataclasses.dataclass(frozen=True)
+class Bands:
+    """Which bands of images are kept, in which order, and as what.
+
+    Attributes:
+      numbers: the bands' numbers, from 0.
+      dtype: what their values are stored as.
+    """
+
+    numbers: tuple[int, ...]
+    dtype: Dtype = "uint8"
+
+    @property
+    def is_png(self) -> bool:
+        """Whether images are stored as PNGs; otherwise as compressed arrays."""
+        return len(self.numbers) in _PNG_TYPES and self.dtype != "float32"
+
+    def pixels(self, file: File, size: tuple[int, int] | None = None) -> np.ndarray:
+        """Returns the bands of an image, `[H, W, N]` of the dtype; see `read` for `size`.
+
+        Raises:
+          ImageError: if the file cannot be read, lacks a band, or has a value that the dtype cannot
+            hold.
+        """
+        whole = read(file, size)
+        count = whole.shape[2]
+        if max(self.numbers) >= count:
+            raise ImageError(
+                file.where,
+                found=f"{count} band{'s' * (count != 1)}, 0 to {count - 1}",
+                expected=f"the bands {','.join(map(str, self.numbers))}, as in the other images",
+                remedy="name bands that all images have, with --bands, or leave the image out",
+                kind="number of bands",
+            )
+        chosen = whole if self.numbers == (*range(count),) else whole[..., list(self.numbers)]
+        return _as_dtype(chosen, self.dtype, file.where)
+
+    def stored(self, pixels: np.ndarray, file: File) -> bytes | np.ndarray:
+        """Returns what a record has of an image: a PNG, the file's own if it is one, or an array.
+
+        Args:
+          pixels: as `pixels` returns them.
+          file: the file that they were read from.
+        """
+        if not self.is_png:
+            return np.ascontiguousarray(pixels)
+        if file.kind is Kind.PNG:
+            header = png.read_header(file)
+            whole = header.color is _PNG_TYPES[len(self.numbers)] and self._in_order
+            # Some readers make a band of transparent colours.
+            if whole and header.depth == 8 * pixels.itemsize and b"tRNS" not in file.data:
+                return file.data
+        return png.encode(pixels)
+
+    @property
+    def _in_order(self) -> bool:
+        return self.numbers == (*range(len(self.numbers)),)
+
+
+def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
+    """Returns all bands of an image file, `[H, W, N]` of the file's own dtype.
+
+    A palette is looked up, and gives RGB. No orientation is applied.
+
+    Args:
+      file: a PNG, TIFF, NumPy array, JPEG, BMP, WebP or GIF.
+      size: height and width of the mask, which tell the axis of the bands in an array.
+
+    Raises:
+      ImageError: if it is none of these, is damaged, is too large, or has several images.
+      ConfigError: if it is a TIFF, and tifffile is not installed.
+    """
+    if file.kind is Kind.TIFF:
+        pixels = _read_tiff(file)
+    elif file.kind is Kind.NUMPY:
+        pixels = _read_array(file, size)
+    elif file.kind is Kind.PNG and _is_deep_png(file):
+        pixels = _read_deep_png(file)
+    else:
+        still = pillow.decode(file, ImageError)
+        pixels = still.rgb() if still.palette() is not None else still.values()
+        pixels = pixels.astype(np.uint8) * np.uint8(255) if pixels.dtype == bool else pixels
+    return pixels[..., np.newaxis] if pixels.ndim == 2 else pixels
+
+
+def of_record(data: bytes, shape: Sequence[int], where: str) -> File:
+    """Returns the compressed array of a record as a NumPy file, which `read` reads."""
+    counts = {1: "|u1", 2: "<u2", 4: "<f4"}
+    length = int(np.prod(shape, dtype=np.int64)) if len(shape) == 3 and min(shape) > 0 else 0
+    most = min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(data)))
+    inflater = zlib_ng.decompressobj()
+    try:
+        raw = inflater.decompress(data, max(1, min(4 * length, most)))
+    except zlib_ng.error as error:  # type: ignore[misc]
+        raise _damaged(where, f"an array that cannot be inflated: {error}") from None
+    if inflater.unconsumed_tail or not inflater.eof:
+        raise _damaged(where, f"an array of other bytes than its shape {tuple(shape)} has")
+    if not length or len(raw) % length or len(raw) // length not in counts:
+        raise _damaged(where, f"{len(raw)} bytes for an array of the shape {tuple(shape)}")
+    head = io.BytesIO()
+    described = {"descr": counts[len(raw) // length], "fortran_order": False, "shape": tuple(shape)}
+    np.lib.format.write_array_header_1_0(head, described)
+    return File(head.getvalue() + raw, where)
+
+
+def is_deep(file: File) -> bool:
+    """Says whether a stored image is a PNG of 16 bits or an array, which not all decoders show."""
+    return file.kind is Kind.NUMPY or (file.kind is Kind.PNG and _is_deep_png(file))
+
+
+def shown(pixels: np.ndarray) -> np.ndarray:
+    """Returns pixels for people, uint8 `[H, W, 3]`: three bands or one, stretched.
+
+    Args:
+      pixels: `[H, W, N]` of any dtype. Of two bands the first is shown, of four and more the first
+        three.
+
+    Returns:
+      Each band from black at its 2nd percentile to white at its 98th.
+    """
+    bands = pixels[..., : 3 if pixels.shape[2] > 2 else 1].astype(np.float32)
+    bands = np.where(np.isfinite(bands), bands, 0)
+    step = max(1, bands.shape[0] * bands.shape[1] // 1_000_000)
+    sample = bands.reshape(-1, bands.shape[2])[::step]
+    low, high = np.percentile(sample, (2, 98), axis=0)
+    scaled = (bands - low) * (255 / np.maximum(high - low, 1e-6))
+    grey_or_rgb = np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
+    return np.repeat(grey_or_rgb, 3, 2) if grey_or_rgb.shape[2] == 1 else grey_or_rgb
+
+
+def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
+    if pixels.dtype == dtype:
+        return pixels
+    if pixels.dtype.kind not in "uif":
+        raise ImageError(where, found=f"values of the dtype {pixels.dtype}", expected="numbers")
+    with np.errstate(all="ignore"):
+        cast_pixels = pixels.astype(dtype)
+        back = cast_pixels.astype(pixels.dtype)
+    same = (back == pixels) | (np.isnan(pixels) & np.isnan(back) if pixels.dtype.kind == "f" else 0)
+    if pixels.dtype.kind == "f" and dtype == "float32":  # float64 is rounded
+        same |= np.isfinite(cast_pixels)
+    if same.all():
+        return cast_pixels
+    row, column, band = np.argwhere(~same)[0]
+    value = pixels[row, column, band]
+    holds = next((d for d in _WIDER if _holds(pixels, d)), None)
+    raise ImageError(
+        where,
+        found=f"the value {value} in band {band} at row {row}, column {column}",
+        expected=f"values that {dtype} holds, as nothing is scaled or rounded",
+        remedy=f"say --dtype {holds}" if holds else "scale the images yourself",
+        kind="dtype of bands",
+    )
+
+
+def _holds(pixels: np.ndarray, dtype: Dtype) -> bool:
+    with np.errstate(all="ignore"):
+        back = pixels.astype(dtype).astype(pixels.dtype)
+    return bool(((back == pixels) | (pixels != pixels)).all())
+
+
+def _check_size(file: File, height: int, width: int, bands: int, itemsize: int) -> None:
+    """Refuses what is too large at its header; see `file.check_pixels`."""
+    total = height * width * bands * itemsize
+    most = min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(file.data)))
+    if min(height, width, bands) < 1 or max(height, width) > MAX_SIDE or bands > _MOST_BANDS:
+        total = most + 1
+    if total > most:
+        raise ImageError(
+            file.where,
+            found=f"{width} x {height} pixels of {bands} bands of {itemsize} bytes in its header",
+            expected=f"at most {most} bytes of pixels; more may be a decompression bomb",
+            remedy="cut image and mask into tiles",
+        )
+
+
+def _damaged(where: str, found: str) -> ImageError:
+    return cast(ImageError, damaged_error(ImageError, where, found, "a complete image file"))
+
+
+def _is_deep_png(file: File) -> bool:
+    try:
+        return png.read_header(file).depth == 16
+    except MaskError as error:
+        raise error.changed(type="ImageError") from None
+
+
+def _read_deep_png(file: File) -> np.ndarray:
+    try:
+        header = png.read_header(file)
+        _check_size(file, header.height, header.width, header.channels, 2)
+        chunks = png.read_chunks(file, header)
+        png_pixels.check(file, header, chunks)
+    except MaskError as error:
+        raise error.changed(type="ImageError") from None
+    # Of transparent colours a library would make one more band.
+    data = png.join_chunks(chunk for chunk in chunks if chunk.kind in (b"IHDR", b"IDAT", b"IEND"))
+    if header.channels == 1:
+        return pillow.decode(File(data, file.where), ImageError).values().astype(np.uint16)
+    with pillow.translated(file.where, ImageError):
+        try:
+            import imagecodecs
+        except ImportError:
+            import tensorflow as tf
+
+            return np.asarray(tf.io.decode_png(data, header.channels, tf.uint16))
+        return np.asarray(imagecodecs.png_decode(data))
+
+
+def _read_array(file: File, size: tuple[int, int] | None) -> np.ndarray:
+    """Returns a NumPy array with its bands last; nothing of it is unpickled."""
+    stream = io.BytesIO(file.data)
+    with pillow.translated(file.where, ImageError):
+        version = np.lib.format.read_magic(stream)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if read_header is None:
+            raise ValueError(f"version {version} of NumPy's format")
+        shape, fortran, dtype = read_header(stream, max_header_size=_ARRAY_HEADER)
+    if dtype.hasobject or dtype.kind not in "buif" or dtype.itemsize > 8:
+        raise ImageError(
+            file.where,
+            found=f"an array of the dtype {dtype}",
+            expected="an array of whole numbers or floats",
+            remedy="save the pixels alone with numpy.save",
+        )
+    if len(shape) not in (2, 3):
+        raise ImageError(
+            file.where,
+            found=f"an array of the shape {shape}",
+            expected="[height, width] or [height, width, bands]",
+            remedy="save one image per file",
+        )
+    axis = _axis_of_bands(file, shape, size)
+    height, width, bands = (
+        (*np.delete(shape, axis), shape[axis]) if len(shape) == 3 else (*shape, 1)
+    )
+    _check_size(file, int(height), int(width), int(bands), dtype.itemsize)
+    held = len(file.data) - stream.tell()
+    if held != int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
+        raise _damaged(file.where, f"{held} bytes for an array of the shape {shape} of {dtype}")
+    flat = np.frombuffer(file.data, dtype, offset=stream.tell())
+    array = flat.reshape(shape, order="F" if fortran else "C")
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return np.moveaxis(array, axis, -1) if len(shape) == 3 else array
+
+
+def _axis_of_bands(file: File, shape: tuple[int, ...], size: tuple[int, int] | None) -> int:
+    """Returns which axis of an array has the bands: that which leaves the mask's size."""
+    if len(shape) == 2 or size is None or shape[:2] == size:
+        return len(shape) - 1
+    fits = [n for n in range(3) if (*shape[:n], *shape[n + 1 :]) == size]
+    if len(fits) == 1:
+        return fits[0]
+    raise ImageError(
+        file.where,
+        found=f"an array of the shape {shape} for a mask of {size[1]} x {size[0]} pixels",
+        expected=f"[{size[0]}, {size[1]}, bands]",
+        remedy="save the array with the bands last: numpy.moveaxis(array, 0, -1)",
+        kind="axes of an array",
+    )
+
+
+def _read_tiff(file: File) -> np.ndarray:
+    _check_pages(file)
+    try:
+        import tifffile
+    except ImportError:
+        raise ConfigError(
+            file.where,
+            found="a TIFF whose bands are wanted, but tifffile is missing",
+            expected="an installed tifffile, and imagecodecs for its compressions",
+            remedy='pip install "voc_seg_tfrecord[bands]"',
+        ) from None
+    with pillow.translated(file.where, ImageError), tifffile.TiffFile(io.BytesIO(file.data)) as tif:
+        page: Any = tif.pages.first
+        if page.dtype is None or page.imagedepth != 1:
+            raise ValueError(f"a TIFF of {page.bitspersample} bits or {page.imagedepth} slices")
+        itemsize = page.dtype.itemsize
+        _check_size(file, page.imagelength, page.imagewidth, page.samplesperpixel, itemsize)
+        if (turned := page.tags.valueof("Orientation", default=1)) != 1:
+            raise ImageError(
+                file.where,
+                found=f"a TIFF with the orientation {turned}",
+                expected="an upright one, as the mask may be drawn on either",
+                remedy="save the image upright",
+            )
+        if page.photometric == 3:
+            return pillow.decode(file, ImageError).rgb()
+        _check_strips(file, page)
+        pixels = page.asarray(maxworkers=1)
+    if page.planarconfig == 2 and page.samplesperpixel > 1:
+        pixels = np.moveaxis(pixels, 0, -1)
+    wanted = (page.imagelength, page.imagewidth)
+    if pixels.shape[:2] != wanted or pixels.ndim > 3:
+        raise _damaged(file.where, f"pixels of the shape {pixels.shape} for a size of {wanted}")
+    pixels = pixels.astype(np.uint8) if pixels.dtype == bool else pixels
+    return np.asarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False))
+
+
+def _check_strips(file: File, page: Any) -> None:
+    """Refuses pieces of a TIFF that lie outside of the file, or are missing."""
+    pieces = [*zip(page.dataoffsets, page.databytecounts, strict=False)]
+    wrong = [at for at, size in pieces if at < 8 or size < 1 or at + size > len(file.data)]
+    if wrong or not pieces or len(page.dataoffsets) != len(page.databytecounts):
+        raise _damaged(file.where, f"{len(wrong)} of {len(pieces)} strips outside of the file")
+
+
+def _check_pages(file: File) -> None:
+    """Checks, without a library, that a TIFF has one image; smaller copies of it may follow."""
+    data = file.data
+    order = "<" if data[:2] == b"II" else ">"
+    seen: set[int] = set()
+    try:
+        (at,) = struct.unpack_from(f"{order}I", data, 4)
+        while at:
+            if at in seen or len(seen) >= _PAGES:
+                raise animated_error(file, ImageError, Kind.TIFF)
+            (count,) = struct.unpack_from(f"{order}H", data, at)
+            tags = (struct.unpack_from(f"{order}HHII", data, at + 2 + 12 * n) for n in range(count))
+            kinds = {tag: value for tag, _, _, value in tags}
+            if seen and not kinds.get(254, 0) & 0b101:  # a smaller copy, or a mask of transparency
+                raise animated_error(file, ImageError, Kind.TIFF)
+            seen.add(at)
+            (at,) = struct.unpack_from(f"{order}I", data, at + 2 + 12 * count)
+    except struct.error:
+        raise _damaged(file.where, "a TIFF whose directory is cut off") from None
