@@ -132,7 +132,7 @@ def dataset(
     check_features(builder, (IMAGE, FILENAME))
 
     def seen(record: Record) -> tuple[str, str, np.ndarray | None]:
-        image = File(record.bytes(IMAGE), record.id)
+        image = File(record.file(IMAGE).data, record.id)
         try:
             one = examine(image, None, image_id=record.id, split="", fits=False)
             return one.id, one.image_sha256, one.look

@@ -16,6 +16,8 @@ from voc_seg_tfrecord.base.names import (
     HEIGHT,
     IMAGE,
     IMAGE_AND_SIZE,
+    IMAGE_SHAPE,
+    IMAGE_VALUE,
     INSTANCES,
     LABEL,
     LABELS,
@@ -34,7 +36,7 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.built.trust import Field, fields_of
 from voc_seg_tfrecord.examples.tiles import MOST_TILES, Tile, Tiling
-from voc_seg_tfrecord.formats import images, pillow
+from voc_seg_tfrecord.formats import bands, images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import name_fault, show_name
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -147,8 +149,8 @@ def _value_check(field: Field) -> Check:
         if (actual := feature.WhichOneof("kind")) != kind:
             return f"{actual or 'no values'}, expected a {kind}"
         values = getattr(feature, kind).value
-        if len(values) % field.group if field.sequence else len(values) != 1:
-            expected = f"groups of {field.group}" if field.sequence else 1
+        if len(values) % field.group if field.sequence else len(values) != field.count:
+            expected = f"groups of {field.group}" if field.sequence else field.count
             return f"{len(values)} values, expected {expected}"
         if bounds and (wrong := [v for v in values if not bounds[0] <= v <= bounds[1]]):
             return f"{wrong[0]}, expected {bounds[0]} to {bounds[1]}"
@@ -175,6 +177,7 @@ class Standard:
       fields: what a record holds, by path.
       checks: of the values of each feature, by path.
       tiling: how the dataset's images were cut into tiles; None if they were not.
+      bands: number and dtype of the bands of images; None of RGB of 8 bits.
       source: what the dataset was made from; None if it is not available.
     """
 
@@ -183,6 +186,7 @@ class Standard:
     fields: Mapping[str, Field]
     checks: Mapping[str, Check]
     tiling: Tiling | None = None
+    bands: tuple[int, np.dtype[Any]] | None = None
     source: Originals | None = None
 
 
@@ -194,12 +198,14 @@ def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = 
     """
     only_images = dataset.has_only_images(builder)
     dataset.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
+    image = builder.info.features[IMAGE]
     return Standard(
         dataset.class_names(builder),
         dataset.background(builder),
         fields_of(builder.info.features),
         value_checks(builder.info.features),
         dataset.tiling_of(builder),
+        (image.shape[-1], np.dtype(image.np_dtype)) if dataset.bands_of(builder) else None,
         source,
     )
 
@@ -242,7 +248,17 @@ def examine(standard: Standard, split: str, record: Record) -> Examined:
     """Decodes one record, hashes it and collects its problems."""
     problems: list[str] = []
     sizes: dict[str, tuple[int, ...]] = {}
+    if standard.bands is not None and record.has_image():
+        try:
+            pixels = record.bands()
+            sizes[IMAGE] = pixels.shape[:2]
+            if (pixels.shape[2], pixels.dtype) != standard.bands:
+                problems.append(f"{IMAGE}: {pixels.shape[2]} bands of {pixels.dtype}")
+        except VocSegError as error:
+            problems.append(str(error.changed(where=IMAGE)))
     for name, field in standard.fields.items():
+        if name == IMAGE and standard.bands is not None:
+            continue
         if field.is_image and name not in MASKS and name in record.features:
             try:
                 image = images.open_image(record.file(name), decoding="readable")
@@ -400,7 +416,9 @@ def _outer_problems(
     if original is None:
         yield "unexpected: the source's list does not name it"
         return
-    for name in sorted({*record.features, *original.features}):
+    if bands.is_deep(record.file(IMAGE)) and (difference := _band_difference(record, original)):
+        yield f"{IMAGE}: {difference}"
+    for name in sorted({*record.features, *original.features} - _compared(record)):
         if record.features[name] == original.features[name]:
             continue
         if name in arrays:
@@ -425,6 +443,27 @@ def _same_pixels(stored: bytes, expected: bytes) -> bool:
     except RecordError:
         return False
     return np.array_equal(first, second)
+
+
+def _compared(record: Record) -> set[str]:
+    """Returns the features that `_band_difference` compares."""
+    return {IMAGE, IMAGE_SHAPE, IMAGE_VALUE} if bands.is_deep(record.file(IMAGE)) else set()
+
+
+def _band_difference(record: Record, original: Record) -> str:
+    """Says how the bands of two images differ; nothing if only their compression does."""
+    try:
+        stored, expected = record.bands(), original.bands()
+    except RecordError as error:
+        return str(error.found)
+    if stored.shape != expected.shape or stored.dtype != expected.dtype:
+        return f"{stored.shape} of {stored.dtype}, the source has {expected.shape}"
+    same = (stored == expected) | ((stored != stored) & (expected != expected))
+    if same.all():
+        return ""
+    row, column, band = np.argwhere(~same)[0]
+    values = f"{stored[row, column, band]} instead of {expected[row, column, band]}"
+    return f"{int((~same).sum())} values differ, first in band {band} at {row}, {column}: {values}"
 
 
 def _pixel_difference(stored: np.ndarray, expected: np.ndarray) -> str:

@@ -11,7 +11,7 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base import storage, wording
 from voc_seg_tfrecord.base.errors import (
     ConfigError,
     ListError,
@@ -19,6 +19,8 @@ from voc_seg_tfrecord.base.errors import (
     did_you_mean,
 )
 from voc_seg_tfrecord.base.names import (
+    CHANNELS,
+    IMAGE,
     LABEL,
     LABELS,
     MASK,
@@ -226,6 +228,27 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
             found=f"no feature {', '.join(lacking)}",
             expected="a dataset with images and masks that voc_seg_tfrecord built; the images of "
             "a test have no masks",
+        )
+
+
+def bands_of(builder: tfds.core.DatasetBuilder) -> str:
+    """Says which bands a dataset's images have, such as `13 bands of uint16`; empty of RGB."""
+    image = dict(builder.info.features).get(IMAGE)
+    if image is None or (image.shape[-1] == CHANNELS[IMAGE] and image.np_dtype == np.uint8):
+        return ""
+    return f"{wording.counted(image.shape[-1], 'band')} of {np.dtype(image.np_dtype)}"
+
+
+def check_rgb(builder: tfds.core.DatasetBuilder, what: str, remedy: str) -> None:
+    """Checks that images are RGB of 8 bits, where something takes no others.
+
+    Raises:
+      ConfigError: if they are not.
+    """
+    if found := bands_of(builder):
+        expected = f"RGB of 8 bits, which is all that {what} can hold"
+        raise ConfigError(
+            builder.info.full_name, found=f"images of {found}", expected=expected, remedy=remedy
         )
 
 

@@ -81,6 +81,9 @@ def _print(
             print(f"  {side}s from {low} to {high}, median {of_split.size_percentiles()[side][2]}")
         sizes = (f"{w} x {h} ({count})" for h, w, count in of_split.most_common_sizes())
         print(f"  most common sizes, width x height: {', '.join(sizes)}")
+        columns = of_split.as_dict().get("bands", {}).values()
+        for number, (mean, deviation) in enumerate(zip(*columns, strict=True)):
+            print(f"  band {number}: mean {mean:.6g}, standard deviation {deviation:.6g}")
         if comparison := compared[split]:
             different = comparison.differences + comparison.doubtful
             agree = comparison.compared - len(different)

@@ -6,7 +6,7 @@ import argparse
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_splits
+from voc_seg_tfrecord.built.dataset import check_rgb, open_splits
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import write_json
 
@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     sizes = None
     if args.dataset:
         builder, splits = open_splits(args.dataset, args.data_dir)
+        check_rgb(builder, "a submission", "use the dataset of a release")
         if len(splits) != 1:
             raise ConfigError(
                 args.dataset,

@@ -12,6 +12,7 @@ from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError, StorageError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.built.dataset import check_features
 from voc_seg_tfrecord.exports import card
 from voc_seg_tfrecord.exports.card import summarize
@@ -93,6 +94,8 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
             remedy=f"export it as {' or '.join(_WITHOUT_MASKS)}, or read it with tfds.load",
         )
     check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
+    if not layout.has_bands:
+        dataset.check_rgb(builder, "this layout", "export it as voc (--layout voc)")
     for split in builder.info.splits:
         id_lists.check_name(split, f"{builder.info.full_name}, split {show_name(split)}")
         if layout.check_split is not None:

@@ -33,6 +33,7 @@ class Layout:
         dataset's name.
       is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS.
       has_columns: whether it is Parquet files, whose columns are described.
+      has_bands: whether images may have other bands than RGB of 8 bits.
     """
 
     help: str
@@ -43,6 +44,7 @@ class Layout:
     check_split: Callable[[str, str], None] | None = None
     is_tree: bool = False
     has_columns: bool = False
+    has_bands: bool = False
 
 
 def find_layout(name: str) -> Layout:
@@ -116,6 +118,7 @@ and others, as DeepLab reads them.
         write=records.write_deeplab,
     ),
     "voc": Layout(
+        has_bands=True,
         help="a tree with JPEGImages, SegmentationClass and ImageSets",
         masks="""\
 1. A mask is a palette PNG: the index of a pixel is its class. The colours are VOC's and mean \

@@ -13,10 +13,20 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.record import Check, value_checks, value_problems
 from voc_seg_tfrecord.base.errors import RecordError
-from voc_seg_tfrecord.base.names import FILENAME, FILL, HEIGHT, IMAGE, LABEL, MASK, WIDTH
+from voc_seg_tfrecord.base.names import (
+    FILENAME,
+    FILL,
+    HEIGHT,
+    IMAGE,
+    IMAGE_SHAPE,
+    IMAGE_VALUE,
+    LABEL,
+    MASK,
+    WIDTH,
+)
 from voc_seg_tfrecord.built.records import count, parse, pixels, read_shards
 from voc_seg_tfrecord.examples.serializer import record_parts
-from voc_seg_tfrecord.formats import frames, images
+from voc_seg_tfrecord.formats import bands, frames, images
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
 
@@ -78,7 +88,10 @@ class Split:
           RecordError: as `records` does.
         """
         needed = [name for name in _SINGLE if name in self.builder.info.features]
-        for _, record in self.records():
+        for where, record in self.records():
+            if IMAGE_VALUE in record:
+                file = bands.of_record(record[IMAGE_VALUE][0], record[IMAGE_SHAPE], where)
+                record[IMAGE] = [file.data]
             yield {name: record[name][0] for name in needed}
 
 

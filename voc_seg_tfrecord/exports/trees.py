@@ -44,6 +44,8 @@ def write_voc(split: Split) -> list[str]:
     for where, filename, image_id, example in _named(split):
         if image_id == filename:  # without an ending, readers do not take it for an image
             filename += ".jpg" if kind_of(example[IMAGE]) is Kind.JPEG else ".png"
+        if kind_of(example[IMAGE]) is Kind.NUMPY:
+            filename = f"{image_id}.npy"
         files = {f"{VOC.images}/{filename}": example[IMAGE]}
         for feature, place in ((MASK, VOC.masks), (INSTANCES, VOC.instances)):
             if feature in example:

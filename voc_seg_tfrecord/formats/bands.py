@@ -122,7 +122,7 @@ def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
 
 def of_record(data: bytes, shape: Sequence[int], where: str) -> File:
     """Returns the compressed array of a record as a NumPy file, which `read` reads."""
-    counts = {1: "|u1", 2: "<u2", 4: "<f4"}
+    dtypes = {1: "|u1", 2: "<u2", 4: "<f4"}
     length = int(np.prod(shape, dtype=np.int64)) if len(shape) == 3 and min(shape) > 0 else 0
     most = min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(data)))
     inflater = zlib_ng.decompressobj()
@@ -132,12 +132,18 @@ def of_record(data: bytes, shape: Sequence[int], where: str) -> File:
         raise _damaged(where, f"an array that cannot be inflated: {error}") from None
     if inflater.unconsumed_tail or not inflater.eof:
         raise _damaged(where, f"an array of other bytes than its shape {tuple(shape)} has")
-    if not length or len(raw) % length or len(raw) // length not in counts:
+    if not length or len(raw) % length or len(raw) // length not in dtypes:
         raise _damaged(where, f"{len(raw)} bytes for an array of the shape {tuple(shape)}")
-    head = io.BytesIO()
-    described = {"descr": counts[len(raw) // length], "fortran_order": False, "shape": tuple(shape)}
-    np.lib.format.write_array_header_1_0(head, described)
-    return File(head.getvalue() + raw, where)
+    return as_file(np.frombuffer(raw, dtypes[len(raw) // length]).reshape(shape), where)
+
+
+def as_file(stored: bytes | np.ndarray, where: str) -> File:
+    """Returns what a record has of an image as a file; of an array a NumPy file."""
+    if isinstance(stored, bytes):
+        return File(stored, where)
+    file = io.BytesIO()
+    np.save(file, stored, allow_pickle=False)
+    return File(file.getvalue(), where)
 
 
 def is_deep(file: File) -> bool:

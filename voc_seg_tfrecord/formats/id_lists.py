@@ -297,7 +297,7 @@ def listed_masks(data: bytes, where: object) -> Iterator[str]:
 
 def _without_suffix(name: str) -> str:
     stem, suffix = posixpath.splitext(name)
-    return stem if suffix.lower() in IMAGE_SUFFIXES else name
+    return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name
 
 
 _DRIVE = "begins as the letter of a drive does on Windows"

@@ -16,9 +16,10 @@ from tqdm import tqdm
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID, background_index
 from voc_seg_tfrecord.base.processes import ordered_map
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
-from voc_seg_tfrecord.formats import images, png_pixels
+from voc_seg_tfrecord.formats import bands, images, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
@@ -327,7 +328,7 @@ def _read_one(
                 raw = dataclasses.replace(raw, mask=_blank(raw.mask))
             example = make_example(raw, spec)
             same = example[IMAGE] is raw.image.data
-            image = raw.image if same else File(example[IMAGE], str(pair.image))
+            image = raw.image if same else bands.as_file(example[IMAGE], str(pair.image))
             mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
             histogram, seen = None if blank else count_values(mask), None
             if labels:
@@ -350,14 +351,16 @@ def _read_one(
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, None
-    doubts = []
+    doubts = list[Finding]()
+    if spec.bands is not None:
+        return doubts, histogram, seen
     if doubt := images.doubt(raw.image):
         where = raw.image.where
         message = f"{where}: {doubt}: cameras add such bytes, and damage does: look at it"
         doubts.append(Finding("image that may be damaged", where, message, IGNORED))
     if lost := images.lost_bits(raw.image):
         where = raw.image.where
-        remedy = "scale the image to 8 bits yourself if the low byte matters"
+        remedy = f"say {command(bands='all', dtype='uint16')} if the low byte matters"
         doubts.append(
             Finding("image of 16 bits", where, f"{where}: {lost}", IGNORED, remedy=remedy)
         )

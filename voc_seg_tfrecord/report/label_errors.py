@@ -13,7 +13,6 @@ from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import UNDECIDED
 from voc_seg_tfrecord.own_data import check
 from voc_seg_tfrecord.own_data.class_file import CONTRADICT
@@ -123,5 +122,5 @@ def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> 
 
 
 def _examined(fits: bool, split: str, record: Record) -> Evidence:
-    image = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
+    image = record.file(IMAGE)
     return examine(image, record.pixels(MASK), image_id=record.id, split=split, fits=fits)

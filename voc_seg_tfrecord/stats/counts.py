@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
+import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import check_features, class_names
+from voc_seg_tfrecord.built.dataset import bands_of, check_features, class_names
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.png_pixels import count_pairs, count_values
 from voc_seg_tfrecord.stats.figures import Stats
@@ -38,8 +39,9 @@ def compute(
     """
     check_features(builder)
     names = class_names(builder)
+    count = functools.partial(_count_record, bool(bands_of(builder)))
     return {
-        split: Tally(records.scan(builder, split, _count_record, progress=progress)).stats(names)
+        split: Tally(records.scan(builder, split, count, progress=progress)).stats(names)
         for split in splits or builder.info.splits
     }
 
@@ -53,21 +55,34 @@ class Counts:
       size: height and width.
       pixels: pixels of each mask value, int64 `[256]`.
       objects: objects of each class, int64 `[256]`; None without an instance mask.
+      bands: of each band the number of values, their sum, and that of their squares, float64
+        `[3, N]`; None of RGB of 8 bits.
     """
 
     id: str
     size: tuple[int, ...]
     pixels: np.ndarray
     objects: np.ndarray | None
+    bands: np.ndarray | None = None
 
 
-def _count_record(record: Record) -> Counts:
-    """Counts one record's pixels and objects."""
+def _count_record(with_bands: bool, record: Record) -> Counts:
+    """Counts one record's pixels and objects, and its values if they are of other bands."""
     mask = record.pixels(MASK)
     objects = None
     if INSTANCES in record.features:
         objects = count_objects(mask, record.pixels(INSTANCES))
-    return Counts(record.id, mask.shape, count_values(mask), objects)
+    sums = _sums(record.bands()) if with_bands else None
+    return Counts(record.id, mask.shape, count_values(mask), objects, sums)
+
+
+def _sums(pixels: np.ndarray) -> npt.NDArray[np.float64]:
+    """Returns number, sum and sum of squares of the finite values of each band, `[3, N]`."""
+    bands = []
+    for band in np.moveaxis(pixels, 2, 0):
+        values = band[np.isfinite(band)].astype(np.float64)
+        bands.append((values.size, values.sum(), np.dot(values, values)))
+    return np.array(bands).T
 
 
 def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int64]:
@@ -108,6 +123,7 @@ class Tally:
         self._sizes: list[tuple[int, ...]] = []
         self._pixels, self._images, self._image_pixels, self._objects = np.zeros((4, 256), np.int64)
         self._all_have_objects = True
+        self._bands: np.ndarray | None = None
         for counts in counted:
             self.add(counts)
 
@@ -119,6 +135,8 @@ class Tally:
         self._pixels += counts.pixels
         self._images += present
         self._image_pixels += present * counts.pixels[:VOID].sum()
+        if counts.bands is not None:
+            self._bands = counts.bands if self._bands is None else self._bands + counts.bands
         if counts.objects is None:
             self._all_have_objects = False
         else:
@@ -136,6 +154,7 @@ class Tally:
             self._objects[:classes] if self._all_have_objects and self._ids else None,
             int(self._pixels[VOID]),
             np.array(self._sizes, np.int64).reshape(-1, 2),
+            self._bands,
         )
 
 

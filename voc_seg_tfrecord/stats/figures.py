@@ -34,6 +34,8 @@ class Stats:
       objects: how many objects each class has, int64 `[C]`; None without instance masks.
       void: how many pixels are void.
       sizes: height and width of each image, int64 `[N, 2]`.
+      bands: of each band of the images the number of finite values, their sum and that of their
+        squares, float64 `[3, bands]`; None of RGB of 8 bits.
     """
 
     class_names: tuple[str, ...]
@@ -44,6 +46,7 @@ class Stats:
     objects: npt.NDArray[np.int64] | None
     void: int
     sizes: npt.NDArray[np.int64]
+    bands: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return wording.brief_line(
@@ -78,7 +81,19 @@ class Stats:
             objects,
             self.void + other.void,
             np.concatenate([self.sizes, other.sizes]),
+            None if self.bands is None or other.bands is None else self.bands + other.bands,
         )
+
+    def band_means(self) -> npt.NDArray[np.float64] | None:
+        """Returns the mean of each band, float64 `[bands]`; None of RGB of 8 bits."""
+        return None if self.bands is None else self.bands[1] / self.bands[0]
+
+    def band_deviations(self) -> npt.NDArray[np.float64] | None:
+        """Returns the standard deviation of each band, float64 `[bands]`; None of RGB of 8 bits."""
+        if self.bands is None:
+            return None
+        mean = self.bands[1] / self.bands[0]
+        return np.sqrt(np.maximum(self.bands[2] / self.bands[0] - mean**2, 0))
 
     @property
     def share(self) -> npt.NDArray[np.float64]:
@@ -153,7 +168,14 @@ class Stats:
             "void": {"pixels": self.void, "share": self.void_share},
             "size_percentiles": self.size_percentiles(),
             "most_common_sizes": self.most_common_sizes(),
+            **self._of_bands(),
         }
+
+    def _of_bands(self) -> dict[str, Any]:
+        mean, deviation = self.band_means(), self.band_deviations()
+        if mean is None or deviation is None:
+            return {}
+        return {"bands": {"mean": mean.tolist(), "std": deviation.tolist()}}
 
 
 def total(stats: Mapping[str, Stats]) -> Stats:
