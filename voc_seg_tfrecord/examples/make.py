@@ -176,12 +176,26 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     with images.large_in_turn(raw.image, raw.mask):
         if spec.bands is not None:
             mask_size = stored.size_of(raw.mask) if raw.mask is not None else None
+            _check_upright(raw.image, spec)
             pixels = spec.bands.pixels(raw.image, mask_size)
             kept = {IMAGE: spec.bands.stored(pixels, raw.image)}
             return {**kept, **_other_features(raw, spec, pixels.shape[:2])}
         image = images.as_stored(_open_image(raw, spec))
         size = (image.height, image.width)
         return {IMAGE: image.data, **_other_features(raw, spec, size)}
+
+
+def _check_upright(file: File, spec: ExampleSpec) -> None:
+    """Refuses an image that viewers rotate, as bands are kept as they are stored."""
+    kinds = (Kind.NUMPY, Kind.TIFF)  # of which the one has no EXIF, and the other is refused later
+    if spec.exif != "ignore" and file.kind not in kinds and pillow.is_turned(file):
+        raise ImageError(
+            file.where,
+            found="an EXIF orientation, by which viewers rotate it",
+            expected="an upright image, as bands are kept as they are stored",
+            remedy="say --exif ignore if its mask was drawn on the pixels as stored, or else save "
+            "it upright",
+        )
 
 
 def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> dict[str, Any]:

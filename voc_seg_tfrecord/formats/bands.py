@@ -29,6 +29,7 @@ MOST_BYTES = 1 << 30
 
 _ALWAYS, _MOST_PER_BYTE = 1 << 24, 1 << 12  # bytes that a file may unpack to, and for each of its
 _MOST_BANDS = 4096
+_WHOLE = 1 << 24  # up to which float32 holds all whole numbers
 _PAGES = 16  # of a TIFF that are looked at
 _ARRAY_HEADER = 1 << 16
 _WIDER: tuple[Dtype, ...] = ("uint16", "float32")
@@ -120,6 +121,25 @@ def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
     return pixels[..., np.newaxis] if pixels.ndim == 2 else pixels
 
 
+def stacked(files: Sequence[File]) -> File:
+    """Returns images of one band each as one with all of them, as a NumPy file.
+
+    Raises:
+      ImageError: if one has several bands, or another size or dtype than the first.
+    """
+    arrays = [read(file) for file in files]
+    for file, array in zip(files, arrays, strict=True):
+        if array.shape != (*arrays[0].shape[:2], 1) or array.dtype != arrays[0].dtype:
+            raise ImageError(
+                file.where,
+                found=f"pixels {list(array.shape)} of {array.dtype}",
+                expected=f"one channel of {list(arrays[0].shape[:2])} {arrays[0].dtype}, as in "
+                f"{files[0].where}",
+                remedy="export the channels again",
+            )
+    return as_file(np.concatenate(arrays, axis=2), files[0].where)
+
+
 def of_record(data: bytes, shape: Sequence[int], where: str) -> File:
     """Returns the compressed array of a record as a NumPy file, which `read` reads."""
     dtypes = {1: "|u1", 2: "<u2", 4: "<f4"}
@@ -175,31 +195,33 @@ def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
     if pixels.dtype == dtype:
         return pixels
     if pixels.dtype.kind not in "uif":
-        raise ImageError(where, found=f"values of the dtype {pixels.dtype}", expected="numbers")
-    with np.errstate(all="ignore"):
-        cast_pixels = pixels.astype(dtype)
-        back = cast_pixels.astype(pixels.dtype)
-    same = (back == pixels) | (np.isnan(pixels) & np.isnan(back) if pixels.dtype.kind == "f" else 0)
-    if pixels.dtype.kind == "f" and dtype == "float32":  # float64 is rounded
-        same |= np.isfinite(cast_pixels)
-    if same.all():
-        return cast_pixels
-    row, column, band = np.argwhere(~same)[0]
-    value = pixels[row, column, band]
-    holds = next((d for d in _WIDER if _holds(pixels, d)), None)
+        expected = "whole numbers or floats"
+        raise ImageError(where, found=f"values of the dtype {pixels.dtype}", expected=expected)
+    held = _held(pixels, dtype)
+    if held.all():
+        return pixels.astype(dtype)
+    row, column, band = np.argwhere(~held)[0]
+    others = (other for other in _WIDER if other != dtype and _held(pixels, other).all())
+    wider = next(others, None)
     raise ImageError(
         where,
-        found=f"the value {value} in band {band} at row {row}, column {column}",
+        found=f"the value {pixels[row, column, band]} in band {band} at row {row}, column {column}",
         expected=f"values that {dtype} holds, as nothing is scaled or rounded",
-        remedy=f"say --dtype {holds}" if holds else "scale the images yourself",
+        remedy=f"say --dtype {wider}" if wider else "scale the images yourself",
         kind="dtype of bands",
     )
 
 
-def _holds(pixels: np.ndarray, dtype: Dtype) -> bool:
+def _held(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
+    """Says of each value whether a dtype holds it, bool like the pixels; float64 is rounded."""
     with np.errstate(all="ignore"):
-        back = pixels.astype(dtype).astype(pixels.dtype)
-    return bool(((back == pixels) | (pixels != pixels)).all())
+        if dtype == "float32":
+            if pixels.dtype.kind == "f":
+                return ~(np.isfinite(pixels) & ~np.isfinite(pixels.astype(np.float32)))
+            return np.asarray(np.abs(pixels.astype(np.float64)) <= _WHOLE)
+        most = np.iinfo(dtype).max
+        inside = (pixels >= 0) & (pixels <= most)
+        return inside & (np.trunc(pixels) == pixels) if pixels.dtype.kind == "f" else inside
 
 
 def _check_size(file: File, height: int, width: int, bands: int, itemsize: int) -> None:
@@ -253,15 +275,17 @@ def _read_deep_png(file: File) -> np.ndarray:
 def _read_array(file: File, size: tuple[int, int] | None) -> np.ndarray:
     """Returns a NumPy array with its bands last; nothing of it is unpickled."""
     stream = io.BytesIO(file.data)
-    with pillow.translated(file.where, ImageError):
+    try:
         version = np.lib.format.read_magic(stream)
         read_header = {
             (1, 0): np.lib.format.read_array_header_1_0,
             (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version)
-        if read_header is None:
-            raise ValueError(f"version {version} of NumPy's format")
+        }[version]
         shape, fortran, dtype = read_header(stream, max_header_size=_ARRAY_HEADER)
+        if not {*map(type, shape)} <= {int}:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise _damaged(file.where, "a NumPy array whose header cannot be read") from None
     if dtype.hasobject or dtype.kind not in "buif" or dtype.itemsize > 8:
         raise ImageError(
             file.where,
@@ -286,6 +310,7 @@ def _read_array(file: File, size: tuple[int, int] | None) -> np.ndarray:
         raise _damaged(file.where, f"{held} bytes for an array of the shape {shape} of {dtype}")
     flat = np.frombuffer(file.data, dtype, offset=stream.tell())
     array = flat.reshape(shape, order="F" if fortran else "C")
+    array = array.view(np.uint8) if dtype.kind == "b" else array
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     return np.moveaxis(array, axis, -1) if len(shape) == 3 else array
 
@@ -339,7 +364,7 @@ def _read_tiff(file: File) -> np.ndarray:
     wanted = (page.imagelength, page.imagewidth)
     if pixels.shape[:2] != wanted or pixels.ndim > 3:
         raise _damaged(file.where, f"pixels of the shape {pixels.shape} for a size of {wanted}")
-    pixels = pixels.astype(np.uint8) if pixels.dtype == bool else pixels
+    pixels = pixels.astype(np.uint8) * np.uint8(255) if pixels.dtype == bool else pixels
     return np.asarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False))
 
 

@@ -28,6 +28,7 @@ import simplejpeg
 
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.base.processes import in_turn
+from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats import bands, jpeg, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, once_per_file
 
@@ -88,7 +89,13 @@ def open_image(
         return _read_png(file, exif, mask_size, decoding)
     size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
     if size is None:
-        still = pillow.decode(file, ImageError)
+        try:
+            still = pillow.decode(file, ImageError)
+        except ImageError as error:
+            if kind is not Kind.TIFF or error.kind != "damaged file":
+                raise
+            remedy = f"say {command(bands='all', dtype='uint16')} if it has other bands than RGB"
+            raise error.changed(remedy=f"{remedy}; or {error.remedy}") from None
         # Pillow has rotated a TIFF already.
         asked = exif != "ignore" and kind is Kind.WEBP
         return still.upright() if asked and _must_rotate(still, file, exif, mask_size) else still

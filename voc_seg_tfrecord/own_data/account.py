@@ -20,6 +20,7 @@ from voc_seg_tfrecord.trees.layout import (
     PICTURES,
 )
 from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _IDS = " of images"
@@ -105,6 +106,8 @@ def _files_of_parts(
             path = start + (posixpath.normpath(name) if "./" in name else name)
             if image_id in of_ids:
                 used.add(path)
+                if which == "images" and tree.channels > 1:
+                    used.update(map(str, channel_paths(path, tree.channels)))
             else:
                 left = "in no split" if image_id in others else f"without {lacking}"
                 kinds.setdefault(path, f"{what} {left}")

@@ -4,7 +4,7 @@ The folder is listed once. `readings` finds what may pair, `choice` chooses, and
 becomes a layout, or the question that the user has to answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import posixpath
 
@@ -32,11 +32,13 @@ from voc_seg_tfrecord.own_data.said_folders import (
 )
 from voc_seg_tfrecord.own_data.unreadable import (
     NO_MASKS,
-    check_channels,
+    channels_of,
     check_no_panoptic,
     check_objects,
     check_one_numbering,
     no_masks,
+    pattern_of_channel,
+    several_channels,
 )
 from voc_seg_tfrecord.trees.layout import (
     ID,
@@ -107,6 +109,31 @@ def _find(listing: Listing, said: Mapping[str, str], exif: str, endings: Sequenc
 def _has_masks(listing: Listing, place: str) -> bool:
     """Says whether a file of pixels lies at or below a place that the user said."""
     return any(p.lower().endswith(MASK_SUFFIXES) for p in below(listing.below(), place))
+
+
+def _of_channels(
+    listing: Listing,
+    said: Mapping[str, str],
+    images: Sequence[tuple[str, str]],
+    masks: Sequence[tuple[str, str]],
+    used: Set[str],
+    endings: Sequence[str],
+) -> VocTree | None:
+    """Returns the tree of images of which each channel is a file, if bands are wanted.
+
+    Raises:
+      LayoutError: if there are such images, and none are wanted.
+    """
+    tops = [[f for _, f in of] or [""] for of in (images, masks)]
+    there = [[f for f in listing.folders if deepest(f, of) is not None] for of in tops]
+    found = None if "image_name" in said else channels_of(listing, there[0], {*there[1]} - used)
+    if found is None:
+        return None
+    folder, files = found
+    if ".npy" not in endings:
+        raise several_channels(listing.root / folder, files)
+    tree = _mask_tree(listing, {**said, "image_name": pattern_of_channel(files[0])}, endings)
+    return dataclasses.replace(tree, channels=len(files))
 
 
 def _check_same(tree: VocTree, polygons: VocTree) -> None:
@@ -184,11 +211,9 @@ def _mask_tree(listing: Listing, said: Mapping[str, str], endings: Sequence[str]
             check_objects(listing, r.images.folder, r.masks.folder, r.images.names)
         if choice.rivals:
             raise several_ways(listing, choice)
-        if "image_name" not in said:
-            used = {r.masks.folder for r in choice.chosen}
-            tops = [[f for _, f in of] or [""] for of in (images, masks)]
-            there = [[f for f in listing.folders if deepest(f, of) is not None] for of in tops]
-            check_channels(listing, there[0], {*there[1]} - used)
+        used = {r.masks.folder for r in choice.chosen}
+        if tree := _of_channels(listing, said, images, masks, used, endings):
+            return tree
         if not choice.chosen:
             return _without_pairs(listing, said, images, masks, readings, endings)
         arranged = arrange(listing, choice.chosen)

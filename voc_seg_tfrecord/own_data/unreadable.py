@@ -78,16 +78,12 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
             "values, such as with nibabel and Pillow"
         )
     elif arrays := _arrays_of_images(listing, masks):
-        folder = posixpath.dirname(arrays[0])
         found = (
-            f"NumPy arrays as images, which are not read yet, and {len(masks)} masks: "
-            f"{len(arrays)} arrays, such as {arrays[0]}"
+            f"NumPy arrays as images, and {len(masks)} masks: {len(arrays)} arrays, such as "
+            f"{arrays[0]}"
         )
-        expected = "an image file for each mask"
-        remedy = (
-            "save the arrays as PNG; if they are uint8 of shape [H, W, 3] or [H, W], with "
-            + command("python", "-c", _TO_PNG, root / folder)
-        )
+        expected = "which of their bands are wanted, or an image file for each mask"
+        remedy = f"say {command(bands='all', dtype='uint16')}, or float32 for floats"
     elif masks:
         found = f"no image, but {len(masks)} masks, such as {masks[0]}"
         expected = "an image for each mask"
@@ -113,55 +109,57 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
     return LayoutError(root, found=found, expected=expected, remedy=remedy, kind=NO_MASKS)
 
 
-_TO_PNG = (
-    "import sys, pathlib, numpy, PIL.Image; [PIL.Image.fromarray(numpy.load(p)).save("
-    "p.with_suffix('.png')) for p in pathlib.Path(sys.argv[1]).glob('*.npy')]"
-)
-
-
 def _arrays_of_images(listing: Listing, masks: Sequence[str]) -> list[str]:
     """Returns the arrays in place of images beside masks: those in no folder of masks."""
     arrays = (name for name in listing.below() if name.lower().endswith(".npy"))
     return sorted(n for n in arrays if masks and role_of(posixpath.dirname(n)) in ("images", ""))
 
 
-def check_channels(listing: Listing, images: Iterable[str], masks: Collection[str]) -> None:
-    """Checks that no folder has nnU-Net's images of several channels, of which each is a file.
+def channels_of(
+    listing: Listing, images: Iterable[str], masks: Collection[str]
+) -> tuple[str, list[str]] | None:
+    """Looks for nnU-Net's images of several channels, of which each is a file.
 
     Args:
       listing: all that lies in the folder.
       images: folders that may have images.
       masks: folders that may have masks, without those of which the images were found.
 
-    Raises:
-      LayoutError: if one has, with the option that chooses a channel.
+    Returns:
+      The folder, and the first file of each channel; None if there are no such images.
     """
     for folder in images:
         if role_of(folder) != "images" or split_word(folder)[0].lower() not in SHORT:
             continue
-        ids = {
-            posixpath.splitext(n)[0]
-            for f in masks
-            if role_of(f) == "masks"
-            for n in listing.folders[f]
-        }
+        inside = (listing.folders[f] for f in masks if role_of(f) == "masks")
+        ids = {posixpath.splitext(name)[0] for names in inside for name in names}
         of_channel: dict[str, list[str]] = {}
         for name in listing.folders[folder]:
             match = re.fullmatch(r"(.+)_(\d{4})\.\w+", name)
             if match and match[1] in ids:
                 of_channel.setdefault(match[2], []).append(name)
-        if len(of_channel) < 2:
-            continue
-        first, second, *_ = (min(of_channel[number]) for number in sorted(of_channel))
-        pattern = f"{ID}_{min(of_channel)}{posixpath.splitext(first)[1]}"
-        raise LayoutError(
-            listing.root / folder,
-            found=f"nnU-Net's images with {len(of_channel)} channels, a file for each, such as "
-            f"{first} and {second}",
-            expected="a file for each image, which is read as RGB of 8 bits",
-            remedy=f"choose a channel with {command(image_name=pattern)}, or merge the channels of "
-            "each image into one file, such as with PIL.Image.merge",
-        )
+        if len(of_channel) > 1:
+            return folder, [min(of_channel[number]) for number in sorted(of_channel)]
+    return None
+
+
+def pattern_of_channel(first: str) -> str:
+    """Returns the pattern of the images' names by the first file of a channel."""
+    stem, ending = posixpath.splitext(first)
+    return f"{ID}{stem[-5:]}{ending}"
+
+
+def several_channels(where: object, files: Sequence[str]) -> LayoutError:
+    """Returns the error about images of several channels, with the options that read them."""
+    pattern = pattern_of_channel(files[0])
+    return LayoutError(
+        where,
+        found=f"nnU-Net's images with {len(files)} channels, a file for each, such as {files[0]} "
+        f"and {files[1]}",
+        expected="a file for each image, which is read as RGB of 8 bits, or which bands are wanted",
+        remedy=f"take all channels with {command(bands='all', dtype='uint16')}, or choose one with "
+        + command(image_name=pattern),
+    )
 
 
 def of_objects(where: object, first: str, image: str) -> LayoutError:

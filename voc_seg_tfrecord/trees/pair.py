@@ -13,6 +13,7 @@ from etils import epath
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import AnnotationError, ImageError, LayoutError, MaskError
 from voc_seg_tfrecord.examples.make import RawExample
+from voc_seg_tfrecord.formats import bands
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.stored import Counted
 from voc_seg_tfrecord.trees.listing import Names
@@ -51,6 +52,8 @@ class Pair:
       instances: the instance mask's path, where asked for.
       annotation: the XML's path, where asked for.
       counted: what a survey has found in the mask file; see `masks.read_mask`.
+      channels: how many files the image has; those behind the first end with `_0001` and so on in
+        place of `_0000`.
     """
 
     id: str
@@ -60,6 +63,7 @@ class Pair:
     instances: epath.PathLike | None = None
     annotation: epath.PathLike | None = None
     counted: Counted | None = None
+    channels: int = 1
 
     def read(self) -> RawExample:
         """Reads each file once.
@@ -67,8 +71,9 @@ class Pair:
         Raises:
           VocSegError: naming a file that cannot be read.
         """
+        files = [File.read(path, ImageError) for path in channel_paths(self.image, self.channels)]
         return RawExample(
-            image=File.read(self.image, ImageError),
+            image=files[0] if len(files) == 1 else bands.stacked(files),
             filename=self.filename,
             mask=self.mask and File.read(self.mask, MaskError),
             instances=self.instances and File.read(self.instances, MaskError),
@@ -92,6 +97,17 @@ class Pair:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the pair that `to_json` made plain data of."""
         return cls(**data)
+
+
+def channel_paths(image: epath.PathLike, count: int) -> list[epath.PathLike]:
+    """Returns the paths of an image's channels by that of the first."""
+    if count == 1:
+        return [image]
+    stem, ending = os.path.splitext(os.fspath(image))  # noqa: PTH122 - quick, and a bucket's too
+    return [
+        f"{stem[:-4]}{number:04}{ending}"
+        for number in range(int(stem[-4:]), int(stem[-4:]) + count)
+    ]
 
 
 _FILE_OF = {

@@ -101,6 +101,7 @@ class VocTree:
       notes: what a user should know about how the tree was found.
       drawn: the labels, if they are no files of pixels in the folder of masks.
       image_endings: what names of images end with.
+      channels: how many files an image has, of which each is a channel; see `Pair`.
     """
 
     root: epath.Path
@@ -109,6 +110,7 @@ class VocTree:
     notes: Sequence[str] = ()
     drawn: Labels | None = None
     image_endings: Sequence[str] = IMAGE_SUFFIXES
+    channels: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", epath.Path(self.root))
@@ -269,9 +271,9 @@ class VocTree:
     def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
         """Returns the pair of an id whose needed files are all there."""
         paths = {name: place.path(image_id) for name, place in places.items()}
-        return self.labels.pair(
-            parts, id=image_id, filename=places["image"].names[image_id], **paths
-        )
+        filename = places["image"].names[image_id]
+        pair = self.labels.pair(parts, id=image_id, filename=filename, **paths)
+        return pair if self.channels == 1 else dataclasses.replace(pair, channels=self.channels)
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie."""
