@@ -36,7 +36,7 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.built.trust import Field, fields_of
 from voc_seg_tfrecord.examples.tiles import MOST_TILES, Tile, Tiling
-from voc_seg_tfrecord.formats import bands, images, pillow
+from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import name_fault, show_name
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -329,7 +329,8 @@ def _tile_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
 def _source_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
     source, split, record = standard.source, opened.split, opened.record
     if source is not None and not source.agrees(split, record):
-        yield from _outer_problems(record, opened.masks, source, split)
+        banded = standard.bands is not None
+        yield from _outer_problems(record, opened.masks, source, split, banded=banded)
 
 
 _CHECKS: Sequence[Callable[[Standard, _Opened], Iterable[str]]] = (
@@ -406,6 +407,8 @@ def _outer_problems(
     arrays: Mapping[str, np.ndarray],
     source: Originals,
     split: str,
+    *,
+    banded: bool,
 ) -> Iterator[str]:
     """Yields where a record differs from the record that its files give."""
     try:
@@ -416,9 +419,10 @@ def _outer_problems(
     if original is None:
         yield "unexpected: the source's list does not name it"
         return
-    if bands.is_deep(record.file(IMAGE)) and (difference := _band_difference(record, original)):
+    if banded and (difference := _band_difference(record, original)):
         yield f"{IMAGE}: {difference}"
-    for name in sorted({*record.features, *original.features} - _compared(record)):
+    compared = {IMAGE, IMAGE_SHAPE, IMAGE_VALUE} if banded else set()
+    for name in sorted({*record.features, *original.features} - compared):
         if record.features[name] == original.features[name]:
             continue
         if name in arrays:
@@ -443,11 +447,6 @@ def _same_pixels(stored: bytes, expected: bytes) -> bool:
     except RecordError:
         return False
     return np.array_equal(first, second)
-
-
-def _compared(record: Record) -> set[str]:
-    """Returns the features that `_band_difference` compares."""
-    return {IMAGE, IMAGE_SHAPE, IMAGE_VALUE} if bands.is_deep(record.file(IMAGE)) else set()
 
 
 def _band_difference(record: Record, original: Record) -> str:

@@ -199,20 +199,12 @@ def _check_bands(config: Any) -> None:
     numbers = list(config.bands)
     if not numbers or min(numbers) < 0 or len({*numbers}) < len(numbers):
         raise option_error("bands", numbers, "numbers of bands from 0, each once")
-    if config.release or config.tile is not None or config.task != "segmentation":
-        raise ConfigError(
-            "option bands",
-            found=f"{numbers} for {_banded(config)}",
-            expected="own data with masks, and images that are not cut",
-            remedy="leave bands out, or the other option",
-        )
-
-
-def _banded(config: Any) -> str:
-    """Says why a config cannot have bands."""
-    if config.release:
-        return f"the release {config.release}, whose images are RGB"
-    return f"tiles of {config.tile} pixels" if config.tile is not None else config.task
+    if config.release or config.task != "segmentation":
+        what = f"the release {config.release}" if config.release else config.task
+        expected = "no such option: only own data with masks have bands"
+        raise option_error("bands", f"{numbers} for {what}", expected)
+    if config.tile_format == "jpeg":
+        raise option_error("tile_format", "jpeg", "png, as a JPEG holds no other bands than RGB")
 
 
 def _untiled(config: Any) -> str:

@@ -27,7 +27,7 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.examples.tiles import Tiling, cut
 from voc_seg_tfrecord.formats import annotations, images, pillow
-from voc_seg_tfrecord.formats.bands import Bands
+from voc_seg_tfrecord.formats.bands import Banded, Bands
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows
@@ -174,15 +174,11 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
       VocSegError: if anything about the example is wrong.
     """
     with images.large_in_turn(raw.image, raw.mask):
-        if spec.bands is not None:
-            mask_size = stored.size_of(raw.mask) if raw.mask is not None else None
-            _check_upright(raw.image, spec)
-            pixels = spec.bands.pixels(raw.image, mask_size)
-            kept = {IMAGE: spec.bands.stored(pixels, raw.image)}
-            return {**kept, **_other_features(raw, spec, pixels.shape[:2])}
-        image = images.as_stored(_open_image(raw, spec))
+        image = _open_image(raw, spec)
         size = (image.height, image.width)
-        return {IMAGE: image.data, **_other_features(raw, spec, size)}
+        kept = image.stored() if isinstance(image, Banded) else images.as_stored(image).data
+        del image  # it may be large
+        return {IMAGE: kept, **_other_features(raw, spec, size)}
 
 
 def _check_upright(file: File, spec: ExampleSpec) -> None:
@@ -238,10 +234,13 @@ def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
     return raw.label
 
 
-def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pillow.Still:
+def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pillow.Still | Banded:
     mask_size = None
-    if spec.exif == "auto" and raw.mask is not None:
+    if (spec.exif == "auto" or spec.bands) and raw.mask is not None:
         mask_size = stored.size_of(raw.mask)
+    if spec.bands is not None:
+        _check_upright(raw.image, spec)
+        return Banded(spec.bands.pixels(raw.image, mask_size), spec.bands, raw.image)
     image = images.open_image(
         raw.image, exif=spec.exif, mask_size=mask_size, decoding=spec.decoding
     )

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.base.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.formats import images, pillow, png_pixels
+from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.formats.images import StoredImage, as_stored
@@ -174,7 +175,7 @@ def _check_number(
 
 def cut(
     key: str,
-    image: StoredImage | pillow.Still,
+    image: StoredImage | pillow.Still | Banded,
     others: Mapping[str, Any],
     tiling: Tiling,
     *,
@@ -212,16 +213,19 @@ def cut(
     tiles = list(tiling.tiles(image.height, image.width))
     if len(tiles) == 1:
         ending = posixpath.splitext(others[FILENAME])[1]
-        alone = {**others, IMAGE: as_stored(image).data, **_place(others, tiles[0], ending)}
+        whole = image.stored() if isinstance(image, Banded) else as_stored(image).data
+        alone = {**others, IMAGE: whole, **_place(others, tiles[0], ending)}
         yield tiles[0].name(key), alone
         return
-    pixels = _pixels(image, where)
+    pixels = image.pixels if isinstance(image, Banded) else _pixels(image, where)
     masks = {
         name: png_pixels.decode_values(File(others[name], f"{where}, {name}"))
         for name in FILL
         if name in others
     }
     ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
+    if isinstance(image, Banded) and not image.bands.is_png:
+        ending = ".npy"
     for tile in tiles:
         parts = {name: np.ascontiguousarray(mask[tile.window]) for name, mask in masks.items()}
         yield (
@@ -229,7 +233,9 @@ def cut(
             {
                 **others,
                 **_place(others, tile, ending),
-                IMAGE: _encoded(np.ascontiguousarray(pixels[tile.window]), tiling),
+                IMAGE: _encoded(np.ascontiguousarray(pixels[tile.window]), tiling)
+                if not isinstance(image, Banded)
+                else image.bands.stored(pixels[tile.window]),
                 HEIGHT: tile.height,
                 WIDTH: tile.width,
                 LABELS: _labels(parts[MASK], background),

@@ -18,6 +18,7 @@ import numpy as np
 from zlib_ng import zlib_ng
 
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.formats import pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import MAX_SIDE, File, Kind, animated_error, damaged_error
 
@@ -48,6 +49,9 @@ class Bands:
     numbers: tuple[int, ...]
     dtype: Dtype = "uint8"
 
+    def __str__(self) -> str:
+        return f"{counted(len(self.numbers), 'band')} of {self.dtype}"
+
     @property
     def is_png(self) -> bool:
         """Whether images are stored as PNGs; otherwise as compressed arrays."""
@@ -73,16 +77,16 @@ class Bands:
         chosen = whole if self.numbers == (*range(count),) else whole[..., list(self.numbers)]
         return _as_dtype(chosen, self.dtype, file.where)
 
-    def stored(self, pixels: np.ndarray, file: File) -> bytes | np.ndarray:
+    def stored(self, pixels: np.ndarray, file: File | None = None) -> bytes | np.ndarray:
         """Returns what a record has of an image: a PNG, the file's own if it is one, or an array.
 
         Args:
           pixels: as `pixels` returns them.
-          file: the file that they were read from.
+          file: the file that they were read from, if they are all of it.
         """
         if not self.is_png:
             return np.ascontiguousarray(pixels)
-        if file.kind is Kind.PNG:
+        if file is not None and file.kind is Kind.PNG:
             header = png.read_header(file)
             whole = header.color is _PNG_TYPES[len(self.numbers)] and self._in_order
             # Some readers make a band of transparent colours.
@@ -93,6 +97,35 @@ class Bands:
     @property
     def _in_order(self) -> bool:
         return self.numbers == (*range(len(self.numbers)),)
+
+
+@dataclasses.dataclass(frozen=True)
+class Banded:
+    """An image whose bands were read.
+
+    Attributes:
+      pixels: `[H, W, N]`, as `Bands.pixels` returns them.
+      bands: which they are.
+      file: the file that they are from.
+    """
+
+    pixels: np.ndarray
+    bands: Bands
+    file: File
+
+    @property
+    def height(self) -> int:
+        """Height in pixels."""
+        return int(self.pixels.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Width in pixels."""
+        return int(self.pixels.shape[1])
+
+    def stored(self) -> bytes | np.ndarray:
+        """Returns what a record has of it; see `Bands.stored`."""
+        return self.bands.stored(self.pixels, self.file)
 
 
 def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:

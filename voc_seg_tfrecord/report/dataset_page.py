@@ -110,6 +110,7 @@ def render(
         background=background,
         masked=masked,
         views=masked,
+        bands=dataset.bands_of(builder),
         unit=unit,
         void_share=_void_share(facts),
         instances=masked and all(f.has_objects for f in facts.values()),

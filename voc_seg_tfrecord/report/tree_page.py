@@ -283,6 +283,7 @@ def write_tree(
         title=root.rstrip("/").rpartition("/")[2] or root,
         root=root,
         ok=report.ok,
+        bands=str(config.kept_bands) if config and config.kept_bands else "",
         examined=report.examined,
         work=f"check {root}",
         counts={

@@ -1,0 +1,256 @@
+"""Images of more than RGB of 8 bits, from their files through each reader and back."""
+
+import json
+
+import imagecodecs
+import numpy as np
+import pytest
+from support import exports
+import tensorflow_datasets as tfds
+import tifffile
+
+from voc_seg_tfrecord import arrays, builder_from_tree, data_source, pipeline, stats
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.commands import cli
+
+NAMES = ["background", "apple", "tree"]
+IDS = ["a", "b", "c"]
+
+
+def pixels(image_id, count, dtype):
+    rng = np.random.default_rng(sum(image_id.encode()))
+    shape = (*exports.SIZE, count)
+    if dtype == "float32":
+        return rng.normal(0, 3, shape).astype(dtype)
+    return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+
+
+def save(path, array):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".npy":
+        np.save(path, array)
+    elif path.suffix == ".png":
+        path.write_bytes(imagecodecs.png_encode(array))
+    else:
+        tifffile.imwrite(path, array, photometric="minisblack", planarconfig="contig")
+
+
+KINDS = {  # by name: the ending, how many bands, the dtype, and the class of the feature
+    "grey": (".png", 1, "uint16", "Image"),
+    "rgb": (".png", 3, "uint16", "Image"),
+    "rgba": (".tif", 4, "uint8", "Image"),
+    "multispectral": (".tif", 13, "uint16", "Tensor"),
+    "floats": (".npy", 5, "float32", "Tensor"),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def built(request, tmp_path_factory):
+    ending, count, dtype, feature = KINDS[request.param]
+    root = tmp_path_factory.mktemp(request.param)
+    for image_id in IDS:
+        save(root / "images" / f"{image_id}{ending}", pixels(image_id, count, dtype))
+        exports.put_mask(root, f"masks/{image_id}.png", exports.truth(image_id))
+    options = {"class_names": NAMES, "bands": "all", "dtype": dtype, "verbose": False}
+    builder = builder_from_tree(root, name=request.param, data_dir=root / "d", **options)
+    return root, builder, count, dtype, feature
+
+
+def test_every_value_comes_back_through_every_reader(built):
+    _, builder, count, dtype, feature = built
+    image = builder.info.features["image"]
+    assert (type(image).__name__, image.shape, image.np_dtype) == (
+        feature,
+        (None, None, count),
+        np.dtype(dtype),
+    )
+    readers = [
+        tfds.builder_from_directory(builder.data_path).as_dataset("train").as_numpy_iterator(),
+        data_source(str(builder.data_path), split="train"),
+        pipeline.read(builder, "train", decoded=True).as_numpy_iterator(),
+    ]
+    for reader in readers:
+        examples = {example["image/filename"].decode()[0]: example for example in reader}
+        assert [*sorted(examples)] == IDS
+        for image_id, example in examples.items():
+            assert example["image"].dtype == dtype
+            np.testing.assert_array_equal(example["image"], pixels(image_id, count, dtype))
+            np.testing.assert_array_equal(
+                example["segmentation_mask"][..., 0], exports.truth(image_id)
+            )
+
+
+def test_it_is_verified_against_its_source_and_a_change_is_named(built, capsys):
+    root, builder, count, dtype, _ = built
+    words = ["verify", str(builder.data_path), f"--source={root}"]
+    assert cli.main(words) == 0
+    (path,) = root.glob("images/a.*")
+    before = path.read_bytes()
+    changed = pixels("a", count, dtype)
+    changed[2, 3, count - 1] += 1
+    save(path, changed)
+    assert cli.main(words) == 1
+    assert f"1 values differ, first in band {count - 1} at 2, 3: " in capsys.readouterr().out
+    path.write_bytes(before)
+
+
+def test_statistics_have_mean_and_deviation_of_each_band(built):
+    _, builder, count, dtype, _ = built
+    found = stats.compute(builder)["train"]
+    every = np.stack([pixels(i, count, dtype) for i in IDS]).astype(np.float64)
+    np.testing.assert_allclose(found.band_means(), every.mean((0, 1, 2)))
+    np.testing.assert_allclose(found.band_deviations(), every.std((0, 1, 2)))
+    assert [*found.as_dict()["bands"]] == ["mean", "std"]
+    twice = found + found
+    np.testing.assert_allclose(twice.band_means(), found.band_means())
+
+
+def test_batches_crop_flip_and_scale_all_bands_together(built):
+    _, builder, count, dtype, _ = built
+    for batches in (
+        pipeline.training_batches(builder, "train", batch_size=3, size=20, epochs=1),
+        pipeline.evaluation_batches(builder, "train", batch_size=3, size=(20, 20)),
+    ):
+        (batch,) = batches
+        image, mask = batch["image"].numpy(), batch["segmentation_mask"].numpy()
+        assert (image.shape, image.dtype) == ((3, 20, 20, count), np.dtype(dtype))
+        assert not image[mask[..., 0] == 255].any()
+    example = {
+        name: value
+        for name, value in data_source(str(builder.data_path), split="train")[0].items()
+        if name in ("image", "segmentation_mask")
+    }
+    scaled = arrays.random_scaled_crop(example, 20, np.random.default_rng(0))
+    assert (scaled["image"].shape, scaled["image"].dtype) == ((20, 20, count), np.dtype(dtype))
+
+
+def test_pages_and_tables_are_made_and_other_layouts_refused(built, tmp_path, capsys):
+    root, builder, count, dtype, _ = built
+    folder, out = str(builder.data_path), str(tmp_path)
+    for words in (
+        ["report", folder, f"--out={out}/r.html"],
+        ["preview", folder, f"--out={out}/p.png"],
+        ["stats", folder, "--json"],
+        ["diff", folder, folder],
+        ["list", f"--data_dir={root / 'd'}"],
+        ["check", str(root), "--class_names", ",".join(NAMES), "--bands=all", f"--dtype={dtype}"],
+        ["export", folder, "--layout=voc", f"--out={out}/voc"],
+    ):
+        assert cli.main(words) == 0, words
+    assert f"of {dtype}. They are shown" in (tmp_path / "r.html").read_text()
+    again = builder_from_tree(
+        tmp_path / "voc", name="again", data_dir=tmp_path / "d", bands="all", dtype=dtype
+    )
+    for example in data_source(str(again.data_path), split="train"):
+        image_id = example["image/filename"].decode()[0]
+        np.testing.assert_array_equal(example["image"], pixels(image_id, count, dtype))
+    for layout in ("raw", "deeplab", "parquet"):
+        assert cli.main(["export", folder, f"--layout={layout}", f"--out={out}/{layout}"]) == 2
+        assert f"of {dtype}" in capsys.readouterr().err
+
+
+def test_tiles_have_the_values_of_their_places(tmp_path):
+    array = pixels("a", 6, "uint16")
+    save(tmp_path / "t" / "images" / "a.tif", array)
+    exports.put_mask(tmp_path / "t", "masks/a.png", exports.truth("a"))
+    options = {"bands": [5, 0], "dtype": "uint16", "tile": 8, "verbose": False}
+    builder = builder_from_tree(
+        tmp_path / "t", name="tiles", data_dir=tmp_path / "d", class_names=NAMES, **options
+    )
+    tiles = list(data_source(str(builder.data_path), split="train"))
+    assert len(tiles) == 4
+    for tile in tiles:
+        y, x = tile["tile/y"], tile["tile/x"]
+        np.testing.assert_array_equal(tile["image"], array[y : y + 8, x : x + 8, [5, 0]])
+    assert cli.main(["verify", str(builder.data_path), f"--source={tmp_path / 't'}"]) == 0
+
+
+def test_nnunets_channels_are_stacked_in_their_order(tmp_path):
+    for image_id in IDS:
+        for channel in range(2):
+            path = tmp_path / "n" / "imagesTr" / f"{image_id}_{channel:04}.png"
+            save(path, np.ascontiguousarray(pixels(image_id, 2, "uint16")[..., channel]))
+        exports.put_mask(tmp_path / "n", f"labelsTr/{image_id}.png", exports.truth(image_id))
+    with pytest.raises(LayoutError, match="--bands all --dtype uint16"):
+        find_config(tmp_path / "n", name="n", class_names=NAMES)
+    builder = builder_from_tree(
+        tmp_path / "n",
+        name="n",
+        data_dir=tmp_path / "d",
+        class_names=NAMES,
+        bands="all",
+        dtype="uint16",
+        verbose=False,
+    )
+    for example in data_source(str(builder.data_path), split="train"):
+        image_id = example["image/filename"].decode().rpartition("/")[2][0]
+        np.testing.assert_array_equal(example["image"], pixels(image_id, 2, "uint16"))
+
+
+@pytest.fixture
+def deep(tmp_path):
+    for image_id in IDS:
+        save(tmp_path / "images" / f"{image_id}.png", pixels(image_id, 3, "uint16"))
+        exports.put_mask(tmp_path, f"masks/{image_id}.png", exports.truth(image_id))
+    return tmp_path
+
+
+def test_without_the_options_a_note_has_them_ready_to_paste(deep):
+    _, plan = find_config(deep, name="n", class_names=NAMES)
+    assert any("--bands all --dtype uint16 keeps all bits" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"dtype": "uint16"}, "option dtype"),
+        ({"bands": [0, 0]}, "each once"),
+        ({"bands": [-1]}, "numbers of bands from 0"),
+        ({"bands": [0], "dtype": "int8"}, "uint8, uint16, float32"),
+        ({"bands": [0], "tile": 8, "tile_format": "jpeg"}, "a JPEG holds no other bands"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(deep, options, found):
+    with pytest.raises(ConfigError, match=found):
+        find_config(deep, name="n", class_names=NAMES, **options)
+
+
+def test_values_and_numbers_of_bands_that_do_not_fit_stop_a_build(deep, tmp_path):
+    def build(**options):
+        options = {"class_names": NAMES, "verbose": False} | options
+        builder_from_tree(deep, name="n", data_dir=tmp_path / "d", **options)
+
+    with pytest.raises(Exception, match="--dtype uint16"):
+        build(bands="all")
+    with pytest.raises(Exception, match="3 bands, 0 to 2"):
+        build(bands=[3], dtype="uint16")
+    save(deep / "images" / "b.png", pixels("b", 1, "uint16"))
+    with pytest.raises(Exception, match=r"b\.png: 1 band, 0 to 0"):
+        build(bands="all", dtype="uint16")
+
+
+def test_the_command_prints_the_config_that_tfds_builds_the_same_from(deep, capsys):
+    words = ["build", str(deep), "--name=n", f"--data_dir={deep / 'd'}", "--dtype=uint16"]
+    names = f"--class_names={','.join(NAMES)}"
+    assert cli.main([*words, names, "--bands=2,0"]) == 0
+    printed = capsys.readouterr().out
+    (line,) = [line for line in printed.splitlines() if "--config" in line]
+    config = json.loads(line[line.index("{") : line.rindex("}") + 1])
+    assert (config["bands"], config["dtype"]) == ([2, 0], "uint16")
+    assert cli.main([*words, names, "--bands=a,b"]) == 2
+
+
+def test_an_image_that_viewers_rotate_is_refused(tmp_path):
+    image = exports.picture("a")
+    exif = image.getexif()
+    exif[0x0112] = 3
+    (tmp_path / "images").mkdir()
+    image.save(tmp_path / "images" / "a.jpg", exif=exif)
+    exports.put_mask(tmp_path, "masks/a.png", exports.truth("a"))
+    options = {"name": "n", "data_dir": tmp_path / "d", "class_names": NAMES, "bands": [0]}
+    with pytest.raises(Exception, match="--exif ignore"):
+        builder_from_tree(tmp_path, **options, verbose=False)
+    builder = builder_from_tree(tmp_path, **options, exif="ignore", verbose=False)
+    (example,) = data_source(str(builder.data_path), split="train")
+    assert example["image"].shape == (*exports.SIZE, 1)

@@ -1,0 +1,185 @@
+import io
+import struct
+
+import imagecodecs
+import numpy as np
+import pytest
+import tifffile
+
+from voc_seg_tfrecord.base.errors import ImageError
+from voc_seg_tfrecord.formats import bands
+from voc_seg_tfrecord.formats.bands import Bands
+from voc_seg_tfrecord.formats.file import File
+
+DEEP = np.random.default_rng(7).integers(0, 60_000, (9, 12, 4)).astype(np.uint16)
+
+
+def npy(array, **options):
+    file = io.BytesIO()
+    np.save(file, array, **options)
+    return file.getvalue()
+
+
+def tiff(array, **options):
+    file = io.BytesIO()
+    tifffile.imwrite(file, array, **{"photometric": "minisblack"} | options)
+    return file.getvalue()
+
+
+def npy_of(header, body=b""):
+    """Returns a NumPy file with this text as its header."""
+    text = header.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + body
+
+
+def shaped(shape, dtype="<u2", body=b""):
+    return npy_of(f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}", body)
+
+
+def patched(tag, value, kind=4):
+    """Returns a TIFF of `DEEP` in which one entry of its directory has another value."""
+    data = bytearray(tiff(DEEP, planarconfig="contig"))
+    (at,) = struct.unpack_from("<I", data, 4)
+    (count,) = struct.unpack_from("<H", data, at)
+    for entry in range(at + 2, at + 2 + 12 * count, 12):
+        if struct.unpack_from("<H", data, entry)[0] == tag:
+            struct.pack_into("<HHII", data, entry, tag, kind, 1, value)
+    return bytes(data)
+
+
+def linked(count, *, back=False):
+    """Returns a TIFF of directories with nothing in them; the last may lead to the first."""
+    data = bytearray(b"II*\0" + struct.pack("<I", 8))
+    for number in range(count):
+        last = 8 if back else 0
+        after = 8 + 18 * (number + 1) if number < count - 1 else last
+        data += struct.pack("<HHHIII", 1, 256, 3, 1, 4, after)
+    return bytes(data)
+
+
+FILES = {
+    "an array": npy(DEEP),
+    "a column-major array": npy(np.asfortranarray(DEEP)),
+    "a big-endian array": npy(DEEP.astype(">u2")),
+    "a whole-numbered float64 array": npy(DEEP.astype(np.float64)),
+    "a PNG": imagecodecs.png_encode(DEEP),
+    "a TIFF": tiff(DEEP, planarconfig="contig"),
+    "a planar TIFF": tiff(np.moveaxis(DEEP, 2, 0).copy(), planarconfig="separate"),
+    "a big-endian TIFF": tiff(DEEP, planarconfig="contig", byteorder=">"),
+    "an LZW TIFF": tiff(DEEP, planarconfig="contig", compression="lzw", predictor=True),
+    "a Zstandard TIFF": tiff(DEEP, planarconfig="contig", compression="zstd"),
+    "a tiled TIFF": tiff(DEEP, planarconfig="contig", tile=(16, 16), compression="zlib"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_value_of_a_file_is_read(name):
+    pixels = Bands((0, 1, 2, 3), "uint16").pixels(File(FILES[name], name))
+    np.testing.assert_array_equal(pixels, DEEP)
+    chosen = Bands((3, 0), "uint16").pixels(File(FILES[name], name))
+    np.testing.assert_array_equal(chosen, DEEP[..., [3, 0]])
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_png_of_16_bits_is_kept_or_written_anew_with_the_same_values(channels):
+    pixels, file = DEEP[..., :channels], File(FILES["a PNG"], "a.png")
+    wanted = Bands((*range(channels),), "uint16")
+    stored = wanted.stored(wanted.pixels(file), file)
+    assert (stored == file.data) == (channels == 4)
+    np.testing.assert_array_equal(bands.read(File(stored, "b.png")), pixels)
+    decoded = imagecodecs.png_decode(stored)
+    np.testing.assert_array_equal(decoded.reshape(pixels.shape), pixels)
+
+
+def test_a_png_needs_no_imagecodecs(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "imagecodecs", None)
+    np.testing.assert_array_equal(bands.read(File(FILES["a PNG"], "a.png")), DEEP)
+
+
+VALUES = {
+    "uint8": (np.array([[[0, 255]]], np.uint16), np.array([[[0, 256]]], np.uint16), "uint16"),
+    "uint16": (np.array([[[0, 9.0]]]), np.array([[[0, 0.5]]]), "float32"),
+    "float32": (np.array([[[-1, 1 << 24]]]), np.array([[[0, (1 << 24) + 1]]]), ""),
+}
+
+
+@pytest.mark.parametrize("dtype", VALUES)
+def test_a_value_that_the_dtype_cannot_hold_is_an_error_with_the_dtype_that_holds_it(dtype):
+    good, bad, wider = VALUES[dtype]
+    held = Bands((0, 1), dtype).pixels(File(npy(good), "a.npy"))
+    assert held.dtype == dtype
+    np.testing.assert_array_equal(held, good)
+    with pytest.raises(ImageError, match="in band 1 at row 0, column 0") as error:
+        Bands((0, 1), dtype).pixels(File(npy(bad), "a.npy"))
+    assert (f"--dtype {wider}" if wider else "scale the images yourself") in str(error.value)
+
+
+def test_negative_numbers_are_no_uint16_and_nan_is_a_float():
+    with pytest.raises(ImageError, match="the value -5"):
+        Bands((0,), "uint16").pixels(File(npy(np.full((2, 2), -5, np.int16)), "a.npy"))
+    nan = np.full((2, 2), np.nan)
+    assert np.isnan(Bands((0,), "float32").pixels(File(npy(nan), "a.npy"))).all()
+    with pytest.raises(ImageError, match=r"the value 1e\+300"):
+        Bands((0,), "float32").pixels(File(npy(np.full((2, 2), 1e300)), "a.npy"))
+
+
+def test_the_masks_size_tells_which_axis_of_an_array_has_the_bands():
+    first = File(npy(np.moveaxis(DEEP, 2, 0)), "a.npy")
+    np.testing.assert_array_equal(bands.read(first, (9, 12)), DEEP)
+    with pytest.raises(ImageError, match=r"the shape \(4, 9, 12\) for a mask of 13 x 9"):
+        bands.read(first, (9, 13))
+
+
+WRONG = {
+    "dtype object": npy(np.array([{}, []], object), allow_pickle=True),
+    "dtype complex64": npy(DEEP.astype(np.complex64)),
+    r"dtype <U4": shaped((3, 3), "<U4", bytes(144)),
+    "header cannot be read": npy_of("__import__('os').abort()"),
+    "header cannot be read ": npy_of("{'shape': (2, 2)}"),
+    "header cannot be read  ": shaped("(3, 3, True)", body=bytes(18)),
+    r"100000 x 100000 pixels of 100 bands": shaped((100_000, 100_000, 100)),
+    r"5 x -1 pixels": shaped((-1, 5, 3), body=bytes(30)),
+    r"857 bytes for an array": npy(DEEP)[: 128 + 857],
+    r"865 bytes for an array": npy(DEEP) + b"\0",
+    r"shape \(1, 9, 12, 4\)": npy(DEEP[None]),
+    "directory is cut off": tiff(DEEP, planarconfig="contig")[:20],
+    "1 of 1 strips outside": tiff(DEEP, planarconfig="contig")[:-3],
+    "1 of 1 strips outside ": patched(273, 1 << 30),
+    "1 of 1 strips outside  ": patched(279, 1 << 31),
+    "2147483647 x 9 pixels": patched(256, (1 << 31) - 1),
+    "12 x 9 pixels of 60000 bands": patched(277, 60_000, 3),
+    "cannot be decoded": patched(259, 33_333, 3),
+    "cannot be decoded ": patched(259, 5, 3),
+    "several pages": linked(3),
+    "several pages ": linked(2, back=True),
+    "several pages  ": linked(100_000),
+    "a TIFF with the orientation 3": tiff(DEEP[..., 0], extratags=[(274, 3, 1, 3, True)]),
+    "truncated": FILES["a PNG"][:200],
+}
+
+
+@pytest.mark.parametrize("found", WRONG)
+def test_hostile_and_damaged_files_are_errors_that_say_what_is_wrong(found):
+    with pytest.raises(ImageError, match=found.strip()):
+        bands.read(File(WRONG[found], "a file"))
+
+
+def test_an_array_of_a_record_has_the_bytes_of_its_shape():
+    import zlib
+
+    data = zlib.compress(DEEP.tobytes())
+    np.testing.assert_array_equal(bands.read(bands.of_record(data, DEEP.shape, "r")), DEEP)
+    for shape in [(9, 12, 3), (0, 12, 4), (9, 12), (1 << 15, 1 << 15, 13)]:
+        with pytest.raises(ImageError, match="an array"):
+            bands.of_record(data, shape, "r")
+    with pytest.raises(ImageError, match="cannot be inflated"):
+        bands.of_record(b"no zlib", DEEP.shape, "r")
+
+
+def test_people_see_each_band_from_its_2nd_to_its_98th_percentile():
+    ramp = np.linspace(1000, 2000, 101).astype(np.uint16).reshape(1, 101, 1)
+    shown = bands.shown(ramp)
+    assert shown.shape == (1, 101, 3)
+    assert (shown[0, 2, 0], shown[0, 98, 0]) == (0, 255)
+    assert bands.shown(DEEP).shape == (9, 12, 3)
+    assert bands.shown(np.full((2, 2, 5), np.nan, np.float32)).max() == 0
