@@ -18,7 +18,7 @@ import tempfile
 
 import measuring
 
-BENCHMARKS = ("build", "read", "commands", "tiles", "polygons")
+BENCHMARKS = ("build", "read", "commands", "tiles", "polygons", "bands")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

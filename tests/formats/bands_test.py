@@ -168,12 +168,12 @@ def test_an_array_of_a_record_has_the_bytes_of_its_shape():
     import zlib
 
     data = zlib.compress(DEEP.tobytes())
-    np.testing.assert_array_equal(bands.read(bands.of_record(data, DEEP.shape, "r")), DEEP)
+    np.testing.assert_array_equal(bands.array_of(data, DEEP.shape, "r"), DEEP)
     for shape in [(9, 12, 3), (0, 12, 4), (9, 12), (1 << 15, 1 << 15, 13)]:
         with pytest.raises(ImageError, match="an array"):
-            bands.of_record(data, shape, "r")
+            bands.array_of(data, shape, "r")
     with pytest.raises(ImageError, match="cannot be inflated"):
-        bands.of_record(b"no zlib", DEEP.shape, "r")
+        bands.array_of(b"no zlib", DEEP.shape, "r")
 
 
 def test_people_see_each_band_from_its_2nd_to_its_98th_percentile():

@@ -2,9 +2,6 @@
 
 import json
 import pathlib
-import shlex
-import subprocess
-import sys
 
 import numpy as np
 from PIL import Image
@@ -352,19 +349,17 @@ def test_volumes_of_nifti_are_called_so(tmp_path):
     assert "volumes of NIfTI, which are not read: 2 files, such as imagesTr/a" in error_of(tmp_path)
 
 
-def test_arrays_as_images_are_named_and_the_command_makes_images_of_them(tmp_path):
-    root = tmp_path / "my data"
-    put_cases(root, "images/*.png", "masks/*.png", number="")
+def test_arrays_as_images_are_named_with_the_options_that_read_them(tmp_path):
+    put_cases(tmp_path, "images/*.png", "masks/*.png", number="")
     for case in CASES:
-        path = root / "images" / f"{case}.png"
+        path = tmp_path / "images" / f"{case}.png"
         np.save(path.with_suffix(".npy"), np.asarray(Image.open(path)))
         path.unlink()
-    text = error_of(root, class_names=NAMES)
-    assert "NumPy arrays as images, which are not read yet, and 3 masks: 3 arrays" in text
-    program, *words = shlex.split(text[text.index("python -c") :])
-    assert program == "python"
-    subprocess.run([sys.executable, *words], check=True)
-    assert built(root, tmp_path / "out", class_names=NAMES) == (NAMES, {"train": {*CASES}})
+    text = error_of(tmp_path, class_names=NAMES)
+    assert "NumPy arrays as images, and 3 masks: 3 arrays" in text
+    assert "--bands all --dtype uint16" in text
+    told = {"class_names": NAMES, "bands": "all"}
+    assert built(tmp_path, tmp_path / "out", **told) == (NAMES, {"train": {*CASES}})
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.built.dataset import class_names, config_of
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
-from voc_seg_tfrecord.examples.serializer import stand_in
+from voc_seg_tfrecord.examples.serializer import Encoder, StableSerializer, stand_in
 from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -73,7 +73,10 @@ class Originals:
 
 def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any]) -> Record:
     image = example[IMAGE]
-    shown = stand_in(image) if isinstance(image, bytes) else image  # an array stays
+    if not isinstance(image, bytes):
+        serializer = StableSerializer(features.get_serialized_info())
+        return records.parse(serializer.serialize_example(Encoder(features)(example)))
+    shown = stand_in(image)
     record = records.parse(features.serialize_example({**example, IMAGE: shown}))
     if shown is not image:
         record.keep(image)

@@ -75,11 +75,10 @@ class Record:
         """Returns an image or a mask, and the same one each time; of an array a NumPy file."""
         if name not in self._files:
             data, where = self.bytes(name), f"{self.id}, {name}"
-            is_array = name == IMAGE and IMAGE_VALUE in self.features
-            shape = self.ints(IMAGE_SHAPE)
-            self._files[name] = (
-                bands.of_record(data, shape, where) if is_array else File(data, where)
-            )
+            if name == IMAGE and IMAGE_VALUE in self.features:
+                self._files[name] = bands.as_file(self.bands(), where)
+            else:
+                self._files[name] = File(data, where)
         return self._files[name]
 
     def has_image(self) -> bool:
@@ -93,6 +92,9 @@ class Record:
           RecordError: if it cannot be decoded.
         """
         try:
+            if IMAGE_VALUE in self.features:
+                where = f"{self.id}, {IMAGE}"
+                return bands.array_of(self.bytes(IMAGE), self.ints(IMAGE_SHAPE), where)
             return bands.read(self.file(IMAGE))
         except ImageError as error:
             raise error.changed(type="RecordError") from None

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.base.storage import is_bucket
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.examples.copies import Digested
 from voc_seg_tfrecord.examples.make import ExampleSpec, try_examples
-from voc_seg_tfrecord.examples.serializer import StableSerializer
+from voc_seg_tfrecord.examples.serializer import Encoder, StableSerializer
 from voc_seg_tfrecord.formats import frames
 
 Note = Callable[[int], Any]
@@ -103,6 +103,7 @@ class Pieces:
     def _records(self, piece: Piece, made: Made, note: Note) -> Iterator[tuple[str, bytes]]:
         hasher = hashing.Hasher(piece.salt)
         serializer = StableSerializer(self.features.get_serialized_info())
+        encode = Encoder(self.features)
         make = functools.partial(try_examples, self.spec)
         items = map(Digested, piece.items) if self.digests else piece.items
         results = ordered_map(make, items, ahead=self.ahead)
@@ -114,8 +115,7 @@ class Pieces:
                 if self.digests:
                     made.digests.append(item.digest)
                 for key, example in result:
-                    encoded = self.features.encode_example(example)
-                    record = serializer.serialize_example(encoded)
+                    record = serializer.serialize_example(encode(example))
                     made.lengths.append(len(record))
                     if piece.salt:
                         made.hashes.append(hasher.hash_key(key))

@@ -6,7 +6,11 @@ import hashlib
 from typing import Any
 
 import numpy as np
+import tensorflow_datasets as tfds
 from tensorflow_datasets.core import example_serializer, utils
+from zlib_ng import zlib_ng
+
+from voc_seg_tfrecord.base.names import IMAGE
 
 # Protobuf's tags of length-delimited fields 1 to 3. Field 1 is `features` of an example, each entry
 # of its map, the key of an entry, and what a list of values holds; 2 is the value of an entry.
@@ -54,6 +58,30 @@ class StableSerializer(example_serializer.ExampleSerializer):
         if len(features.feature) > 1:  # nested sequences are several features
             raise ValueError(f"feature {name} of several lists, which have no order")
         return bytes(features.SerializeToString())
+
+
+class Encoder:
+    """Encodes examples as TFDS does, arrays of bands apart, which zlib-ng compresses.
+
+    TFDS would compress them by zlib, which takes four times as long.
+
+    Args:
+      features: those of the dataset.
+    """
+
+    def __init__(self, features: tfds.features.FeaturesDict):
+        others = {name: feature for name, feature in features.items() if name != IMAGE}
+        self._all, self._others = features, tfds.features.FeaturesDict(others)
+
+    def __call__(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns what a serializer takes."""
+        image = example[IMAGE]
+        if not isinstance(image, np.ndarray):
+            return dict(self._all.encode_example(example))
+        others = {name: value for name, value in example.items() if name != IMAGE}
+        value = zlib_ng.compress(np.ascontiguousarray(image), 3)
+        array = {"shape": np.array(image.shape, np.int32), "value": value}
+        return {**self._others.encode_example(others), IMAGE: array}
 
 
 def record_parts(

@@ -90,8 +90,8 @@ class Split:
         needed = [name for name in _SINGLE if name in self.builder.info.features]
         for where, record in self.records():
             if IMAGE_VALUE in record:
-                file = bands.of_record(record[IMAGE_VALUE][0], record[IMAGE_SHAPE], where)
-                record[IMAGE] = [file.data]
+                array = bands.array_of(record[IMAGE_VALUE][0], record[IMAGE_SHAPE], where)
+                record[IMAGE] = [bands.as_file(array, where).data]
             yield {name: record[name][0] for name in needed}
 
 

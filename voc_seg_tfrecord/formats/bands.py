@@ -64,6 +64,8 @@ class Bands:
           ImageError: if the file cannot be read, lacks a band, or has a value that the dtype cannot
             hold.
         """
+        if file.kind is Kind.PNG:
+            check_png(file)
         whole = read(file, size)
         count = whole.shape[2]
         if max(self.numbers) >= count:
@@ -173,8 +175,12 @@ def stacked(files: Sequence[File]) -> File:
     return as_file(np.concatenate(arrays, axis=2), files[0].where)
 
 
-def of_record(data: bytes, shape: Sequence[int], where: str) -> File:
-    """Returns the compressed array of a record as a NumPy file, which `read` reads."""
+def array_of(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
+    """Returns the array that a record has compressed, `[H, W, N]`.
+
+    Raises:
+      ImageError: if it cannot be inflated, or has other bytes than its shape says.
+    """
     dtypes = {1: "|u1", 2: "<u2", 4: "<f4"}
     length = int(np.prod(shape, dtype=np.int64)) if len(shape) == 3 and min(shape) > 0 else 0
     most = min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(data)))
@@ -187,7 +193,7 @@ def of_record(data: bytes, shape: Sequence[int], where: str) -> File:
         raise _damaged(where, f"an array of other bytes than its shape {tuple(shape)} has")
     if not length or len(raw) % length or len(raw) // length not in dtypes:
         raise _damaged(where, f"{len(raw)} bytes for an array of the shape {tuple(shape)}")
-    return as_file(np.frombuffer(raw, dtypes[len(raw) // length]).reshape(shape), where)
+    return np.frombuffer(raw, dtypes[len(raw) // length]).reshape(shape)
 
 
 def as_file(stored: bytes | np.ndarray, where: str) -> File:
@@ -283,12 +289,24 @@ def _is_deep_png(file: File) -> bool:
         raise error.changed(type="ImageError") from None
 
 
+def check_png(file: File) -> None:
+    """Checks that all pixels of a PNG are there, which decoders may not mind.
+
+    Raises:
+      ImageError: if they are not.
+    """
+    try:
+        header = png.read_header(file)
+        png_pixels.check(file, header, png.read_chunks(file, header))
+    except MaskError as error:
+        raise error.changed(type="ImageError") from None
+
+
 def _read_deep_png(file: File) -> np.ndarray:
     try:
         header = png.read_header(file)
         _check_size(file, header.height, header.width, header.channels, 2)
         chunks = png.read_chunks(file, header)
-        png_pixels.check(file, header, chunks)
     except MaskError as error:
         raise error.changed(type="ImageError") from None
     # Of transparent colours a library would make one more band.
@@ -373,7 +391,7 @@ def _read_tiff(file: File) -> np.ndarray:
             file.where,
             found="a TIFF whose bands are wanted, but tifffile is missing",
             expected="an installed tifffile, and imagecodecs for its compressions",
-            remedy='pip install "voc_seg_tfrecord[bands]"',
+            remedy="pip install tifffile imagecodecs",
         ) from None
     with pillow.translated(file.where, ImageError), tifffile.TiffFile(io.BytesIO(file.data)) as tif:
         page: Any = tif.pages.first
