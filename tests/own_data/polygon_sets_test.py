@@ -26,6 +26,7 @@ from voc_seg_tfrecord.base.errors import (
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.own_data import by_ratio
+from voc_seg_tfrecord.trees.drawn_labels import number_classes
 
 pytest.importorskip("pycocotools")
 
@@ -883,3 +884,11 @@ def test_folders_that_yolos_yaml_names_for_splits_are_those(tmp_path, text, spli
     _, plan = find_config(tmp_path, name="own")
     assert {split: sorted(ids) for split, ids in plan.splits.items()} == splits
     assert ("names the same images" in str(plan.notes)) == text.endswith("val: images")
+
+
+def test_a_mask_holds_253_classes_beside_background(tmp_path):
+    names = [f"class {number}" for number in range(254)]
+    entries, values = number_classes(names[:253], tmp_path)
+    assert (len(entries), values["class 252"]) == (254, 253)
+    with pytest.raises(LayoutError, match="254 classes"):
+        number_classes(names, tmp_path)

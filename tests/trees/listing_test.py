@@ -114,3 +114,10 @@ def test_a_name_with_a_backslash_is_refused_because_no_export_may_have_it(tmp_pa
     (tmp_path / "a\\b.png").touch()
     with pytest.raises(LayoutError, match="or a backslash"):
         index_files(epath.Path(tmp_path), (".png",))
+
+
+def test_the_folders_in_a_folder_are_its_children_alone(tmp_path):
+    for name in ("a/b/c", "a/d", "ab/e"):
+        (tmp_path / name).mkdir(parents=True)
+    listing = Listing.of(epath.Path(tmp_path))
+    assert (listing.children(), listing.children("a")) == (["a", "ab"], ["b", "d"])
