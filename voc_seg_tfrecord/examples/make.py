@@ -3,9 +3,11 @@
 A `Source` has the items of each split and what examples are to hold.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+import contextlib
 import dataclasses
 import functools
+import itertools
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -26,7 +28,7 @@ from voc_seg_tfrecord.base.names import (
     background_index,
 )
 from voc_seg_tfrecord.examples.tiles import Tiling, cut
-from voc_seg_tfrecord.formats import annotations, images, pillow
+from voc_seg_tfrecord.formats import annotations, bands, images, pillow
 from voc_seg_tfrecord.formats.bands import Banded, Bands
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks import read, stored
@@ -133,6 +135,22 @@ class ExampleSpec:
     def fill(self) -> int | None:
         """The value of a mask that is not there: that of background; None if none is known."""
         return self.table.fill if self.table else self.background_index
+
+
+_TRIED = 8  # images, until one can be read
+
+
+def with_band_count(spec: ExampleSpec, items: Iterable[Item]) -> ExampleSpec:
+    """Returns a spec that says how many bands all images must have: as many as the first."""
+    if spec.bands is None:
+        return spec
+    for item in itertools.islice(items, _TRIED):
+        with contextlib.suppress(VocSegError, OSError):  # who makes the example says what is wrong
+            raw = item.read()
+            size = stored.size_of(raw.mask) if raw.mask is not None else None
+            count = bands.read(raw.image, size).shape[2]
+            return dataclasses.replace(spec, bands=dataclasses.replace(spec.bands, count=count))
+    return spec
 
 
 def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:

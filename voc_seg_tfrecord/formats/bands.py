@@ -44,10 +44,12 @@ class Bands:
     Attributes:
       numbers: the bands' numbers, from 0.
       dtype: what their values are stored as.
+      count: how many bands each image must have; 0 if that is not known.
     """
 
     numbers: tuple[int, ...]
     dtype: Dtype = "uint8"
+    count: int = 0
 
     def __str__(self) -> str:
         return f"{counted(len(self.numbers), 'band')} of {self.dtype}"
@@ -68,6 +70,14 @@ class Bands:
             check_png(file)
         whole = read(file, size)
         count = whole.shape[2]
+        if self.count not in (0, count):
+            raise ImageError(
+                file.where,
+                found=f"{count} band{'s' * (count != 1)}",
+                expected=f"{self.count}, as the first image of the set has",
+                remedy="export the images with the same bands, or leave the image out",
+                kind="number of bands",
+            )
         if max(self.numbers) >= count:
             raise ImageError(
                 file.where,

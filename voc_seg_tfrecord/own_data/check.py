@@ -18,7 +18,7 @@ from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID, background_index
 from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
+from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, with_band_count
 from voc_seg_tfrecord.formats import bands, images, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -224,6 +224,7 @@ def check_tree(
     # A build only tries whether images can be read.
     blank = MEANING in plan.undecided
     spec = config.example_spec(_BLANK if blank else plan.rule)
+    spec = with_band_count(spec, (pair for _, pair in pairs))
     spec = dataclasses.replace(spec, decoding="alike")
     read_one = functools.partial(_read_one, spec, blank=blank, labels=labels, fits=fits)
     evidence = _read_all(pairs, read_one, report)

@@ -6,13 +6,14 @@ A release is opened by the reader that its row in `facts/releases.py` names.
 from collections.abc import Sequence
 import dataclasses
 import importlib
+import itertools
 from typing import cast
 
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import Item, Source
+from voc_seg_tfrecord.examples.make import Item, Source, with_band_count
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.masks.rule import MaskRule
@@ -66,7 +67,8 @@ def own_source(decided: Plan, config: VocSegConfig) -> Source:
     splits = {split: _own_pairs(decided, config, split) for split in decided.splits}
     colors = class_colors(decided.class_file, config)
     rows = decided.decision.rows if decided.decision else ()
-    spec, numbered = config.example_spec(decided.rule), decided.numbered
+    items = itertools.chain.from_iterable(splits.values())
+    spec, numbered = with_band_count(config.example_spec(decided.rule), items), decided.numbered
     return Source(splits, spec, colors=colors, rows=rows, numbered=numbered)
 
 
