@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-import itertools
 from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.examples.make import band_count
 from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
-from voc_seg_tfrecord.formats import bands, class_files
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rows import check_rows, color_key
 from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.own_data import account
@@ -162,24 +161,15 @@ def find_config_of(
 
 def _all_bands(tree: VocTree) -> list[int]:
     """Returns the numbers of the bands of the first image of a tree that can be read."""
-    error: VocSegError | None = None
-    for image_id in itertools.islice((i for i in tree.images if i in tree.masks), _TRIED):
-        pair = tree.pair(image_id)
-        try:
-            raw = pair.read()
-            size = stored.size_of(raw.mask) if raw.mask is not None else None
-            return [*range(bands.read(raw.image, size).shape[2])]
-        except VocSegError as found:
-            error = error or found
-    raise error or LayoutError(
+    labelled = (image_id for image_id in tree.images if image_id in tree.masks)
+    if count := band_count(map(tree.pair, labelled)):
+        return [*range(count)]
+    raise LayoutError(
         tree.root,
         found="no image with a mask, so the number of bands is not known",
         expected="images with masks",
         remedy="name the bands with --bands 0,1,2",
     )
-
-
-_TRIED = 8
 
 
 def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -140,16 +140,32 @@ class ExampleSpec:
 _TRIED = 8  # images, until one can be read
 
 
+def band_count(items: Iterable[Item]) -> int:
+    """Returns how many bands the first image has that can be read; 0 if there are no items.
+
+    Raises:
+      VocSegError: about the first image, if none of the first 8 can be read.
+    """
+    problems = list[VocSegError]()
+    for item in itertools.islice(items, _TRIED):
+        try:
+            raw = item.read()
+            return int(bands.read(raw.image, _mask_size(raw)).shape[2])
+        except VocSegError as error:
+            problems.append(error)
+        except OSError as error:  # the file was there when the tree was listed
+            problems.append(storage.storage_error(error, item.id))
+    if problems:
+        raise problems[0]
+    return 0
+
+
 def with_band_count(spec: ExampleSpec, items: Iterable[Item]) -> ExampleSpec:
     """Returns a spec that says how many bands all images must have: as many as the first."""
-    if spec.bands is None:
-        return spec
-    for item in itertools.islice(items, _TRIED):
-        with contextlib.suppress(VocSegError, OSError):  # who makes the example says what is wrong
-            raw = item.read()
-            size = stored.size_of(raw.mask) if raw.mask is not None else None
-            count = bands.read(raw.image, size).shape[2]
-            return dataclasses.replace(spec, bands=dataclasses.replace(spec.bands, count=count))
+    if spec.bands is not None:
+        with contextlib.suppress(VocSegError):  # who makes the example says what is wrong
+            counted = dataclasses.replace(spec.bands, count=band_count(items))
+            return dataclasses.replace(spec, bands=counted)
     return spec
 
 
@@ -252,10 +268,12 @@ def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
     return raw.label
 
 
+def _mask_size(raw: RawExample) -> tuple[int, int] | None:
+    return None if raw.mask is None else stored.size_of(raw.mask)
+
+
 def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pillow.Still | Banded:
-    mask_size = None
-    if (spec.exif == "auto" or spec.bands) and raw.mask is not None:
-        mask_size = stored.size_of(raw.mask)
+    mask_size = _mask_size(raw) if spec.exif == "auto" or spec.bands else None
     if spec.bands is not None:
         _check_upright(raw.image, spec)
         return Banded(spec.bands.pixels(raw.image, mask_size), spec.bands, raw.image)
