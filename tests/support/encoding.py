@@ -29,4 +29,5 @@ def decoded(data: bytes) -> np.ndarray:
 
 def stored_image(file: File, **how) -> images.StoredImage:
     """Returns an image as a build stores it; see `images.open_image`."""
-    return images.as_stored(images.open_image(file, **how))
+    image = images.open_image(file, **how)
+    return images.StoredImage(image.stored(), image.height, image.width)

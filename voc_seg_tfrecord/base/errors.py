@@ -1,6 +1,7 @@
 """The exceptions of this package: one small tree, one shape of message; names that were meant."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import contextlib
 import difflib
 from typing import Any
 
@@ -41,6 +42,15 @@ class VocSegError(ValueError):
     def changed(self, **fields: str) -> "VocSegError":
         """Returns the error with other fields, or of another `type`, a name of this module."""
         return from_json({**self.to_json(), **fields})
+
+    @classmethod
+    @contextlib.contextmanager
+    def raised_as(cls, other: "type[VocSegError]", **fields: str) -> Iterator[None]:
+        """Raises errors of this class as those of another one, with other fields if given."""
+        try:
+            yield
+        except cls as error:
+            raise error.changed(type=other.__name__, **fields) from None
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         # Process pools pickle exceptions; keyword-only arguments need help.

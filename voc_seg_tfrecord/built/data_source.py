@@ -115,6 +115,8 @@ class DataSource:
         self._name = builder.info.full_name
         fields = fields_of(builder.info.features)
         self._values = {name: _value_of(name, fields, self._decode) for name in self.features}
+        if IMAGE in self._values and dataset.bands_of(builder):
+            self._values[IMAGE] = _bands if self._decode else operator.methodcaller("bytes", IMAGE)
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_folder", "_split", "_wanted", "_decode", "_cache_dir", "_numbers", "_seal")
@@ -237,10 +239,12 @@ def _chosen(builder: tfds.core.DatasetBuilder, features: Collection[str] | None)
     return tuple(there if features is None else features)
 
 
+def _bands(record: Record) -> np.ndarray:
+    return _writable(record.bands())
+
+
 def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[[Record], Any]:
     """Returns what makes the value of a feature of a record."""
-    if name == IMAGE and (name not in fields or _is_deep(fields[name])):
-        return lambda record: _writable(record.bands()) if decode else record.bytes(IMAGE)
     if name not in fields:
         columns = {
             path.removeprefix(f"{name}/"): _value_of(path, fields, decode)
@@ -257,10 +261,6 @@ def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[
     if field.shape[2] == 3:
         return lambda record: _writable(record.image(name))
     return lambda record: _writable(record.pixels(name)[..., np.newaxis])
-
-
-def _is_deep(field: Field) -> bool:
-    return field.shape[2:] != (3,) or field.dtype != "uint8"
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

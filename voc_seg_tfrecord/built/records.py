@@ -91,13 +91,11 @@ class Record:
         Raises:
           RecordError: if it cannot be decoded.
         """
-        try:
+        with ImageError.raised_as(RecordError):
             if IMAGE_VALUE in self.features:
                 where = f"{self.id}, {IMAGE}"
                 return bands.array_of(self.bytes(IMAGE), self.ints(IMAGE_SHAPE), where)
             return bands.read(self.file(IMAGE))
-        except ImageError as error:
-            raise error.changed(type="RecordError") from None
 
     def keep(self, image: Any) -> None:
         """Gives the record the bytes of its image, for which its message has a stand-in."""
@@ -123,10 +121,8 @@ class Record:
         Raises:
           RecordError: if it cannot be decoded.
         """
-        try:
+        with ImageError.raised_as(RecordError):
             return images.pixels(self.file(name))
-        except ImageError as error:
-            raise error.changed(type="RecordError") from None
 
     def label_counts(self) -> np.ndarray:
         """Returns how often each label of an image is there, int64 `[256]`.
@@ -286,13 +282,11 @@ def pixels(file: File) -> np.ndarray:
       RecordError: if it is not an 8-bit greyscale PNG, the only kind that all decoders read
         to the same values, or is damaged.
     """
-    try:
+    remedy = "build the dataset again, or copy it again from where it is complete"
+    with MaskError.raised_as(RecordError, remedy=remedy):
         header = png.read_header(file)
         if header.color is png.ColorType.GREY and png_pixels.holds_values(header):
             return png_pixels.read_values(file, header, png.read_chunks(file, header)).pixels()
-    except MaskError as error:
-        remedy = "build the dataset again, or copy it again from where it is complete"
-        raise error.changed(type="RecordError", remedy=remedy) from None
     raise RecordError(
         file.where,
         found=header.describe(),

@@ -210,7 +210,7 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     with images.large_in_turn(raw.image, raw.mask):
         image = _open_image(raw, spec)
         size = (image.height, image.width)
-        kept = image.stored() if isinstance(image, Banded) else images.as_stored(image).data
+        kept = image.stored()
         del image  # it may be large
         return {IMAGE: kept, **_other_features(raw, spec, size)}
 

@@ -28,7 +28,7 @@ from voc_seg_tfrecord.formats import images, pillow, png_pixels
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.formats.images import StoredImage, as_stored
+from voc_seg_tfrecord.formats.images import StoredImage
 from voc_seg_tfrecord.formats.png_pixels import count_values
 
 TileFormat = Literal["png", "jpeg"]
@@ -213,8 +213,7 @@ def cut(
     tiles = list(tiling.tiles(image.height, image.width))
     if len(tiles) == 1:
         ending = posixpath.splitext(others[FILENAME])[1]
-        whole = image.stored() if isinstance(image, Banded) else as_stored(image).data
-        alone = {**others, IMAGE: whole, **_place(others, tiles[0], ending)}
+        alone = {**others, IMAGE: image.stored(), **_place(others, tiles[0], ending)}
         yield tiles[0].name(key), alone
         return
     pixels = image.pixels if isinstance(image, Banded) else _pixels(image, where)

@@ -69,23 +69,18 @@ class Bands:
         if file.kind is Kind.PNG:
             check_png(file)
         whole = read(file, size)
-        count = whole.shape[2]
+        found = counted(count := whole.shape[2], "band")
+        expected = remedy = ""
         if self.count not in (0, count):
-            raise ImageError(
-                file.where,
-                found=f"{count} band{'s' * (count != 1)}",
-                expected=f"{self.count}, as the first image of the set has",
-                remedy="export the images with the same bands, or leave the image out",
-                kind="number of bands",
-            )
-        if max(self.numbers) >= count:
-            raise ImageError(
-                file.where,
-                found=f"{count} band{'s' * (count != 1)}, 0 to {count - 1}",
-                expected=f"the bands {','.join(map(str, self.numbers))}, as in the other images",
-                remedy="name bands that all images have, with --bands, or leave the image out",
-                kind="number of bands",
-            )
+            expected = f"{self.count}, as the first image of the set has"
+            remedy = "export the images with the same bands, or leave the image out"
+        elif max(self.numbers) >= count:
+            found = f"{found}, 0 to {count - 1}"
+            expected = f"the bands {','.join(map(str, self.numbers))}, as in the other images"
+            remedy = "name bands that all images have, with --bands, or leave the image out"
+        if expected:
+            kind = "number of bands"
+            raise ImageError(file.where, found=found, expected=expected, remedy=remedy, kind=kind)
         chosen = whole if self.numbers == (*range(count),) else whole[..., list(self.numbers)]
         return _as_dtype(chosen, self.dtype, file.where)
 
@@ -162,7 +157,8 @@ def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
     else:
         still = pillow.decode(file, ImageError)
         pixels = still.rgb() if still.palette() is not None else still.values()
-        pixels = pixels.astype(np.uint8) * np.uint8(255) if pixels.dtype == bool else pixels
+    if pixels.dtype == bool:  # black and white
+        pixels = pixels * np.uint8(255)
     return pixels[..., np.newaxis] if pixels.ndim == 2 else pixels
 
 
@@ -193,7 +189,7 @@ def array_of(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
     """
     dtypes = {1: "|u1", 2: "<u2", 4: "<f4"}
     length = int(np.prod(shape, dtype=np.int64)) if len(shape) == 3 and min(shape) > 0 else 0
-    most = min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(data)))
+    most = _most_of(data)
     inflater = zlib_ng.decompressobj()
     try:
         raw = inflater.decompress(data, max(1, min(4 * length, most)))
@@ -273,10 +269,15 @@ def _held(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
         return inside & (np.trunc(pixels) == pixels) if pixels.dtype.kind == "f" else inside
 
 
+def _most_of(data: bytes) -> int:
+    """Returns how many bytes of pixels a file may unpack to."""
+    return min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(data)))
+
+
 def _check_size(file: File, height: int, width: int, bands: int, itemsize: int) -> None:
     """Refuses what is too large at its header; see `file.check_pixels`."""
     total = height * width * bands * itemsize
-    most = min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(file.data)))
+    most = _most_of(file.data)
     if min(height, width, bands) < 1 or max(height, width) > MAX_SIDE or bands > _MOST_BANDS:
         total = most + 1
     if total > most:
@@ -293,10 +294,8 @@ def _damaged(where: str, found: str) -> ImageError:
 
 
 def _is_deep_png(file: File) -> bool:
-    try:
+    with MaskError.raised_as(ImageError):
         return png.read_header(file).depth == 16
-    except MaskError as error:
-        raise error.changed(type="ImageError") from None
 
 
 def check_png(file: File) -> None:
@@ -305,20 +304,16 @@ def check_png(file: File) -> None:
     Raises:
       ImageError: if they are not.
     """
-    try:
+    with MaskError.raised_as(ImageError):
         header = png.read_header(file)
         png_pixels.check(file, header, png.read_chunks(file, header))
-    except MaskError as error:
-        raise error.changed(type="ImageError") from None
 
 
 def _read_deep_png(file: File) -> np.ndarray:
-    try:
+    with MaskError.raised_as(ImageError):
         header = png.read_header(file)
         _check_size(file, header.height, header.width, header.channels, 2)
         chunks = png.read_chunks(file, header)
-    except MaskError as error:
-        raise error.changed(type="ImageError") from None
     # Of transparent colours a library would make one more band.
     data = png.join_chunks(chunk for chunk in chunks if chunk.kind in (b"IHDR", b"IDAT", b"IEND"))
     if header.channels == 1:
@@ -425,7 +420,6 @@ def _read_tiff(file: File) -> np.ndarray:
     wanted = (page.imagelength, page.imagewidth)
     if pixels.shape[:2] != wanted or pixels.ndim > 3:
         raise _damaged(file.where, f"pixels of the shape {pixels.shape} for a size of {wanted}")
-    pixels = pixels.astype(np.uint8) * np.uint8(255) if pixels.dtype == bool else pixels
     return np.asarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False))
 
 

@@ -56,6 +56,10 @@ class StoredImage:
     height: int
     width: int
 
+    def stored(self) -> bytes:
+        """Returns what a record has of it."""
+        return self.data
+
 
 def open_image(
     file: File,
@@ -75,7 +79,7 @@ def open_image(
 
     Returns:
       The image as it is stored, the file's own bytes; or, where these are not right, the decoded
-      image, of which `as_stored` makes a PNG.
+      image, of which `stored` makes a PNG.
 
     Raises:
       ImageError: if this is not a complete image, is too large, is animated, or is mirrored
@@ -101,13 +105,6 @@ def open_image(
         return still.upright() if asked and _must_rotate(still, file, exif, mask_size) else still
     check_pixels(*size, file, ImageError)
     return StoredImage(file.data, size[1], size[0])
-
-
-def as_stored(image: StoredImage | pillow.Still) -> StoredImage:
-    """Returns an image as it is stored: what is not yet, as an RGB PNG."""
-    if isinstance(image, StoredImage):
-        return image
-    return StoredImage(image.rgb_png(), image.height, image.width)
 
 
 def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
@@ -156,7 +153,7 @@ def _read_jpeg(
 def _read_png(
     file: File, exif: Exif, mask_size: tuple[int, int] | None, decoding: Decoding
 ) -> StoredImage | pillow.Still:
-    try:
+    with MaskError.raised_as(ImageError):
         header = png.read_header(file)
         chunks = png.read_chunks(file, header)
         check_pixels(header.width, header.height, file, ImageError)
@@ -164,8 +161,6 @@ def _read_png(
         keeps_bytes = keeps_bytes and all(chunk.kind != b"tRNS" for chunk in chunks)
         if not keeps_bytes or decoding != "none":
             png_pixels.check(file, header, chunks)
-    except MaskError as error:
-        raise error.changed(type="ImageError") from None
     if keeps_bytes and decoding != "none":
         check_readable(file, header.height, header.width)
     if exif != "ignore" and any(chunk.kind == b"eXIf" for chunk in chunks):

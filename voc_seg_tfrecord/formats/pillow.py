@@ -116,8 +116,8 @@ class Still:
         with translated(self._where, self._error):
             return _joined(self.height, (np.asarray(_rgb(band)) for band in self._bands()))
 
-    def rgb_png(self) -> bytes:
-        """Returns the pixels of `rgb` as an RGB PNG."""
+    def stored(self) -> bytes:
+        """Returns what a record has of it: the pixels of `rgb` as an RGB PNG."""
         with translated(self._where, self._error):
             return encode_png_by_pillow(_rgb(self._image))
 

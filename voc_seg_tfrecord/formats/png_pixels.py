@@ -222,7 +222,7 @@ def in_rows(file: File, header: Header) -> pillow.Still:
 
     def decoded(step: int) -> Iterator[np.ndarray]:
         rows, above, left = bytearray(), bytes(row), header.height
-        try:
+        with MaskError.raised_as(ImageError):
             for piece in _pieces(file, header, png.read_chunks(file, header)):
                 rows += piece
                 while len(rows) >= (count := min(step, left) * row) > 0:
@@ -231,8 +231,6 @@ def in_rows(file: File, header: Header) -> pillow.Still:
                     left -= len(values)
                     del rows[:count]
                     yield values
-        except MaskError as error:
-            raise error.changed(type="ImageError") from None
 
     return pillow.Still(None, file.where, ImageError, size, decoded)
 

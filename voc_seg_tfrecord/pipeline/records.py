@@ -15,8 +15,9 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.base.names import CHANNELS, FILENAME, FILL, IMAGE
+from voc_seg_tfrecord.base.names import FILENAME, FILL, IMAGE
 from voc_seg_tfrecord.base.storage import is_bucket
+from voc_seg_tfrecord.built.dataset import bands_of
 from voc_seg_tfrecord.built.places import Shards
 from voc_seg_tfrecord.built.records import check_tfrecord
 from voc_seg_tfrecord.facts import lists
@@ -165,18 +166,14 @@ def parser(
             expected=f"some of {', '.join(sorted(builder.info.features))}",
         )
     parser = tfds.features.FeaturesDict({name: builder.info.features[name] for name in names})
-    there = builder.info.features
     # Images of other bands are decoded here, as only TFDS's feature knows their dtype.
+    deep = bands_of(builder)
     encoded = {
         name: tfds.decode.SkipDecoding()
         for name in names
-        if name in FILL and not (name == IMAGE and _is_deep(there[IMAGE]))
+        if name in FILL and not (name == IMAGE and deep)
     }
     return lambda record: parser.deserialize_example(record, decoders=encoded)
-
-
-def _is_deep(image: Any) -> bool:
-    return bool(image.shape[-1] != CHANNELS[IMAGE] or image.np_dtype != np.uint8)
 
 
 def in_order(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
