@@ -1,10 +1,11 @@
-"""Plants misplaced masks in a set, and measures how many of them are named, and how many good ones.
+"""Plants mistakes in the masks of a set, and measures how many are named, and how many good ones.
 
-    python benchmarks/label_errors.py FOLDER [--class_names NAMES ...] [--seed 0]
+    python benchmarks/label_errors.py FOLDER [--class_names NAMES ...] [--seed 0] [--swap]
 
-FOLDER and the options are those of `check`. Of each kind of mistake, every mask is planted
-once: an eighth of the set at a time, so that seven eighths are right. Prints one row of the table
-of docs/guides/label-errors.md. Nothing is written.
+FOLDER and the options are those of `check`. Of each kind of misplaced mask, every mask is planted
+once: an eighth of the set at a time, so that seven eighths are right. With `--swap` 3 % of the
+regions get another class instead, at random, with three seeds. Prints one row of a table of
+docs/guides/label-errors.md. Nothing is written.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import dataclasses
 
 from etils import epath
 import numpy as np
+from scipy import ndimage
 
 from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
@@ -22,17 +24,21 @@ from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import pillow, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data.plan import make_plan
-from voc_seg_tfrecord.quality import fit
+from voc_seg_tfrecord.quality import fit, looks
+from voc_seg_tfrecord.quality.evidence import looks_of, regions_of
 
 FOLDS = 8
 SHIFTS = (10, 20, 30, 60)
+
+SWAPPED = 0.03
+"""Of the regions, which get another class."""
 
 Pair = tuple[np.ndarray, np.ndarray]
 """The image as it is compared, uint8 `[h, w, 3]`, and the mask, uint8 `[H, W]`."""
 
 
-def read(args: argparse.Namespace) -> Iterator[Pair]:
-    """Yields the pairs of a folder that a build could read."""
+def read(args: argparse.Namespace) -> Iterator[tuple[str, pillow.Still, np.ndarray]]:
+    """Yields id, image and mask of the pairs of a folder that a build could read."""
     tree, config = find_config_of(epath.Path(args.root), name="own", **tree_arguments.fields(args))
     plan = make_plan(tree, config)
     spec = dataclasses.replace(config.example_spec(plan.rule), decoding="none")
@@ -42,9 +48,7 @@ def read(args: argparse.Namespace) -> Iterator[Pair]:
                 (pair,) = tree.pairs(split, [image_id], config.parts)
                 example = make_example(pair.read(), spec)
                 mask = png_pixels.decode_values(File(example[MASK], "mask"))
-                size = fit.size_to_compare(*mask.shape)
-                image = pillow.decode(File(example[IMAGE], "image"), ImageError, side=min(size))
-                yield image.resized(*size).rgb(), mask
+                yield image_id, pillow.decode(File(example[IMAGE], "image"), ImageError), mask
             except VocSegError:
                 continue
 
@@ -95,8 +99,70 @@ def row(name: str, pairs: Sequence[Pair], seed: int) -> str:
     return f"| {' | '.join(cells)} | {100 * wrong / max(1, right):.1f} |"
 
 
+def swapped(mask: np.ndarray, place: int, label: int) -> np.ndarray:
+    """Returns a mask in which the region that has a pixel is of another class."""
+    parts, _ = ndimage.label(mask == mask.flat[place], np.ones((3, 3)))
+    return np.where(parts == parts.flat[place], np.uint8(label), mask)
+
+
+def row_of_swaps(name: str, args: argparse.Namespace) -> str:
+    """Returns a row of the table of wrong classes, in percent.
+
+    A region that melts into a neighbour of its new class is none any more, and does not count.
+    """
+    ids, stills, masks = zip(*read(args), strict=True)
+    clean = [looks_of(*pair) for pair in zip(stills, masks, strict=True)]
+    regions = [  # image, class, box and first pixel
+        (n, row[0], row[2:6], row[6])
+        for n, mask in enumerate(masks)
+        for row in regions_of(mask, lambda table: table).tolist()
+        if row[1] >= looks.LEAST
+    ]
+    classes = sorted({label for _, label, _, _ in regions})
+    found = []
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        chosen = random.choice(len(regions), round(SWAPPED * len(regions)), replace=False)
+        planted, changed = set(), dict(enumerate(masks))
+        for n, label, box, place in (regions[i] for i in chosen):
+            other = int(random.choice([c for c in classes if c != label]))
+            changed[n] = swapped(changed[n], place, other)
+            planted.add((n, other, *box))
+        described = list(clean)
+        for n in {place[0] for place in planted}:
+            described[n] = looks_of(stills[n], changed[n])
+        wrong = {
+            (n, number)
+            for n, other, *box in planted
+            for number, region in enumerate(described[n])
+            if region.label == other
+            and np.abs(np.subtract(box, region.box)).max() <= 0.05 * max(masks[n].shape)
+        }
+        suspects = looks.compare(described, ids, []).suspects
+        hits = [(s.image, s.region) in wrong for s in suspects]
+        alarms = np.cumsum(~np.array(hits, bool))
+        of_clean = len(regions) - len(wrong)
+        found.append(
+            [
+                sum(hits[: np.searchsorted(alarms, share * of_clean, "right")]) / len(wrong)
+                for share in (0.003, 0.01)
+            ]
+            + [np.mean(hits[: len(wrong) // 2] or [0]), sum(~np.array(hits, bool)) / of_clean]
+        )
+    unaltered = len(looks.compare(clean, ids, []).suspects) / len(regions)
+    cells = [f"{100 * share:.1f}" for share in (*np.mean(found, 0), unaltered)]
+    return f"| {name} | {len(ids)} | {len(regions)} | {len(classes)} | {' | '.join(cells)} |"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     tree_arguments.add(parser)
+    parser.add_argument("--swap", action="store_true", help="plant wrong classes")
     args = parser.parse_args()
-    print(row(epath.Path(args.root).name, list(read(args)), args.seed))
+    name = epath.Path(args.root).name
+    if args.swap:
+        print(row_of_swaps(name, args))
+    else:
+        sizes = ((still, mask, fit.size_to_compare(*mask.shape)) for _, still, mask in read(args))
+        pairs = [(still.resized(*size).rgb(), mask) for still, mask, size in sizes]
+        print(row(name, pairs, args.seed))

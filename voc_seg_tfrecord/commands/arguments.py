@@ -35,7 +35,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     },
     "no_fit": {
         "action": "store_true",
-        "help": "do not look for masks that do not fit their images, which can be half of the time",
+        "help": "look neither for masks that do not fit their images nor for regions that look "
+        "like another class, which can be half of the time",
     },
     "seed": {
         "type": int,

@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID, background_index
+from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK, VOID, background_index
 from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -77,8 +77,12 @@ class Report:
                 return (image_id,)
         return ()
 
+    def mark_of(self, finding: Finding) -> str:
+        """Returns what a decision about a finding is about: files, and the place in them."""
+        return f"{self.sha256_of(self.ids_of(finding))} {_place(finding)}".strip()
+
     def sha256_of(self, ids: Iterable[str]) -> str:
-        """Returns one sha256 of the images and masks of some ids; a decision is about these."""
+        """Returns one sha256 of the images and masks of some ids."""
         digest, tree = hashlib.sha256(), self.tree
         if tree is None:
             return ""
@@ -105,18 +109,23 @@ class Report:
           How many findings were left out; and how many decisions were about images that are not in
           the tree, or whose files were changed since.
         """
-        latest = {(decision["kind"], *decision["ids"]): decision for decision in decisions}
+        latest = {
+            (decision["kind"], decision["sha256"].partition(" ")[2], *decision["ids"]): decision
+            for decision in decisions
+        }
         called_right = {
             name: decision for name, decision in latest.items() if decision["decision"] == "right"
         }
         valid = {
-            n for n, decision in called_right.items() if self.sha256_of(n[1:]) == decision["sha256"]
+            n
+            for n, decision in called_right.items()
+            if self.sha256_of(n[2:]) == decision["sha256"].partition(" ")[0]
         }
         findings = [
             finding
             for finding in self.findings
             if not (finding.score and finding.effect == IGNORED)
-            or (finding.kind, *self.ids_of(finding)) not in valid
+            or (finding.kind, _place(finding), *self.ids_of(finding)) not in valid
         ]
         left_out = len(self.findings) - len(findings)
         self.findings = findings
@@ -180,6 +189,11 @@ def summary(report: Report) -> dict[str, Any]:
             for index, name in [*enumerate(report.class_names), (255, "void")]
         ],
     }
+
+
+def _place(finding: Finding) -> str:
+    """Returns the box of a finding of which an image may have several; of others nothing."""
+    return ",".join(map(str, finding.box or ())) if finding.suggested else ""
 
 
 # What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".
@@ -340,6 +354,7 @@ def _read_one(
                     image_id=pair.id,
                     split=split,
                     fits=fits,
+                    objects=None if blank else _objects(example),
                     decoded=images.decode_once(image),
                 )
     except VocSegError as error:
@@ -366,6 +381,11 @@ def _read_one(
             Finding("image of 16 bits", where, f"{where}: {lost}", IGNORED, remedy=remedy)
         )
     return doubts, histogram, seen
+
+
+def _objects(example: Mapping[str, Any]) -> np.ndarray | None:
+    instances = example.get(INSTANCES)
+    return png_pixels.decode_values(File(instances, INSTANCES)) if instances else None
 
 
 def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:

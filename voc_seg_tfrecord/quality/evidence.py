@@ -10,7 +10,7 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import run_ends
-from voc_seg_tfrecord.quality import alike, fit
+from voc_seg_tfrecord.quality import alike, fit, looks
 from voc_seg_tfrecord.quality.fit import Fit
 
 SPECK = 16
@@ -62,6 +62,7 @@ class Evidence:
       holes: places, right and down, of single pixels that differ from all four neighbours,
         which are of one class.
       fit: how well the mask fits the image; None if that cannot be told, or was not asked for.
+      regions: how its objects look, and the parts of classes without any; see `looks.describe`.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Evidence:
     smallest_alone: int = 0
     holes: tuple[tuple[int, int], ...] = ()
     fit: Fit | None = None
+    regions: tuple[looks.Described, ...] = ()
 
 
 def examine(
@@ -87,6 +89,7 @@ def examine(
     image_id: str,
     split: str,
     fits: bool,
+    objects: np.ndarray | None = None,
     decoded: pillow.Still | None = None,
 ) -> Evidence:
     """Looks at one example.
@@ -96,17 +99,21 @@ def examine(
       mask: class indices, uint8 `[H, W]`; None if there is none to look at.
       image_id: the image id.
       split: the split; empty if the splits are not decided.
-      fits: whether to measure how well the mask fits the image, which takes most of the time.
+      fits: whether to measure how well the mask fits the image, and how its regions look, which
+        takes most of the time.
+      objects: the instance mask, uint8 `[H, W]`; None if there is none.
       decoded: the image in full, if it was decoded already.
 
     Raises:
       ImageError: if the image cannot be decoded.
     """
     size = None if mask is None or not fits else fit.size_to_compare(*mask.shape)
-    side = min(size) if size else 4 * alike.WIDTH
-    still = decoded or images.decode(image, side=side)
+    side = min(looks.size_to_describe(*mask.shape)) if size and mask is not None else 0
+    still = decoded or images.decode(image, side=max(side, 4 * alike.WIDTH))
     del decoded  # it may be large
+    described: tuple[looks.Described, ...] = ()
     if size and mask is not None and still.full_size == mask.shape:
+        described = looks_of(still, mask, objects) if looks.is_there() else ()
         still = still.resized(*size)
     else:
         size = None
@@ -137,7 +144,19 @@ def examine(
         smallest_alone=min((region.pixels for region in small if region.alone), default=0),
         holes=_holes(mask),
         fit=fit.measure(still.rgb(), mask) if size else None,
+        regions=described,
     )
+
+
+def looks_of(
+    still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None = None
+) -> tuple[looks.Described, ...]:
+    """Returns how the regions of a mask look, which has the size of its image."""
+    size = height, width = looks.size_to_describe(*mask.shape)
+    if still.height * still.width > 4 * height * width:
+        still = still.resized(2 * height, 2 * width)
+    reduced = None if objects is None else fit.reduced(objects, *size)
+    return looks.describe(still.rgb(), fit.reduced(mask, *size), mask.shape, reduced)
 
 
 def _as_regions(table: np.ndarray) -> tuple[Region, ...]:

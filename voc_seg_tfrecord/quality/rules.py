@@ -4,17 +4,18 @@ Nothing of this stops a build. Each rule says what would prove it wrong: a class
 small, masks of which many are all background, a set in which few masks fit their images.
 """
 
+import bisect
 import collections
 from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import counted, several
-from voc_seg_tfrecord.quality import alike
+from voc_seg_tfrecord.quality import alike, looks
 from voc_seg_tfrecord.quality.evidence import Box as Box
 from voc_seg_tfrecord.quality.evidence import Evidence, Region
 from voc_seg_tfrecord.quality.fit import WAYS, judge
@@ -30,6 +31,9 @@ SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS = (
 )
 """Kinds of findings about copies."""
 
+STRANGER = "class that others of its look have not"
+"""The kind of the finding that a region looks like another class."""
+
 ALL_MASKS = "masks of the set"
 """The kind of the finding that is about all masks at once."""
 
@@ -42,6 +46,8 @@ MEANING = {
     "all void": "No pixel of the mask is a class, so nothing is learned from it; draw what the "
     "image shows, or leave it out.",
     "one class everywhere": "Every pixel of the mask is one class; look whether the image is.",
+    STRANGER: "In other images regions of this look have another class, of which three are shown "
+    "beside three of its own; if they are right, give the region their class.",
     "speck": "A few pixels of a class, far fewer than in other masks; erase them if they were set "
     "by accident.",
     "unusual size": "The largest region of a class is far larger or smaller than in other masks; "
@@ -104,6 +110,9 @@ class Finding:
       remedy: what to do.
       detail: what was found, without the name of the image and without advice.
       fix: what would put the label right, where that is known.
+      suggested: the class that a region looks like.
+      beside: what it is to be compared with: class, image id and box of regions of other images,
+        first of the class that it looks like, then of its own.
     """
 
     kind: str
@@ -117,6 +126,8 @@ class Finding:
     remedy: str = ""
     detail: str = ""
     fix: Fix | None = None
+    suggested: str = ""
+    beside: tuple[tuple[str, str, Box], ...] = ()
 
 
 def finding_of(error: VocSegError) -> Finding:
@@ -140,20 +151,24 @@ def suspicious_first(findings: Iterable[Finding]) -> list[Finding]:
 def find(
     evidence: Sequence[Evidence], names: Sequence[str], background: int | None
 ) -> list[Finding]:
-    """Returns what may be wrong with the labels of a set, the most likely first."""
+    """Returns what may be wrong with the labels of a set, the most likely first, and notes."""
     masks = [e for e in evidence if e.thumbnail is not None]
+    copies = _copies(evidence)
     sizes = list(_sizes(masks, names, background))
     others = [f for f in _uniform(masks, names, background) if f.ids not in {s.ids for s in sizes}]
-    return suspicious_first(
+    strangers, notes = _strangers(evidence, names, [*copies.same, *copies.close])
+    suspects = suspicious_first(
         [
+            *strangers,
             *_misfits(masks),
             *others,
             *sizes,
             *_specks(masks, names),
             *_holes(masks),
-            *_duplicates(evidence),
+            *_duplicates(evidence, copies),
         ]
     )
+    return [*suspects, *notes]
 
 
 def _about(
@@ -208,6 +223,45 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
         )
 
 
+def _strangers(
+    evidence: Sequence[Evidence], names: Sequence[str], alike: Sequence[Sequence[int]]
+) -> tuple[list[Finding], list[Finding]]:
+    """Returns regions that look like another class; and the note on classes of no known look."""
+    compared = looks.compare([e.regions for e in evidence], [e.id for e in evidence], alike)
+    found = []
+    for suspect in compared.suspects:
+        of, region = evidence[suspect.image], evidence[suspect.image].regions[suspect.region]
+        own, suggested = names[region.label], names[suspect.suggested]
+        x, y = region.box[:2]
+        finding = _about(
+            of,
+            STRANGER,
+            suspect.score,
+            f"the region of {own} at x={x}, y={y} looks like {suggested} in other images",
+            f"look whether it is {suggested}; if so, give it that class",
+            region.box,
+        )
+        beside = (
+            (name, evidence[image].id, evidence[image].regions[number].box)
+            for name, places in ((suggested, suspect.like), (own, suspect.own))
+            for image, number in places
+        )
+        found.append(dataclasses.replace(finding, suggested=suggested, beside=tuple(beside)))
+    reasons = [f"{names[a]} is like {names[b]}" for a, b in compared.confused]
+    if len(compared.few) < len({region.label for e in evidence for region in e.regions}):
+        few = sorted(compared.few, key=lambda row: (-row[1], row[0]))
+        reasons += [f"{names[of]} has {counted(number, 'region')}" for of, number in few]
+    text = ""
+    if compared.together:
+        text = "By their names all images belong together, so none is compared with others."
+    elif reasons:
+        text = "A wrong class is not looked for where looks do not tell "
+        text += f"({looks.FEWEST} regions are needed): {several(reasons, 8)}."
+    elif sum(e.fit is not None for e in evidence) >= looks.FEWEST and not looks.is_there():
+        text = f"Install scikit-learn, and {STRANGER!r} is looked for too."
+    return found, [Finding("note", STRANGER, text, IGNORED)] if text else []
+
+
 def _uniform(
     masks: Sequence[Evidence], names: Sequence[str], background: int | None
 ) -> Iterator[Finding]:
@@ -239,11 +293,11 @@ def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding
     for evidence in masks:
         for region in evidence.smallest:
             smallest[region.label].append(region.pixels)
+    for of_class in smallest.values():
+        of_class.sort()
     # What classes in few masks are compared with.
-    everywhere = [
-        min(r.pixels for r in evidence.smallest) for evidence in masks if evidence.smallest
-    ]
-    alone = [evidence.smallest_alone or _NONE for evidence in masks]
+    everywhere = sorted(min(r.pixels for r in e.smallest) for e in masks if e.smallest)
+    alone = sorted(evidence.smallest_alone or _NONE for evidence in masks)
     for evidence in masks:
         single = {(*place, 1, 1) for place in evidence.holes}  # these have a finding of their own
         regions = (r for r in evidence.specks if r.box not in single)
@@ -278,8 +332,8 @@ def _is_speck(region: Region, of_class: Sequence[int], of_all: Sequence[int]) ->
 
 
 def _is_rare(region: Region, smallest: Sequence[int]) -> bool:
-    """Says whether hardly any other mask has a region about as small; one number per mask."""
-    similar = sum(pixels <= 4 * region.pixels for pixels in smallest) - 1
+    """Says whether hardly any other mask has a region about as small; one each, ascending."""
+    similar = bisect.bisect_right(smallest, 4 * region.pixels) - 1
     return len(smallest) > _ENOUGH and similar <= 0.05 * len(smallest)
 
 
@@ -331,8 +385,15 @@ def _holes(masks: Sequence[Evidence]) -> Iterator[Finding]:
         )
 
 
-def _duplicates(evidence: Sequence[Evidence]) -> Iterator[Finding]:
-    """Yields images that are the same or look alike, and those of them whose masks differ."""
+class _Copies(NamedTuple):
+    """Numbers of images: groups of the same, pairs and groups of those that look alike."""
+
+    same: list[list[int]]
+    pairs: list[tuple[int, int]]
+    close: list[list[int]]
+
+
+def _copies(evidence: Sequence[Evidence]) -> _Copies:
     of_hash: dict[str, list[int]] = collections.defaultdict(list)
     for number, example in enumerate(evidence):
         of_hash[example.image_sha256].append(number)
@@ -340,14 +401,22 @@ def _duplicates(evidence: Sequence[Evidence]) -> Iterator[Finding]:
     first_of_each = [numbers[0] for numbers in of_hash.values()]
     looks = np.array([evidence[n].look for n in first_of_each], np.uint8)
     pairs, groups = alike.group(looks.reshape(-1, alike.HEIGHT, alike.WIDTH), _COMPARED)
-    close = [[first_of_each[n] for n in numbers] for numbers in groups]
-    copies = [(first, number) for first, *others in same for number in others]
-    for first, second in copies + [(first_of_each[a], first_of_each[b]) for a, b in pairs]:
+    return _Copies(
+        same,
+        [(first_of_each[a], first_of_each[b]) for a, b in pairs],
+        [[first_of_each[n] for n in numbers] for numbers in groups],
+    )
+
+
+def _duplicates(evidence: Sequence[Evidence], copies: _Copies) -> Iterator[Finding]:
+    """Yields images that are the same or look alike, and those of them whose masks differ."""
+    same = [(first, number) for first, *others in copies.same for number in others]
+    for first, second in same + copies.pairs:
         if _contradict(evidence[first], evidence[second]):
             yield _contradiction(evidence[first], evidence[second])
     for copies_of, kinds, why in (
-        (same, (SAME, SAME_IN_TWO_SPLITS), "same bytes"),
-        (close, (ALIKE, ALIKE_IN_TWO_SPLITS), "they look alike, though their files differ"),
+        (copies.same, (SAME, SAME_IN_TWO_SPLITS), "same bytes"),
+        (copies.close, (ALIKE, ALIKE_IN_TWO_SPLITS), "they look alike, though their files differ"),
     ):
         for numbers in copies_of:
             yield _group([evidence[n] for n in numbers], kinds, why)

@@ -120,7 +120,14 @@ def _read(
     try:
         size = records.image_size(image)
         problems += inner_problems(record, size, arrays, names, background)
-        evidence = examine(image, arrays.get(MASK), image_id=record.id, split=split, fits=fits)
+        evidence = examine(
+            image,
+            arrays.get(MASK),
+            image_id=record.id,
+            split=split,
+            fits=fits,
+            objects=arrays.get(INSTANCES),
+        )
     except ImageError as error:
         problems.append(str(error))
     counts, objects, points = _counted(record, arrays, background)

@@ -7,7 +7,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
+from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.built import dataset, records
@@ -36,13 +36,15 @@ def find_label_errors(
       data: the builder of a built dataset, or its name, such as `voc_seg_tfrecord/2012`; or the
         folder, `.zip` or `.tar` that a labelling tool exported.
       data_dir: the folder of datasets, for a name.
-      fits: whether to look for masks that do not fit their images, which takes most of the time.
+      fits: whether to look for masks that do not fit their images, and for regions that look like
+        another class (with scikit-learn), which takes most of the time.
       progress: whether to show a progress bar for each split of a built dataset.
       **options: of an exported folder, such as `class_names`; see `builder_from_tree`.
 
     Returns:
       One `Finding` per problem: `kind`, `message`, `ids`, `split`, `box` (left, top, width and
-      height in pixels), `score` (0 to 1, the most suspicious is 1) and `remedy`.
+      height in pixels), `score` (0 to 1, the most suspicious is 1) and `remedy`; and `suggested`,
+      the class that a region looks like.
 
     Raises:
       ConfigError: if there is neither such a dataset nor such a folder, or the options are wrong.
@@ -118,9 +120,11 @@ def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> 
     examined = functools.partial(_examined, fits)
     readings = records.scan_splits(builder, [*builder.info.splits], examined, progress=progress)
     evidence = [of_record for _, of_record in readings]
-    return rules.find(evidence, dataset.class_names(builder), dataset.background(builder))
+    names, background = dataset.class_names(builder), dataset.background(builder)
+    return rules.suspicious_first(rules.find(evidence, names, background))
 
 
 def _examined(fits: bool, split: str, record: Record) -> Evidence:
-    image = record.file(IMAGE)
-    return examine(image, record.pixels(MASK), image_id=record.id, split=split, fits=fits)
+    objects = record.pixels(INSTANCES) if INSTANCES in record.features else None
+    image, mask = record.file(IMAGE), record.pixels(MASK)
+    return examine(image, mask, image_id=record.id, split=split, fits=fits, objects=objects)

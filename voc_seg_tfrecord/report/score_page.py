@@ -1,6 +1,7 @@
 """The page of a score: where predictions are wrong, worst first, and which labels may be wrong."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+import contextlib
 import dataclasses
 import hashlib
 import math
@@ -19,8 +20,11 @@ from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.pictures.overlay import class_colors
+from voc_seg_tfrecord.quality import looks
+from voc_seg_tfrecord.quality.rules import STRANGER, Finding
 from voc_seg_tfrecord.report import page
 from voc_seg_tfrecord.report.charts import clean
+from voc_seg_tfrecord.report.label_errors import find_label_errors
 from voc_seg_tfrecord.report.thumbnails import (
     Card,
     Shown,
@@ -89,17 +93,23 @@ def render(
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, dataset.palette(builder))
     reader = Predictions(predictions, len(names), probabilities)
-    decided = {tuple(d["ids"]): d for d in decisions if d["kind"] == KIND}
-    right = {ids: d["sha256"] for ids, d in decided.items() if d["decision"] == "right"}
+    decided = {
+        (d["kind"], *d["ids"], d["sha256"].partition(" ")[2]): d for d in decisions
+    }  # of two about the same the later one counts
+    right = {
+        (d["kind"], *d["ids"], d["sha256"]) for d in decided.values() if d["decision"] == "right"
+    }
     worst, labels = _worst(result), _suspicious(result, len(right))
+    strangers = list(_strangers(builder, result))[: _LABELS + len(right)]
     classes = list(_class_rows(result))
     confusions = confusions_of(result)
-    wanted = {*worst, *labels}
+    wanted = {*worst, *labels, *(image for image, _ in strangers)}
     wanted |= {image for row in classes for image in row["images"]}
     wanted |= {image for confused in confusions for image in confused.images}
     every_name = [*names, *[f"class {n}" for n in range(len(names), VOID)], "void"]
     cards = _cards(builder, result, wanted, reader, every_name, colors)
-    labels = [i for i in labels if right.get((i.id,)) != cards[i.split, i.number].sha256]
+    labels = [i for i in labels if (KIND, i.id, cards[i.split, i.number].sha256) not in right]
+    stranger_cards = [_stranger(cards[image.split, image.number], f) for image, f in strangers]
     return page.render(
         "scores",
         np.concatenate([colors, np.array(_COLORS, np.uint8)]),
@@ -111,6 +121,7 @@ def render(
         classes=sorted(classes, key=lambda row: (row["iou"], row["label"])),
         worst=worst,
         suspicious=labels[:_LABELS],
+        strangers=[c for c in stranger_cards if (c.kind, *c.ids, c.sha256) not in right][:_LABELS],
         confusions=confusions,
         cards=cards,
         work=f"evaluate {result.dataset} {result.fingerprint[:12]}",
@@ -129,6 +140,27 @@ def _worst(result: Result) -> list[ImageScore]:
 def _suspicious(result: Result, more: int) -> list[ImageScore]:
     rated = [image for image in result.per_image if image.label_quality is not None]
     return sorted(rated, key=lambda image: (image.label_quality, image.id))[: _LABELS + more]
+
+
+def _strangers(
+    builder: tfds.core.DatasetBuilder, result: Result
+) -> Iterator[tuple[ImageScore, Finding]]:
+    """Yields regions of the scored images that look like another class, the surest first."""
+    scored = {(str(image.split), image.id): image for image in result.per_image}
+    found: list[Finding] = []
+    with contextlib.suppress(
+        VocSegError
+    ):  # an image that cannot be decoded has a score all the same
+        found = find_label_errors(builder) if looks.is_there() else []
+    for finding in found:
+        image = scored.get((finding.split, finding.ids[0]))
+        if finding.kind == STRANGER and image is not None:
+            yield image, finding
+
+
+def _stranger(card: Card, finding: Finding) -> Card:
+    mark = f"{card.sha256} {','.join(map(str, finding.box or ()))}"
+    return dataclasses.replace(card, kind=STRANGER, sha256=mark, detail=finding.detail)
 
 
 def _class_rows(result: Result) -> Iterator[dict[str, Any]]:

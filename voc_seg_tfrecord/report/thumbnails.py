@@ -79,6 +79,7 @@ class Card:
       other: data URL of the other image or mask that this needs.
       beside: names and data URLs of what is to stand beside image and mask.
       remedy: what to do about an error, which nobody can call right; empty of what may be.
+      regions: class and number of regions of other images, to be compared with the first box.
     """
 
     kind: str
@@ -95,6 +96,7 @@ class Card:
     other: str = ""
     beside: Sequence[tuple[str, str]] = ()
     remedy: str = ""
+    regions: Sequence[tuple[str, int]] = ()
 
     @property
     def weight(self) -> int:

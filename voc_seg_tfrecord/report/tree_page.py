@@ -44,6 +44,11 @@ BUDGET = 5_200_000
 
 _MANY = 60  # cards, from which thumbnails are smaller
 _OF_A_GROUP = 4  # cards of one finding
+_REGION = 120  # pixels of an image that is shown beside a region
+
+
+Regions = dict[tuple[str, Box | None], list[tuple[str, int]]]
+"""Of each image and box the regions that are shown beside it: class, and number on the page."""
 
 
 @dataclasses.dataclass
@@ -58,6 +63,7 @@ class Cards:
       made: how many there are.
       weight: letters of their thumbnails, with those of the first card for which there was no room.
       bare: how many have no thumbnails, because the budget was spent.
+      regions: data URLs of regions that several cards show beside their own, by image and box.
     """
 
     report: Report
@@ -67,16 +73,25 @@ class Cards:
     made: int = 0
     weight: int = 0
     bare: int = 0
+    regions: dict[tuple[str, Box], str] = dataclasses.field(default_factory=dict)
 
     def of(self, findings: list[Finding]) -> list[Card]:
         """Returns the cards of findings of one kind, as far as there is room for them."""
         # Of images with findings that stop a build one is enough; a label has one per finding.
-        items = {(i, f.ids): (i, f) for f in reversed(findings) for i in self._shown_of(f)}
+        items = {
+            (i, f.ids, f.suggested and f.box): (i, f)
+            for f in reversed(findings)
+            for i in self._shown_of(f)
+        }
         chosen = list(reversed(items.values()))[: MOST - self.made]
         self.made += len(chosen)
         cards: list[Card] = []
         drawn = chosen if self.weight <= BUDGET else []
-        for _, card in ordered_map(lambda item: self._card(*item), drawn):
+        regions = {
+            (i, f.box): [(name, self._region(of, box)) for name, of, box in f.beside]
+            for i, f in drawn
+        }
+        for _, card in ordered_map(lambda item: self._card(*item, regions), drawn):
             self.weight += card.weight
             if self.weight > BUDGET:
                 break
@@ -95,7 +110,7 @@ class Cards:
         return Card(
             finding.kind,
             ids,
-            self.report.sha256_of(ids),
+            self.report.mark_of(finding),
             ", ".join(lists) or "in no split",
             finding.detail or finding.message.partition("\n")[0],
             shown,
@@ -103,7 +118,7 @@ class Cards:
             **drawn,
         )
 
-    def _card(self, image_id: str, finding: Finding) -> Card:
+    def _card(self, image_id: str, finding: Finding, regions: Regions) -> Card:
         tree = self.report.tree
         image, mask = self._paths(image_id)
         by_class = self._mask(image_id) if image and mask else None
@@ -133,8 +148,19 @@ class Cards:
             boxes=boxes,
             crops=box_crops(pixels, values, look.palette, boxes[0]) if boxes else (),
             mask_size=None if same or pixels is None else size,
+            regions=regions[image_id, finding.box],
             **self._fix(finding.fix, by_class),
         )
+
+    def _region(self, image_id: str, box: Box) -> int:
+        """Returns the number of a region among `regions`, as which it is drawn once."""
+        if (image_id, box) not in self.regions:
+            pixels, _ = _pixels(self._paths(image_id)[0], side=None)
+            crops = () if pixels is None else box_crops(pixels, pixels, self.look.palette, box)
+            whole = "" if pixels is None else image_url(pixels, _REGION)
+            self.regions[image_id, box] = crops[0] if crops else whole
+            self.weight += len(self.regions[image_id, box])
+        return [*self.regions].index((image_id, box))
 
     def _fix(self, fix: Fix | None, mask: np.ndarray | None) -> dict[str, Any]:
         """Returns `fix` and `other` of a card; neither if it cannot be drawn."""
@@ -292,6 +318,7 @@ def write_tree(
         },
         kinds=kinds,
         bare=cards.bare,
+        regions=list(cards.regions.values()),
         views=any(card.shown.image for kind in kinds for card in kind["cards"]),
         plan=plan.replace(found_at, root),
         splits=dict(report.plan.splits) if report.plan else {},

@@ -8,11 +8,12 @@ from typing import TypeVar
 import unicodedata
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.trees.tree import LIST_NAMES
 
 T = TypeVar("T")
 
 _SCALE = 1 << 64
+
+_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
 
 
 def split_of(name: str) -> str:
@@ -20,7 +21,7 @@ def split_of(name: str) -> str:
 
     `val` and `valid` become `validation`, and known names are taken in any case.
     """
-    name = name.lower() if name.lower() in LIST_NAMES else name
+    name = name.lower() if name.lower() in _NAMES else name
     return {"val": "validation", "valid": "validation"}.get(name, name)
 
 

@@ -85,10 +85,6 @@ class _Asked(Container[str]):
         return name in self._images()
 
 
-LIST_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
-"""Names of text files that are lists of ids whatever they hold."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class VocTree:
     """A folder that holds images, masks and id lists. What is listed and read of it stays so.
