@@ -38,6 +38,11 @@ class Kept:
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     notes: Sequence[str] = ()
 
+    @property
+    def tree(self) -> VocTree:
+        """The set."""
+        return self.division.facts.tree
+
     @functools.cached_property
     def used(self) -> set[str]:
         """The ids of all splits."""
@@ -50,8 +55,7 @@ class Kept:
 
     def with_masks(self) -> list[str]:
         """Returns the ids of all splits that have a mask, in the tree's order."""
-        tree = self.division.facts.tree
-        return [i for i in tree.images if i in self.used and i in tree.masks]
+        return [i for i in self.tree.images if i in self.used and i in self.tree.masks]
 
 
 class MissingMasks:

@@ -159,9 +159,8 @@ def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Ke
 
 
 def _choose_meaning(config: VocSegConfig, named: Choice[list[ClassFile]], kept: Kept) -> Decision:
-    tree, files = kept.division.facts.tree, named.taken
-    advice = classes.remedy(tree, config, named=not files)
-    return classes.decide(tree.labels, config, files, kept.with_masks(), advice)
+    advice = classes.remedy(kept.tree, config, named=not named.taken)
+    return classes.decide(kept.tree.labels, config, named.taken, kept.with_masks(), advice)
 
 
 def _with_everything(config: VocSegConfig) -> VocSegConfig:
@@ -179,8 +178,7 @@ def _with_everything(config: VocSegConfig) -> VocSegConfig:
 
 def _stratified(config: VocSegConfig, rule: MaskRule, kept: Kept) -> Kept:
     ids, out = kept.splits[POOL], kept.left_out.get(POOL, [])
-    labels = kept.division.facts.tree.labels
-    splits, sources, left_out = divide_stratified(labels, config, rule, ids, out)
+    splits, sources, left_out = divide_stratified(kept.tree.labels, config, rule, ids, out)
     return dataclasses.replace(kept, splits=splits, sources=sources, left_out=left_out)
 
 
@@ -192,7 +190,7 @@ def _notes(
     decision: Decision | None,
 ) -> tuple[str, ...]:
     """Returns what a user should know, in the order of the steps."""
-    tree, by_color = kept.division.facts.tree, decision is not None and decision.by == "color"
+    tree, by_color = kept.tree, decision is not None and decision.by == "color"
     links = tree.listing.links if tree.listing else {}
     notes = [
         *of_names,
@@ -213,7 +211,7 @@ def _notes(
 
 
 def _account(config: VocSegConfig, file: ClassFile | None, kept: Kept) -> Account:
-    tree = kept.division.facts.tree
+    tree = kept.tree
     files = (posixpath.relpath(text, tree.place or ".") for text in kept.division.files)
     read = [TABLE, *files]
     if file:
@@ -239,7 +237,7 @@ def _background_note(config: VocSegConfig) -> str:
 
 def _deep_image_note(kept: Kept) -> str:
     """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
-    tree = kept.division.facts.tree
+    tree = kept.tree
     ids = itertools.chain(*kept.splits.values())
     names = (tree.images[i] for i in ids if i in tree.images)
     deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))

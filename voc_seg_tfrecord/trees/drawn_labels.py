@@ -37,6 +37,8 @@ from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.pair import Pair, Parts
 
+_LARGE = 1 << 24  # pixels, above which a file is not believed
+
 
 def number_classes(
     names: Sequence[str], root: epath.Path
@@ -156,9 +158,6 @@ def _draw(pair: DrawnPair) -> tuple[str, Look | None, Mapping[str, int]]:
     return base64.b64encode(mask).decode(), Look("grey", values, sha256=sha256), drawn.counts
 
 
-_LARGE = 1 << 24  # pixels, above which a file is not believed
-
-
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class DrawnLabels(Labels):
     """The polygons of a set in place of masks; `folder` and `names` say which file has an id's.
@@ -194,25 +193,23 @@ class DrawnLabels(Labels):
         """Returns the pair of an id; without shapes it is one without a mask."""
         if fields.get("mask") is None:
             return super().pair(parts, **fields)
-        return self._pair(fields["id"], objects=parts.instances, **fields)
-
-    def _pair(self, image_id: str, *, objects: bool = False, **fields: Any) -> DrawnPair:
-        drawn, name = self._drawn.get(image_id, ""), self.images[image_id]
-        fields = fields or {
-            "id": image_id,
-            "filename": name,
-            "image": self.image_folder / name,
-            "mask": self.folder / self.names[image_id],
-        }
+        image_id = fields["id"]
+        drawn = self._drawn.get(image_id, "")
         return DrawnPair(
             **fields,
             counted=self.counted(image_id),
-            shapes=None if drawn and not objects else self.shapes[image_id],
+            shapes=None if drawn and not parts.instances else self.shapes[image_id],
             values=self.values,
             exif=self.exif,
             drawn=drawn,
             embedded=image_id in self.embedded,
         )
+
+    def _mask_pair(self, image_id: str) -> DrawnPair:
+        name, file = self.images[image_id], self.folder / self.names[image_id]
+        path = self.image_folder / name
+        pair = self.pair(Parts(), id=image_id, filename=name, image=path, mask=file)
+        return cast(DrawnPair, pair)
 
     def shapes_of(self, image_id: str) -> str:
         """Returns the shapes that an id's mask is drawn from."""
@@ -221,7 +218,7 @@ class DrawnLabels(Labels):
 
     def file(self, image_id: str) -> File:
         """Returns the index mask of an id that has one, drawn."""
-        return cast(File, self._pair(image_id).read().mask)
+        return cast(File, self._mask_pair(image_id).read().mask)
 
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
@@ -231,7 +228,7 @@ class DrawnLabels(Labels):
             shapes = self.shapes[image_id]
             background = not shapes.shapes and not shapes.error
             self._notable[image_id] = {"background": int(background), **shapes.left_out}
-        pairs = [self._pair(i) for i in new if not self.shapes[i].error]
+        pairs = [self._mask_pair(i) for i in new if not self.shapes[i].error]
         for pair, (mask, look, counts) in ordered_map(_draw, pairs, count=len(pairs)):
             if look is not None:
                 self._looks[pair.id], self._drawn[pair.id] = look, mask
