@@ -24,6 +24,7 @@ from voc_seg_tfrecord.own_data.image_names import below
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.own_data.readings import Reading, all_readings
 from voc_seg_tfrecord.own_data.said_folders import (
+    Said,
     as_said,
     deepest,
     said_folders,
@@ -90,7 +91,7 @@ def _find(listing: Listing, said: Mapping[str, str], exif: str, endings: Sequenc
     if polygons and (name or (masks is not None and not _has_masks(listing, masks))):
         return polygons
     try:
-        tree = _mask_tree(listing, said, endings)
+        tree = _mask_tree(Said(listing, said, endings))
     except LayoutError as error:
         if error.kind != NO_MASKS or not (polygons or problems):
             raise
@@ -111,28 +112,23 @@ def _has_masks(listing: Listing, place: str) -> bool:
     return any(p.lower().endswith(MASK_SUFFIXES) for p in below(listing.below(), place))
 
 
-def _of_channels(
-    listing: Listing,
-    said: Mapping[str, str],
-    images: Sequence[tuple[str, str]],
-    masks: Sequence[tuple[str, str]],
-    used: Set[str],
-    endings: Sequence[str],
-) -> VocTree | None:
+def _of_channels(said: Said, used: Set[str]) -> VocTree | None:
     """Returns the tree of images of which each channel is a file, if bands are wanted.
 
     Raises:
       LayoutError: if there are such images, and none are wanted.
     """
-    tops = [[f for _, f in of] or [""] for of in (images, masks)]
+    listing, options = said.listing, said.options
+    tops = [[f for _, f in of] or [""] for of in (said.images, said.masks)]
     there = [[f for f in listing.folders if deepest(f, of) is not None] for of in tops]
-    found = None if "image_name" in said else channels_of(listing, there[0], {*there[1]} - used)
+    found = None if "image_name" in options else channels_of(listing, there[0], {*there[1]} - used)
     if found is None:
         return None
     folder, files = found
-    if ".npy" not in endings:
+    if not said.wants_bands:
         raise several_channels(listing.root / folder, files)
-    tree = _mask_tree(listing, {**said, "image_name": pattern_of_channel(files[0])}, endings)
+    of_first = {**options, "image_name": pattern_of_channel(files[0])}
+    tree = _mask_tree(dataclasses.replace(said, options=of_first))
     return dataclasses.replace(tree, channels=len(files))
 
 
@@ -194,15 +190,15 @@ def _different(tree: VocTree, polygons: VocTree) -> str:
     return "" if distinct else "classes that the masks tell apart"
 
 
-def _mask_tree(listing: Listing, said: Mapping[str, str], endings: Sequence[str]) -> VocTree:
+def _mask_tree(said: Said) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`."""
-    images, masks = (said_folders(listing, said, name) for name in ("images", "masks"))
-    if any("/" in said.get(name, "") for name in ("image_name", "mask_name")):
-        return VocTree(listing.root, as_said(listing, said, images, masks), listing)
-    readings = _readings(listing, said, images, masks, endings)
-    chooser = Chooser(listing, readings, said)
+    listing, images, masks = said.listing, said.images, said.masks
+    if any("/" in said.options.get(name, "") for name in ("image_name", "mask_name")):
+        return VocTree(listing.root, as_said(said), listing)
+    readings = _readings(said)
+    chooser = Chooser(listing, readings, said.options)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
-        root, layout = "", _said_parts(chooser, images, masks)
+        root, layout = "", _said_parts(chooser, said)
     else:
         choice = chooser.choose()
         if images and masks:  # then the rest only stands in the account
@@ -212,10 +208,10 @@ def _mask_tree(listing: Listing, said: Mapping[str, str], endings: Sequence[str]
         if choice.rivals:
             raise several_ways(listing, choice)
         used = {r.masks.folder for r in choice.chosen}
-        if tree := _of_channels(listing, said, images, masks, used, endings):
+        if tree := _of_channels(said, used):
             return tree
         if not choice.chosen:
-            return _without_pairs(listing, said, images, masks, readings, endings)
+            return _without_pairs(said, readings)
         arranged = arrange(listing, choice.chosen)
         if arranged is None or choice.beside:
             raise several_sets(listing, choice)
@@ -226,20 +222,15 @@ def _mask_tree(listing: Listing, said: Mapping[str, str], endings: Sequence[str]
     return VocTree(listing.root / root if root else listing.root, layout, listing)
 
 
-def _readings(
-    listing: Listing,
-    said: Mapping[str, str],
-    images: Sequence[tuple[str, str]],
-    masks: Sequence[tuple[str, str]],
-    endings: Sequence[str],
-) -> list[Reading]:
+def _readings(said: Said) -> list[Reading]:
     """Returns the readings that what the user said allows."""
-    tops = {"images": [f for _, f in images], "masks": [f for _, f in masks]}
-    sets = dict(zip(tops, file_sets(listing, listing.folders, endings), strict=True))
-    mask_naming = Naming.parse(said["mask_name"]) if "mask_name" in said else None
+    listing, options = said.listing, said.options
+    tops = {"images": [f for _, f in said.images], "masks": [f for _, f in said.masks]}
+    sets = dict(zip(tops, file_sets(listing, listing.folders, said.endings), strict=True))
+    mask_naming = Naming.parse(options["mask_name"]) if "mask_name" in options else None
     for option, pattern, suffixes in (
-        ("images", said.get("image_name"), endings),
-        ("masks", said.get("mask_name"), MASK_SUFFIXES),
+        ("images", options.get("image_name"), said.endings),
+        ("masks", options.get("mask_name"), MASK_SUFFIXES),
     ):
         if pattern:
             sets[option] = sets_of_pattern(listing, listing.folders, pattern, suffixes)
@@ -254,7 +245,7 @@ def _readings(
         if not (r.images.pattern and r.image_affix != ("", ""))
         and not (r.masks.pattern and r.mask_affix != ("", ""))
     ]
-    if images and masks:  # what lies at the same place in both comes before all else
+    if said.images and said.masks:  # what lies at the same place in both comes before all else
         same = [
             r
             for r in readings
@@ -273,15 +264,13 @@ def _without_masks(files: FileSet, naming: Naming) -> FileSet:
     return dataclasses.replace(files, names=names)
 
 
-def _said_parts(
-    chooser: Chooser, images: Sequence[tuple[str, str]], masks: Sequence[tuple[str, str]]
-) -> Layout:
+def _said_parts(chooser: Chooser, said: Said) -> Layout:
     """Returns the layout of parts that the user named, as in `train=images,test=more/images`.
 
     Raises:
       ConfigError: if the parts of images and of masks have other names, or one has no pairs.
     """
-    of_masks = dict(masks)
+    images, of_masks = said.images, dict(said.masks)
     parts = []
     if twice := [folder for _, folder in images if [f for _, f in images].count(folder) > 1]:
         raise ConfigError(
@@ -310,14 +299,7 @@ def _said_parts(
     return Layout(".", ".", parts=tuple(parts))
 
 
-def _without_pairs(
-    listing: Listing,
-    said: Mapping[str, str],
-    images: Sequence[tuple[str, str]],
-    masks: Sequence[tuple[str, str]],
-    readings: Sequence[Reading],
-    endings: Sequence[str],
-) -> VocTree:
+def _without_pairs(said: Said, readings: Sequence[Reading]) -> VocTree:
     """Returns the tree of folders that are called images and masks, however files are named.
 
     What does not fit is said when names are compared.
@@ -325,7 +307,8 @@ def _without_pairs(
     Raises:
       LayoutError: if there are no such folders; the error says what lies there instead.
     """
-    image_sets, mask_sets = file_sets(listing, listing.folders, endings)
+    listing, options, images, masks = said.listing, said.options, said.images, said.masks
+    image_sets, mask_sets = file_sets(listing, listing.folders, said.endings)
     chooser = Chooser(listing, readings)
     folders = []
     for option, given, sets in (("images", images, image_sets), ("masks", masks, mask_sets)):
@@ -336,10 +319,10 @@ def _without_pairs(
             folders.append(
                 {f for f in of_role if deepest(f, [o for o in of_role if o != f]) is None}
             )
-    if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or said):
+    if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or options):
         (image_folder,), (other,) = folders
         root = "" if images or masks else common_folder([image_folder, other])
-        names = said.get("image_name", ""), said.get("mask_name", "")
+        names = options.get("image_name", ""), options.get("mask_name", "")
         layout = Layout(relative(image_folder, root), relative(other, root), *names)
         return VocTree(listing.root / root if root else listing.root, layout, listing)
     raise no_masks(listing, folders[1])

@@ -1,6 +1,8 @@
 """What the user said of a folder by options: its folders, its patterns, its lists."""
 
 from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+import functools
 import posixpath
 import re
 
@@ -8,6 +10,36 @@ from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.own_data.file_sets import FileSet, ending_of
 from voc_seg_tfrecord.trees.layout import SPLIT, Layout, Naming, Part
 from voc_seg_tfrecord.trees.listing import Listing
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Said:
+    """A folder, and what the user said of it.
+
+    Attributes:
+      listing: what the folder holds.
+      options: the fields of the layout that were given.
+      endings: what names of images end with.
+    """
+
+    listing: Listing
+    options: Mapping[str, str]
+    endings: Sequence[str]
+
+    @functools.cached_property
+    def images(self) -> list[tuple[str, str]]:
+        """The folders of images that were named; see `said_folders`."""
+        return said_folders(self.listing, self.options, "images")
+
+    @functools.cached_property
+    def masks(self) -> list[tuple[str, str]]:
+        """The folders of masks that were named."""
+        return said_folders(self.listing, self.options, "masks")
+
+    @property
+    def wants_bands(self) -> bool:
+        """Whether images may be arrays, or one file for each band."""
+        return ".npy" in self.endings
 
 
 def said_folders(listing: Listing, said: Mapping[str, str], option: str) -> list[tuple[str, str]]:
@@ -52,23 +84,18 @@ def resolved(listing: Listing, text: str) -> str:
     return "" if path == "." else path
 
 
-def as_said(
-    listing: Listing,
-    said: Mapping[str, str],
-    images: Sequence[tuple[str, str]],
-    masks: Sequence[tuple[str, str]],
-) -> Layout:
+def as_said(said: Said) -> Layout:
     """Returns the layout of patterns that name folders, which need no reading."""
-    tops = [named[0][1] if named else "" for named in (images, masks)]
+    tops = [named[0][1] if named else "" for named in (said.images, said.masks)]
     names, of_split = list[str](), dict[str, list[str]]()
     for top, option in zip(tops, ("image_name", "mask_name"), strict=True):
-        folder, _, name = said.get(option, "").rpartition("/")
+        folder, _, name = said.options.get(option, "").rpartition("/")
         if SPLIT not in folder:
-            names.append(said.get(option, ""))
+            names.append(said.options.get(option, ""))
             continue
         names.append(name)
         wanted = re.escape(posixpath.join(top, folder)).replace(re.escape(SPLIT), "([^/]+?)", 1)
-        for path in listing.folders:
+        for path in said.listing.folders:
             if match := re.fullmatch(wanted, path):
                 of_split.setdefault(match[1], []).append(path)
     parts = [Part(n, *f, *names) for n, f in sorted(of_split.items()) if len(f) == 2]
