@@ -62,9 +62,9 @@ measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
 def test_the_house_keeps_few_and_full_rooms():
     found = measure(REPOSITORY)
     assert found["circle"] == []
-    assert found["modules"] <= 201
-    assert found["arrows"] <= 1211
-    assert found["lines"] <= 41_890
+    assert found["modules"] <= 202
+    assert found["arrows"] <= 1217
+    assert found["lines"] <= 42_478
     assert found["arrows between rooms"] <= 165
     assert len(found["single importers"]) <= 40, found["single importers"]
     assert len(found["small modules"]) <= 12, found["small modules"]

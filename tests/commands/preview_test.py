@@ -30,13 +30,6 @@ def test_the_number_of_examples_is_the_number_of_rows(sample, tmp_path, capsys):
         assert two.height > 1.5 * one.height
 
 
-def test_columns_stand_side_by_side(sample, tmp_path):
-    assert preview(sample, tmp_path / "a.png", "--columns", "3") == 0
-    with Image.open(tmp_path / "a.png") as image:
-        assert image.width > 9 * PANEL
-        assert image.height < 2 * PANEL
-
-
 def test_a_slice_of_a_split_is_drawn(sample, tmp_path, capsys):
     assert preview(sample, tmp_path / "a.png", "--split", "train[1:3]") == 0
     assert "2 examples of train[1:3]" in capsys.readouterr().out
@@ -138,7 +131,6 @@ def test_the_file_is_what_its_ending_says(sample, tmp_path, name):
         ("--split", "train[:0]"),
         ("--num", "0"),
         ("--num", "-1"),
-        ("--columns", "0"),
         ("--seed", "-1"),
         ("--ids", "2007_000001", "--by_class"),
         ("--ids", "2007_000001", "--num", "3"),

@@ -31,7 +31,7 @@ def shown(figure):
 
 
 def test_a_saved_figure_has_the_pixels_that_a_notebook_shows(sample, tmp_path):
-    for options in ({}, {"columns": 3}, {"num": 1}):
+    for options in ({}, {"num": 4}, {"num": 1}):
         figure = voc_seg_tfrecord.preview(sample, **options)
         figure.savefig(tmp_path / "a.png")
         saved = np.asarray(Image.open(tmp_path / "a.png").convert("RGB"))

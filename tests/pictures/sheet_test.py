@@ -70,14 +70,10 @@ def test_void_is_in_the_legend_only_where_there_is_void():
     assert count(drawn(stripes(1, 255)), voc_palette()[255]) > PANEL * PANEL // 4
 
 
-def test_the_rows_are_as_many_as_the_columns_demand():
-    masks = [stripes(1)] * 4
-    heights = {columns: drawn(*masks, columns=columns).shape[0] for columns in (1, 2, 3, 4)}
-    assert heights[1] > heights[2] == heights[3] > heights[4]
-
-
-def test_more_columns_than_examples_leave_no_empty_ones():
-    assert drawn(stripes(1), columns=5).shape == drawn(stripes(1), columns=1).shape
+def test_more_than_three_examples_stand_side_by_side():
+    shapes = {count: drawn(*[stripes(1)] * count).shape for count in (1, 2, 3, 4, 5)}
+    assert shapes[1][1] == shapes[3][1] < shapes[4][1] == shapes[5][1]
+    assert shapes[1][0] < shapes[2][0] == shapes[4][0] < shapes[3][0] == shapes[5][0]
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 2000), (2000, 3), (1, 5)])
@@ -134,7 +130,7 @@ def test_images_without_masks_are_one_panel_wide_and_may_have_a_class():
 def test_groups_stand_under_their_names_and_single_examples_share_a_row():
     def of(sizes):
         groups = [(v, [example(stripes(v))] * n) for v, n in sizes.items()]
-        return pixels_of(groups, VOC, columns=2)
+        return pixels_of(groups, VOC)
 
     assert of({1: 1, 2: 1}).shape[0] < of({1: 2, 2: 1}).shape[0]
     assert of({1: 1, 2: 1}).shape[1] == of({1: 2, 2: 1}).shape[1]

@@ -45,12 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "all splits, or in --split",
     )
     parser.add_argument(
-        "--columns",
-        type=int,
-        help="examples side by side; default: 1 for up to three examples, 2 for more, 3 if there "
-        "are no masks",
-    )
-    parser.add_argument(
         "--seed", type=int, help="seed for examples at random; default: the first examples"
     )
 
@@ -74,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
         split=split,
         ids=ids,
         by_class=args.by_class,
-        columns=args.columns,
         seed=args.seed,
     )
     try:

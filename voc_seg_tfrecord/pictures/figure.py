@@ -53,13 +53,11 @@ class SheetFigure(Figure):
     _repr_png_ = encoded
 
 
-def sheet(
-    title: str, groups: Sequence[Group], look: Look, columns: int | None = None, note: str = ""
-) -> SheetFigure:
+def sheet(title: str, groups: Sequence[Group], look: Look, note: str = "") -> SheetFigure:
     """Draws groups of examples, those of one example each side by side; see `preview`."""
     examples = [example for _, group in groups for example in group]
     masked = examples[0].mask is not None
-    columns = columns or ((1 if len(examples) <= 3 else 2) if masked else 3)
+    columns = (1 if len(examples) <= 3 else 2) if masked else 3
     cells = [[(None if n else value, e) for n, e in enumerate(group)] for value, group in groups]
     if all(len(group) == 1 for group in cells):
         cells = [[group[0] for group in cells]]

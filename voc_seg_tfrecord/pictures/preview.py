@@ -33,7 +33,6 @@ def preview(
     split: str | None = None,
     ids: Sequence[str] | None = None,
     by_class: bool = False,
-    columns: int | None = None,
     seed: int | None = None,
     data_dir: PathLike | None = None,
 ) -> "Figure":
@@ -52,8 +51,6 @@ def preview(
         looked for in all splits.
       by_class: whether to show examples of each class, under its name. Of the first examples
         with a class, those are taken in which it covers the largest share.
-      columns: examples side by side; by default 1 for up to three examples, 2 for more, and 3
-        if there are no masks.
       seed: 0 or more, for a choice at random; by default the first examples are shown.
       data_dir: the folder of datasets, for a name; TFDS's by default.
 
@@ -67,7 +64,7 @@ def preview(
     """
     by_name = isinstance(dataset, str | os.PathLike)
     builder: Any = open_built(os.fspath(dataset), data_dir) if by_name else dataset
-    for name, value, least in (("num", num, 1), ("columns", columns, 1), ("seed", seed, 0)):
+    for name, value, least in (("num", num, 1), ("seed", seed, 0)):
         if value is not None and value < least:
             raise ConfigError(name, found=str(value), expected=f"{least} or more")
     names, ground = class_names(builder), background(builder)
@@ -88,7 +85,7 @@ def preview(
     look = Look(names, class_colors(ground, palette(builder)), ground)
     from voc_seg_tfrecord.pictures.figure import sheet  # after the reading, which needs memory
 
-    figure = sheet(f"{builder.info.full_name}: {content}", groups, look, columns, note)
+    figure = sheet(f"{builder.info.full_name}: {content}", groups, look, note)
     figure.content, figure.note = content, note
     return figure
 
