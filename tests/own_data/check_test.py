@@ -34,6 +34,17 @@ def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
     assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
 
 
+def test_of_json_files_those_with_the_name_of_an_image_are_said_not_to_be_used(cvat, capsys):
+    for name in ("photo.v1.2.json", "sub dir/img 2.JSON", "sub dir/img 3.json"):
+        exports.put(cvat, f"JPEGImages/{name}", "{}")
+    _, report = check(cvat, capsys)
+    kind = "JSON with the name of an image"
+    found = {of["folder"]: of["files"] for of in report["not_used"] if of["kind"] == kind}
+    folders = "JPEGImages", "JPEGImages/sub dir"
+    assert found == dict(zip(folders, (["photo.v1.2.json"], ["img 2.JSON"]), strict=True))
+    assert "img 3.json" not in json.dumps(report["not_used"])
+
+
 def test_every_problem_is_found_in_one_go(cvat, capsys):
     masks, images = cvat / "SegmentationClass", cvat / "JPEGImages"
     Image.new("RGB", (5, 5)).save(masks / "000032.png")

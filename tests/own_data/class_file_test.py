@@ -62,6 +62,15 @@ def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, othe
         expect(tree, *names, class_names=names)
 
 
+def test_names_that_an_option_would_take_apart_at_a_comma_are_not_proposed(tree):
+    exports.put(tree, "class_names.txt", "background\ndry, road\nb\n")
+    exports.put(tree, "classes.txt", "background\nb\ndry, road\n")
+    with pytest.raises(LayoutError) as error:
+        find_config(tree, name="mine")
+    assert str(error.value).count(": rename or delete the other files") == 2
+    assert "--class_names" not in str(error.value)
+
+
 def test_of_class_files_that_contradict_the_one_with_the_given_names_is_read(tree):
     exports.put(tree, "class_names.txt", "background\na\nb\n")
     exports.put(tree, "_classes.csv", "Pixel Value, Class\n0, background\n1, b\n2, a\n")
@@ -310,6 +319,12 @@ def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tre
         find_config(tree, name="mine")
     exports.put(tree, "colors.txt", COLORS.replace("sand", "bg"))
     assert find_config(tree, name="mine")[0].class_names[0] == "bg"
+
+
+@pytest.mark.parametrize("first", ["sky 0 0 0", "background 1 1 1"])
+def test_colors_txt_with_black_or_background_is_numbered_from_0(tree, first):
+    exports.put(tree, "colors.txt", COLORS.replace("sand 10 200 30", first))
+    assert "no background" not in expect(tree, first.split()[0], "crop", "road")
 
 
 @pytest.mark.parametrize("black", [False, True])

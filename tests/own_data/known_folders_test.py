@@ -70,6 +70,15 @@ def test_images_with_painted_labels_among_the_masks_are_not_read(tmp_path):
     assert read(tmp_path, images="photos_raw", masks="mask")[0] == {"train": pairs}
 
 
+def test_painted_images_of_another_size_say_nothing_and_the_others_decide(tmp_path):
+    pairs = put(tmp_path, "photos/{}.jpg", "mask/{}.png", "abcd", painted="shown/{}.jpg")
+    for name in "abc":
+        with Image.open(tmp_path / f"shown/{name}.jpg") as shown:
+            turned = shown.rotate(90, expand=True)
+        turned.save(tmp_path / f"shown/{name}.jpg")
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
 def test_images_with_painted_labels_beside_the_masks_of_a_root_full_of_photos(tmp_path):
     pairs = put(tmp_path, "{}.jpg", "labels/{}.png", "abcdef", painted="labels/{}.jpg")
     assert read(tmp_path)[0] == {"train": pairs}
@@ -423,6 +432,14 @@ def test_files_of_which_none_has_the_size_of_its_mask_are_not_proposed(tmp_path)
         save(tmp_path, f"noise/noise{n}.png", made_folders.draw(RNG, (20, 22))[1])
     with pytest.raises(LayoutError, match="no masks"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("pattern", ["{id}_mask.png", "{id}.png", "{id}_seg.png"])
+def test_a_pattern_of_masks_finds_no_image_among_them(tmp_path, pattern):
+    for name in "abc":
+        save(tmp_path, f"{name}_mask.png", made_folders.draw(RNG, (40, 48))[1])
+    with pytest.raises(LayoutError, match="no image, but 3 masks, such as a_mask"):
+        read(tmp_path, mask_name=pattern)
 
 
 def test_unlabelled_test_images_beside_scenes_make_no_splits_of_them(tmp_path):

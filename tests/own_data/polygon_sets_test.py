@@ -423,6 +423,19 @@ def test_the_page_of_a_check_is_written(street, tmp_path):
     assert (tmp_path / "a.html").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("name", ["", "C:\\work\\photo 1"])
+def test_an_image_in_labelmes_file_is_called_as_the_file_if_no_ending_is_said(street, name):
+    root = street("labelme")
+    photo = root / "street_1.jpg"
+    data = base64.b64encode(photo.read_bytes()).decode()
+    change(photo.with_suffix(".json"), imageData=data, imagePath=name)
+    content = photo.read_bytes()
+    photo.unlink()
+    _, plan = find_config(root, name="street")
+    (pair,) = plan.tree.pairs("train", ["street_1"])
+    assert (pair.filename, pair.read().image.data) == ("street_1.jpg", content)
+
+
 @pytest.mark.slow
 def test_images_that_only_labelmes_files_hold_are_built_from_them(street):
     root = street("labelme")
