@@ -30,68 +30,46 @@ def by_color(*colors):
 VOC_RGB = [(0, 0, 0), (128, 0, 0), (0, 128, 0), (128, 128, 0)]
 CVAT_RGB = [(250, 50, 83), (0, 0, 0), (192, 96, 128), (51, 221, 255)]
 POOL = {"splits": {"train": 1.0}}  # for exports whose lists name more than is here
+VOC, PNG = "SegmentationClass", "SegmentationClassPNG"
+PEOPLE = ["background", "person", "apple", "tree"]
 
-# Folder: arguments, class names, examples a split, folder of masks, suffix, how to read one.
+# Folder: arguments, class names, examples a split, folder of masks, how to read one.
 EXPORTS = {
-    "cvat_pascalvoc_1.1": (
-        {},
-        ["background", "person", "apple", "tree"],
-        {"train": 3},
-        "SegmentationClass",
-        by_color(*VOC_RGB),
-    ),
+    "cvat_pascalvoc_1.1": ({}, PEOPLE, {"train": 3}, VOC, by_color(*VOC_RGB)),
     "cvat_segmask_1.1/with_images": (
         {},
         ["apple", "background", "person", "tree"],
         {"train": 4},
-        "SegmentationClass",
+        VOC,
         by_color(*CVAT_RGB),
     ),
     "cvat_real_kirchner": (
         POOL,
         ["background", "tool"],
         {"train": 3},
-        "SegmentationClass",
+        VOC,
         by_color((0, 0, 0), (250, 50, 83)),
     ),
-    "datumaro_cvatfork_nocolormap": (
-        {},
-        ["background", "person", "apple", "tree"],
-        {"train": 3},
-        "SegmentationClass",
-        by_value,
-    ),
+    "datumaro_cvatfork_nocolormap": ({}, PEOPLE, {"train": 3}, VOC, by_value),
     "datumaro_pypi_1.13_voc_segmentation": (
         {},
-        ["background", "person", "apple", "tree"],
+        PEOPLE,
         {"train": 2, "validation": 1},
-        "SegmentationClass",
+        VOC,
         by_color(*VOC_RGB),
     ),
-    "labelme_new/semantic": ({}, None, {"train": 3}, "SegmentationClass", by_value),
-    "labelme_new/instance": (
-        {"instance_mask": True},
-        None,
-        {"train": 3},
-        "SegmentationClass",
-        by_value,
-    ),
-    "labelme_old/semantic": ({}, None, {"train": 3}, "SegmentationClassPNG", by_value),
+    "labelme_new/semantic": ({}, None, {"train": 3}, VOC, by_value),
+    "labelme_new/instance": ({"instance_mask": True}, None, {"train": 3}, VOC, by_value),
+    "labelme_old/semantic": ({}, None, {"train": 3}, PNG, by_value),
     "labelme_old/video_annotation_HEAD": (
         {},
         ["_background_", "car", "track"],
         {"train": 5},
-        "SegmentationClassPNG",
+        PNG,
         by_value,
     ),
     "roboflow_semantic/kainat": ({}, None, {"train": 9}, ".", by_value),
-    "roboflow_semantic/dhcn": (
-        {},
-        None,
-        {"train": 3, "validation": 3, "test": 3},
-        ".",
-        by_value,
-    ),
+    "roboflow_semantic/dhcn": ({}, None, {"train": 3, "validation": 3, "test": 3}, ".", by_value),
     "mmseg_pseudo_dataset": (
         {"class_names": list("abcdefg")},
         list("abcdefg"),
@@ -107,28 +85,16 @@ EXPORTS = {
         by_value,
     ),
     "wild_grey_jpeg_polyp": (
-        {"class_names": list("abcd"), **POOL},
+        POOL | {"class_names": list("abcd")},
         None,
         {"train": 6},
-        "SegmentationClass",
+        VOC,
         by_value,
     ),
-    "wild_16bit_scis": (
-        {"class_names": list("abcd"), **POOL},
-        None,
-        {"train": 4},
-        "SegmentationClass",
-        by_value,
-    ),
-    "wild_plte255_lines": (
-        {"class_names": list("ab"), **POOL},
-        None,
-        {"train": 4},
-        "SegmentationClass",
-        by_value,
-    ),
+    "wild_16bit_scis": (POOL | {"class_names": list("abcd")}, None, {"train": 4}, VOC, by_value),
+    "wild_plte255_lines": (POOL | {"class_names": list("ab")}, None, {"train": 4}, VOC, by_value),
     "wild_subfolders_bridge": (
-        {"class_names": list("abcdefgh"), "masks": "SegmentationClass/element", **POOL},
+        POOL | {"class_names": list("abcdefgh"), "masks": "SegmentationClass/element"},
         None,
         {"train": 3},
         "SegmentationClass/element",
