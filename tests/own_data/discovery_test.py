@@ -17,9 +17,8 @@ def test_a_link_to_a_tree_is_no_second_tree_and_is_named(tmp_path):
     tree = find(tmp_path)
     assert tree.root == epath.Path(tmp_path / "data")
     assert sorted(tree.listing.links) == ["again", "latest"]
-    assert [*find(tmp_path, images="latest/JPEGImages", masks="data/SegmentationClass").masks] == [
-        "a"
-    ]
+    said = find(tmp_path, images="latest/JPEGImages", masks="data/SegmentationClass")
+    assert [*said.masks] == ["a"]
 
 
 def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):

@@ -27,11 +27,9 @@ def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
 def flat(root, masks):
     """Writes an image and a mask for each id, and a list of all ids but those with `x`."""
     for image_id, mask in masks.items():
-        exports.put_image(root, f"JPEGImages/{image_id}.jpg")
+        exports.put_pair(root, image_id)
         mask = np.array(mask, np.uint8)
-        path = root / "SegmentationClass" / f"{image_id}.png"
-        path.parent.mkdir(exist_ok=True)
-        Image.fromarray(mask).save(path)
+        Image.fromarray(mask).save(root / "SegmentationClass" / f"{image_id}.png")
     ids = [image_id for image_id in masks if "x" not in image_id]
     exports.put(root, "ImageSets/Segmentation/train.txt", "\n".join(ids))
 

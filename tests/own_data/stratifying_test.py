@@ -40,11 +40,8 @@ def with_tree(ids):
 
 def test_each_split_has_its_number_of_images_and_a_rare_class(tree):
     found = plan(tree, split_by="stratified")
-    assert {name: len(ids) for name, ids in found.splits.items()} == {
-        "train": 12,
-        "validation": 4,
-        "test": 4,
-    }
+    sizes = {name: len(ids) for name, ids in found.splits.items()}
+    assert sizes == {"train": 12, "validation": 4, "test": 4}
     assert [with_tree(ids) for ids in found.splits.values()] == [1, 1, 1]
     assert found.sources["test"] == "0.2 of 20, stratified"
 
