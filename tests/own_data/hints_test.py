@@ -127,9 +127,8 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
     assert dry_run(cvat, capsys)[0] == 1
     status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
     assert status == 0
-    assert "2 ids, default.txt; 1 left out, without a mask; 1 left out, without an image" in (
-        printed.out
-    )
+    line = "2 ids, default.txt; 1 left out, without a mask; 1 left out, without an image"
+    assert line in printed.out
     assert cli.main(["check", str(cvat), "--missing_image", "skip"]) == 0
     assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
 

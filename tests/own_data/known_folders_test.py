@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 import shlex
-import shutil
 import subprocess
 
 from etils import epath
@@ -316,13 +315,10 @@ def test_words_glued_to_numbers_tell_images_and_masks_of_one_folder_apart(
     ],
 )
 def test_images_of_splits_with_one_folder_of_masks_make_splits(tmp_path, train, val, mask):
-    splits = {
-        "train": put(tmp_path, train, mask, range(2, 8)),
-        "validation": put(tmp_path, val, mask, range(8, 12)),
-    }
+    pairs = put(tmp_path, train, mask, range(2, 8)), put(tmp_path, val, mask, range(8, 12))
     put(tmp_path, "alone.jpg", mask, [99])
-    pairs, plan = read(tmp_path)
-    assert pairs == splits
+    found, plan = read(tmp_path)
+    assert found == dict(zip(("train", "validation"), pairs, strict=True))
     assert len(plan.tree.masks) == 11  # the mask without an image, once
     kinds = {kind: len(names) for (_, kind), names in plan.account.items()}
     assert kinds == {"JPEG": 1, "mask without an image": 1}
@@ -334,9 +330,7 @@ def test_splits_that_have_all_of_a_folder_again_are_read_in_its_place(tmp_path, 
     for (image, mask), split in zip(pairs.items(), ["train"] * 5 + ["val"] * 3, strict=True):
         for file, folder in ((image, "images"), (mask, "masks")):
             if folder == "images" or masks.startswith("{}/"):
-                copy = tmp_path / split / folder / file.name
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(file, copy)
+                exports.put(tmp_path, f"{split}/{folder}/{file.name}", file.read_bytes())
     splits = read(tmp_path)[0]
     assert {s: len(of) for s, of in splits.items()} == {"train": 5, "validation": 3}
     (tmp_path / "val" / "images" / "7.jpg").unlink()  # now only the folder of all has it
@@ -380,11 +374,10 @@ def test_images_and_masks_that_are_left_over_and_may_be_pairs_are_asked_about(tm
 def test_lists_say_which_images_count_whatever_is_left_over(tmp_path):
     pairs = put(tmp_path, "JPEGImages/IMG{}.jpg", "SegmentationClass/IMG{}.png", range(6))
     put(tmp_path, "JPEGImages/DSC{}.jpg", "SegmentationClass/lab{}.png", [7])
-    lists = tmp_path / "ImageSets" / "Segmentation"
-    lists.mkdir(parents=True)
-    (lists / "train.txt").write_text("\n".join(path.stem for path in pairs))
+    ids = [path.stem for path in pairs]
+    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "\n".join(ids))
     assert read(tmp_path)[0] == {"train": pairs}
-    (lists / "train.txt").write_text("\n".join([*(path.stem for path in pairs), "DSC7"]))
+    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "\n".join([*ids, "DSC7"]))
     with pytest.raises(LayoutError, match="which has no mask"):
         read(tmp_path)
 
@@ -462,11 +455,11 @@ def test_unlabelled_test_images_beside_scenes_make_no_splits_of_them(tmp_path):
 def test_copies_under_other_names_count_once(tmp_path, folder):
     pairs = put(tmp_path, "images/{}.png", "masks/{}.png", "abcdef")
     for n, (image, mask) in enumerate([*pairs.items()][1:3]):
-        for path, name in ((image, "images"), (mask, "masks")):
-            to = tmp_path / folder / name / f"sample{n}.png"
-            exports.put(to.parent, to.name, path.read_bytes())
+        for path in (image, mask):
+            to = f"{folder}/{path.parent.name}/sample{n}.png"
+            exports.put(tmp_path, to, path.read_bytes())
     assert read(tmp_path)[0] == {"train": pairs}
-    exports.put(to.parent, to.name, mask.with_name("f.png").read_bytes())
+    exports.put(tmp_path, to, mask.with_name("f.png").read_bytes())
     with pytest.raises(LayoutError, match="ways to read"):  # the same image, other labels
         read(tmp_path)
 
@@ -507,11 +500,9 @@ def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed)
 
 def plan_by_shell(root, options):
     """Returns what a shell makes of proposed options."""
-    words = subprocess.run(
-        ["sh", "-c", f'printf "%s\\n" {options}'], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    names = [word.removeprefix("--") for word in words[::2]]
-    return read(root, **dict(zip(names, words[1::2], strict=True)))
+    words = ["sh", "-c", f'printf "%s\\n" {options}']
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    return read(root, **said_by(shlex.join(said)))
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))
@@ -526,9 +517,8 @@ def test_whatever_a_question_proposes_gives_right_masks_or_a_question(tmp_path, 
     for options in re.findall(r"images with masks: (--.*)", text):
         shares = []
         with contextlib.suppress(VocSegError), contextlib.redirect_stderr(io.StringIO()):
-            for image, mask in itertools.chain(
-                *(pairs.items() for pairs in plan_by_shell(made.root, options)[0].values())
-            ):
+            found = plan_by_shell(made.root, options)[0].values()
+            for image, mask in itertools.chain(*(pairs.items() for pairs in found)):
                 if to := right.get(image.read_bytes()):
                     one, other = (np.asarray(Image.open(path)) > 0 for path in (mask, to))
                     shares.append((one & other).sum() / (one | other).sum())
@@ -558,10 +548,8 @@ def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path
     with pytest.raises(LayoutError, match="2 ways") as caught:
         read(tmp_path)
     assert str(caught.value).count("12 images with masks: --images leftImg8bit --masks gtFine") == 2
-    options = next(
-        line for line in re.findall("with masks: (--.*)", str(caught.value)) if "labelIds" in line
-    )
-    said = said_by(options)
+    lines = re.findall("with masks: (--.*)", str(caught.value))
+    said = said_by(next(line for line in lines if "labelIds" in line))
     tree = discovery.find_tree(epath.Path(tmp_path), said)
     found = {i: tree.masks[i] for i in tree.images}
     assert len(found) == 12
@@ -681,11 +669,8 @@ def test_each_list_and_class_file_is_read_once_and_each_mask_at_most_twice(
     else:
         read(root)
     texts = {path: count for path, count in opened.items() if path.endswith(".txt")}
-    assert texts == dict.fromkeys(
-        [f"ImageSets/Segmentation/{name}.txt" for name in ("train", "val")]
-        + ["classes.txt", "labelmap.txt"],
-        1,
-    )
+    lists = (f"ImageSets/Segmentation/{name}.txt" for name in ("train", "val"))
+    assert texts == dict.fromkeys([*lists, "classes.txt", "labelmap.txt"], 1)
     masks = [count for path, count in opened.items() if path.startswith("SegmentationClass")]
     assert len(masks) == 6
     assert max(masks) <= (2 if command == "check" else 1)
@@ -774,13 +759,10 @@ def test_copies_of_pairs_count_once(tmp_path, names, to):
 
 def test_tiles_of_two_columns_are_never_a_pair(tmp_path):
     mask = "target/mask_tile_{}.png"
-    splits = {
-        "train": put(
-            tmp_path, "train/tile_{}.png", mask, [f"{n}_{k}" for n in "012" for k in "12"]
-        ),
-        "test": put(tmp_path, "test/tile_{}.png", mask, [f"{n}_0" for n in "012"]),
-    }
-    assert read(tmp_path)[0] == splits
+    ids = [f"{n}_{k}" for n in "012" for k in "12"]
+    train = put(tmp_path, "train/tile_{}.png", mask, ids)
+    test = put(tmp_path, "test/tile_{}.png", mask, [f"{n}_0" for n in "012"])
+    assert read(tmp_path)[0] == {"train": train, "test": test}
 
 
 def test_a_pilot_is_not_paired_with_tiles_by_one_of_their_numbers(tmp_path):

@@ -114,7 +114,7 @@ def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
     assert found == {"train": ["a", "b", "c"]}
     assert "test.txt has no image with a mask, so it makes no split." in notes
     asked = {"train": "train", "test": "test"}
-    with pytest.raises(VocSegError, match="no mask for any of its 2 images, such as d.jpg"):
+    with pytest.raises(VocSegError, match=r"no mask for any of its 2 images, such as d\.jpg"):
         splits(voc, splits=asked)
     found, _ = splits(voc, splits=asked, missing_mask="background")
     assert found["test"] == ["d", "e"]

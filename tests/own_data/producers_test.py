@@ -160,7 +160,7 @@ def put_cases(root, images, masks="", cases=CASES, number="_0000"):
         exports.put_image(root, images.replace("*", f"{case}{number}"))
         if masks:
             path = root / masks.replace("*", case)
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(exports.truth(case).astype(np.uint8)).save(path)
 
 
@@ -238,14 +238,11 @@ def test_channels_of_nnunet_are_named_and_the_option_chooses_one(tmp_path, with_
 def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_path):
     put_cases(tmp_path, "imagesTr/*.png", "labelsTr/*.png")
     put_cases(tmp_path, "imagesTr/*.png", number="_0001")
-    (tmp_path / "rgb").mkdir()
     put_cases(tmp_path, "rgb/*.png", number="")
     for said in ({}, {"images": "rgb", "masks": "labelsTr"}):
         _, plan = find_config(tmp_path, name="mine", class_names=NAMES, **said)
         assert plan.tree.layout.images == "rgb"
-        assert [(key, len(names)) for key, names in plan.account.items()] == [
-            (("imagesTr", "PNG"), 6)
-        ]
+        assert {key: len(names) for key, names in plan.account.items()} == {("imagesTr", "PNG"): 6}
 
 
 def test_numbers_of_other_images_than_nnunets_are_no_channels(tmp_path):
@@ -343,8 +340,6 @@ def test_short_names_are_splits_where_all_folders_are_called_as_splits(
 ):
     for folder in folders:
         names = [f"{a}/{folder}" if inner else f"{folder}/{a}" for a in ("images", "masks")]
-        for name in names:
-            (tmp_path / name).mkdir(parents=True)
         put_cases(tmp_path, f"{names[0]}/*.png", f"{names[1]}/*.png", [f"{folder}1", f"{folder}2"])
     _, plan = find_config(tmp_path, name="mine", class_names=NAMES)
     found = {i.rpartition("/")[2][:-1]: s for s, ids in plan.splits.items() for i in ids}
@@ -354,6 +349,5 @@ def test_short_names_are_splits_where_all_folders_are_called_as_splits(
 @pytest.mark.parametrize("folders", [("train", "training"), ("tr", "train")])
 def test_two_folders_of_one_split_are_a_question(tmp_path, folders):
     for folder in folders:
-        (tmp_path / folder).mkdir()
         put_cases(tmp_path, f"{folder}/images/*.png", f"{folder}/masks/*.png", [f"{folder}1"])
     assert "ways to read images and masks" in error_of(tmp_path, class_names=NAMES)
