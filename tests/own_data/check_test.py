@@ -12,7 +12,7 @@ from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.own_data import check as check_module
-from voc_seg_tfrecord.own_data.check import IGNORED, Finding, Report, finding_of, summary
+from voc_seg_tfrecord.own_data.check import IGNORED, STOPS, Finding, finding_of
 from voc_seg_tfrecord.quality import evidence
 
 
@@ -71,6 +71,8 @@ def test_every_problem_is_found_in_one_go(cvat, capsys):
         "no mask": 2,
         "class missing in a split": 1,
     }
+    effects = [finding["effect"] for finding in report["findings"]]
+    assert effects == sorted(effects, key=STOPS.__ne__)
     text = json.dumps(report)
     assert "extra.png is in no split" in text
     assert "JPEGImages/gone: no such file" in text
@@ -192,21 +194,6 @@ def test_an_error_is_a_finding_that_stops_a_build():
     assert finding == Finding(
         "unknown mask value", "m.png", "m.png: value 3", "stops", detail="value 3"
     )
-
-
-def test_a_report_is_ok_if_nothing_stops_a_build():
-    assert Report([Finding("note", "x", "y", IGNORED)]).ok
-    assert not Report([Finding("mask", "x", "y")]).ok
-
-
-def test_a_summary_is_json_and_names_first_what_stops_a_build():
-    found = [
-        Finding("a note", "x", "y", IGNORED),
-        Finding("mask", "m", "n"),
-        Finding("mask", "o", "p"),
-    ]
-    rows = json.loads(json.dumps(summary(Report(found))))["findings"]
-    assert [(row["kind"], row["count"]) for row in rows] == [("mask", 2), ("a note", 1)]
 
 
 def test_a_line_that_a_list_repeats_stops_check_as_little_as_a_build(cvat, capsys):

@@ -80,36 +80,23 @@ def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
     expect_values(tree, mask, {0: "_background_", 1: "weed"})
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "said"),
-    [
-        ("sky\ncrack\nroad\ntree\n", "sky crack road", {"background": "sky"}),
-        ("Void\na\nb\n", "edge a b", {"classes": {"Void": "edge"}}),
-    ],
-)
-def test_what_the_user_says_of_one_class_leaves_the_others_where_they_are(tree, text, names, said):
-    exports.put(tree, "classes.txt", text)
-    expect(tree, *names.split(), **said)
+def test_what_the_user_says_of_one_class_leaves_the_others_where_they_are(tree):
+    exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
+    expect(tree, "sky", "crack", "road", background="sky")
+    exports.put(tree, "classes.txt", "Void\na\nb\n")
+    expect(tree, "edge", "a", "b", classes={"Void": "edge"})
 
 
-@pytest.mark.parametrize(
-    ("texts", "said", "note"),
-    [
-        (
-            {"labels.txt": ABC},
-            {"class_names": ["background", "b", "a"]},
-            "labels.txt says which value or colour each name has",
-        ),
-        (
-            {"class_names.txt": ABC, "classes.json": '{"tasks": 1.5}'},
-            {},
-            "classes.json is not used as a class file: not readable",
-        ),
-    ],
-)
-def test_what_is_not_followed_of_names_and_files_is_noted(tree, texts, said, note):
-    put_texts(tree, texts)
-    assert note in expect(tree, "background", "a", "b", **said)
+def test_given_names_in_another_order_than_the_files_get_a_note(tree):
+    exports.put(tree, "labels.txt", ABC)
+    notes = expect(tree, "background", "a", "b", class_names=["background", "b", "a"])
+    assert "labels.txt says which value or colour each name has" in notes
+
+
+def test_a_file_that_is_no_class_file_after_all_is_named_in_a_note(tree):
+    put_texts(tree, {"class_names.txt": ABC, "classes.json": '{"tasks": 1.5}'})
+    notes = expect(tree, "background", "a", "b")
+    assert "classes.json is not used as a class file: not readable" in notes
 
 
 def test_class_files_that_contradict_are_refused_with_both_names(tree):

@@ -18,13 +18,6 @@ def put_lists(tree, **lists):
         exports.put(tree().root, f"{LISTS}/{name}.txt", "\n".join(ids))
 
 
-def test_a_tree_without_lists_is_all_train_and_says_so(tree):
-    found = make_plan(tree(), config())
-    assert found.splits == {"train": ["a", "b", "c"]}
-    assert found.sources == {"train": "all images"}
-    assert "There are no lists, so all images are in train." in found.notes
-
-
 def test_an_empty_list_and_a_union_make_no_split_and_are_noted(tree):
     put_lists(tree, train="a", val="b", trainval="ab", test="")
     found = make_plan(tree(), config())
