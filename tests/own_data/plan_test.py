@@ -1,5 +1,8 @@
 """What a plan looks at, and what it leaves alone."""
 
+import re
+import shlex
+
 import numpy as np
 from PIL import Image
 import pytest
@@ -101,6 +104,18 @@ def test_a_class_with_the_value_of_void_is_asked_about(tmp_path):
         assert [*config.built_class_names][-len(names) :] in (names, names[::-1])
         index = plan.rule.all_values[255]
         assert index == (255 if new == "void" else config.built_class_names.index("dry road"))
+
+
+def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, capsys):
+    flat(tmp_path, {"a": np.maximum(GREY * 128, BINARY // 2), "b": BINARY})
+    exports.put(tmp_path, "labelmap.csv", 'id,name\n0,background\n128,edge\n255,"dry, road"\n')
+    with pytest.raises(ConfigError) as asked:
+        find_config(tmp_path, name="mine")
+    as_class, as_void = re.findall(r"--classes '[^']*'", str(asked.value))
+    for options, line in ((as_class, "3 from labelmap.csv"), (as_void, "2 from labelmap.csv")):
+        words = ["build", str(tmp_path), "--name", "mine", "--dry_run", *shlex.split(options)]
+        assert cli.main(words) == 0
+        assert f"classes:          {line}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("void", ["255,void", "255,Unlabeled", "-1,dry road", "-1,a\n-1,b"])
