@@ -263,9 +263,12 @@ WORDS = ("e5309fed", "a01c77", "hall", "0042")
         ("images/image{}.jpg", "masks/{}_mask.png", WORDS),
         ("photos/{}img.jpg", "truth/{}.png", WORDS),
         ("rgb/{}_leftImg8bit.png", "labels/{}_GT_v2.png", WORDS),
+        ("img{}.png", "mask{}.png", range(7, 12)),
+        ("im{}.png", "lb{}.png", range(7, 12)),
+        ("{}.jpg", "mask{}.png", range(7, 12)),
     ],
 )
-def test_words_that_an_image_and_its_mask_have_alike_belong_to_the_id(tmp_path, image, mask, ids):
+def test_words_around_the_id_are_told_from_those_that_belong_to_it(tmp_path, image, mask, ids):
     pairs = put(tmp_path, image, mask, ids)
     assert read(tmp_path)[0] == {"train": pairs}
 
@@ -288,21 +291,11 @@ def test_patterns_of_names_are_found_beside_crops_of_some_images(tmp_path, image
         read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("image", "mask", "beside"),
-    [
-        ("img{}.png", "mask{}.png", ""),
-        ("im{}.png", "lb{}.png", ""),
-        ("{}.jpg", "mask{}.png", ""),
-        ("photo{}.jpg", "gt{}.png", "heat/heat{}.png"),
-    ],
-)
-def test_words_glued_to_numbers_tell_images_and_masks_of_one_folder_apart(
-    tmp_path, image, mask, beside
-):
-    pairs = put(tmp_path, image, mask, range(7, 12))
-    for number in range(7, 10) if beside else ():
-        save(tmp_path, beside.format(number), RNG.integers(0, 256, (40, 48)).astype(np.uint8))
+def test_words_glued_to_numbers_tell_masks_from_other_drawings_of_a_few_images(tmp_path):
+    pairs = put(tmp_path, "photo{}.jpg", "gt{}.png", range(7, 12))
+    for number in range(7, 10):
+        heat = RNG.integers(0, 256, (40, 48)).astype(np.uint8)
+        save(tmp_path, f"heat/heat{number}.png", heat)
     assert read(tmp_path)[0] == {"train": pairs}
 
 

@@ -8,22 +8,15 @@ NAMES = ["background", "apple", "tree"]
 CLASSES = "background\napple\ntree\n"
 
 
-def pair(root, image, mask):
-    exports.put_image(root, image)
-    exports.put_mask(root, mask, exports.truth("a"))
-
-
 @pytest.fixture
 def voc(tmp_path):
-    for image_id in "abc":
-        exports.put_pair(tmp_path, image_id)
+    exports.put_pairs(tmp_path, "abc", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
     return tmp_path
 
 
 @pytest.fixture
 def flat(tmp_path):
-    for image_id in "abc":
-        pair(tmp_path, f"{image_id}.jpg", f"{image_id}_mask.png")
+    exports.put_pairs(tmp_path, "abc", "{}.jpg", "{}_mask.png")
     return tmp_path
 
 
@@ -121,7 +114,7 @@ def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
 
 
 def test_a_folder_below_a_flat_tree_makes_no_split(flat):
-    pair(flat, "more/d.jpg", "more/d_mask.png")
+    exports.put_pairs(flat, "d", "more/{}.jpg", "more/{}_mask.png")
     assert splits(flat)[0] == {"train": ["a", "b", "c", "more/d"]}
 
 
@@ -133,7 +126,8 @@ def test_an_id_that_an_own_list_repeats_is_built_once_and_a_note_counts_it(voc):
 
 
 def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
-    pair(voc, "JPEGImages/cafe\u0301.jpg", "SegmentationClass/caf\u00e9.png")
+    exports.put_image(voc, "JPEGImages/cafe\u0301.jpg")
+    exports.put_mask(voc, "SegmentationClass/caf\u00e9.png", exports.truth("a"))
     put(voc, train="a\ncaf\u00e9\n", val="b\n")
     _, plan = find_config(voc, name="mine", class_names=NAMES)
     assert plan.splits["train"] == ["a", "cafe\u0301"]

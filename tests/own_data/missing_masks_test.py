@@ -43,10 +43,8 @@ def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
 def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
     exports.put(tree().root, f"{LISTS}/train.txt", "a\nb\n")
     exports.put(tree().root, f"{LISTS}/aug.txt", "c\n")
-    for image_id in "abc":
-        exports.put_mask(
-            tree().root, f"SegmentationClassAug/{image_id}.png", exports.truth(image_id)
-        )
+    for name in "abc":
+        exports.put_mask(tree().root, f"SegmentationClassAug/{name}.png", exports.truth(name))
     plan = make_plan(tree(), config(missing_mask=missing_mask))
     told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"
     assert told in " ".join(plan.notes)
@@ -70,10 +68,7 @@ IDS = ("0001", "0002", "0010")
 
 
 def write(root, image, mask):
-    for image_id in IDS:
-        exports.put_image(root, f"JPEGImages/{image.format(image_id)}.jpg")
-        place = f"SegmentationClass/{mask.format(image_id)}.png"
-        exports.put_mask(root, place, exports.truth(image_id))
+    exports.put_pairs(root, IDS, f"JPEGImages/{image}.jpg", f"SegmentationClass/{mask}.png")
 
 
 @pytest.mark.parametrize(
