@@ -29,76 +29,58 @@ def by_color(*colors):
 
 VOC_RGB = [(0, 0, 0), (128, 0, 0), (0, 128, 0), (128, 128, 0)]
 CVAT_RGB = [(250, 50, 83), (0, 0, 0), (192, 96, 128), (51, 221, 255)]
-POOL = {"splits": {"train": 1.0}}  # for exports whose lists name more than is here
-VOC, PNG = "SegmentationClass", "SegmentationClassPNG"
 PEOPLE = ["background", "person", "apple", "tree"]
+VOC = "SegmentationClass"
 
-# Folder: arguments, class names, examples a split, folder of masks, how to read one.
+
+def export(train, names=None, folder=VOC, read=by_value, *, more=None, **said):
+    """Describes an export.
+
+    Args:
+      train: how many examples are in train.
+      names: the class names, if they are compared.
+      folder: the folder of masks.
+      read: reads one.
+      more: how many examples are in other splits.
+      **said: what a build is told.
+    """
+    return said, names, {"train": train, **(more or {})}, folder, read
+
+
+POOL = {"splits": {"train": 1.0}}  # for exports whose lists name more than is here
 EXPORTS = {
-    "cvat_pascalvoc_1.1": ({}, PEOPLE, {"train": 3}, VOC, by_color(*VOC_RGB)),
-    "cvat_segmask_1.1/with_images": (
-        {},
-        ["apple", "background", "person", "tree"],
-        {"train": 4},
-        VOC,
-        by_color(*CVAT_RGB),
+    "cvat_pascalvoc_1.1": export(3, PEOPLE, read=by_color(*VOC_RGB)),
+    "cvat_segmask_1.1/with_images": export(
+        4, ["apple", "background", "person", "tree"], read=by_color(*CVAT_RGB)
     ),
-    "cvat_real_kirchner": (
-        POOL,
-        ["background", "tool"],
-        {"train": 3},
-        VOC,
-        by_color((0, 0, 0), (250, 50, 83)),
+    "cvat_real_kirchner": export(
+        3, ["background", "tool"], read=by_color((0, 0, 0), (250, 50, 83)), **POOL
     ),
-    "datumaro_cvatfork_nocolormap": ({}, PEOPLE, {"train": 3}, VOC, by_value),
-    "datumaro_pypi_1.13_voc_segmentation": (
-        {},
-        PEOPLE,
-        {"train": 2, "validation": 1},
-        VOC,
-        by_color(*VOC_RGB),
+    "datumaro_cvatfork_nocolormap": export(3, PEOPLE),
+    "datumaro_pypi_1.13_voc_segmentation": export(
+        2, PEOPLE, read=by_color(*VOC_RGB), more={"validation": 1}
     ),
-    "labelme_new/semantic": ({}, None, {"train": 3}, VOC, by_value),
-    "labelme_new/instance": ({"instance_mask": True}, None, {"train": 3}, VOC, by_value),
-    "labelme_old/semantic": ({}, None, {"train": 3}, PNG, by_value),
-    "labelme_old/video_annotation_HEAD": (
-        {},
-        ["_background_", "car", "track"],
-        {"train": 5},
-        PNG,
-        by_value,
+    "labelme_new/semantic": export(3),
+    "labelme_new/instance": export(3, instance_mask=True),
+    "labelme_old/semantic": export(3, folder="SegmentationClassPNG"),
+    "labelme_old/video_annotation_HEAD": export(
+        5, ["_background_", "car", "track"], "SegmentationClassPNG"
     ),
-    "roboflow_semantic/kainat": ({}, None, {"train": 9}, ".", by_value),
-    "roboflow_semantic/dhcn": ({}, None, {"train": 3, "validation": 3, "test": 3}, ".", by_value),
-    "mmseg_pseudo_dataset": (
-        {"class_names": list("abcdefg")},
-        list("abcdefg"),
-        {"train": 4, "validation": 1},
-        "gts",
-        by_value,
+    "roboflow_semantic/kainat": export(9, folder="."),
+    "roboflow_semantic/dhcn": export(3, folder=".", more={"validation": 3, "test": 3}),
+    "mmseg_pseudo_dataset": export(
+        4, list("abcdefg"), "gts", more={"validation": 1}, class_names=list("abcdefg")
     ),
-    "deeplab_SegmentationClassRaw": (
-        {"class_names": ["voc"]},
-        None,
-        {"train": 2},
-        "SegmentationClassRaw",
-        by_value,
-    ),
-    "wild_grey_jpeg_polyp": (
-        POOL | {"class_names": list("abcd")},
-        None,
-        {"train": 6},
-        VOC,
-        by_value,
-    ),
-    "wild_16bit_scis": (POOL | {"class_names": list("abcd")}, None, {"train": 4}, VOC, by_value),
-    "wild_plte255_lines": (POOL | {"class_names": list("ab")}, None, {"train": 4}, VOC, by_value),
-    "wild_subfolders_bridge": (
-        POOL | {"class_names": list("abcdefgh"), "masks": "SegmentationClass/element"},
-        None,
-        {"train": 3},
-        "SegmentationClass/element",
-        by_value,
+    "deeplab_SegmentationClassRaw": export(2, folder="SegmentationClassRaw", class_names=["voc"]),
+    "wild_grey_jpeg_polyp": export(6, class_names=list("abcd"), **POOL),
+    "wild_16bit_scis": export(4, class_names=list("abcd"), **POOL),
+    "wild_plte255_lines": export(4, class_names=list("ab"), **POOL),
+    "wild_subfolders_bridge": export(
+        3,
+        folder="SegmentationClass/element",
+        class_names=list("abcdefgh"),
+        masks="SegmentationClass/element",
+        **POOL,
     ),
 }
 
