@@ -103,44 +103,39 @@ def test_images_and_masks_are_found_in_plain_folders(tmp_path, image, mask):
 @pytest.mark.parametrize(
     ("train", "val"),
     [
-        (("train/images/{}.jpg", "train/masks/{}.png"), ("val/images/{}.jpg", "val/masks/{}.png")),
-        (("Train/img/{}.jpg", "Train/gt/{}.png"), ("valid/img/{}.jpg", "valid/gt/{}.png")),
-        (("images/train/{}.jpg", "masks/train/{}.png"), ("images/val/{}.jpg", "masks/val/{}.png")),
+        ("train/images/{}.jpg train/masks/{}.png", "val/images/{}.jpg val/masks/{}.png"),
+        ("Train/img/{}.jpg Train/gt/{}.png", "valid/img/{}.jpg valid/gt/{}.png"),
+        ("images/train/{}.jpg masks/train/{}.png", "images/val/{}.jpg masks/val/{}.png"),
+        ("img_dir/train/{}.jpg ann_dir/train/{}.png", "img_dir/val/{}.jpg ann_dir/val/{}.png"),
         (
-            ("img_dir/train/{}.jpg", "ann_dir/train/{}.png"),
-            ("img_dir/val/{}.jpg", "ann_dir/val/{}.png"),
+            "images/training/{}.jpg annotations/training/{}.png",
+            "images/validation/{}.jpg annotations/validation/{}.png",
         ),
+        ("train/sky/{}.png train/labels/{}.png", "val/sky/{}.png val/labels/{}.png"),
+        ("train/{}.png trainannot/{}.png", "val/{}.png valannot/{}.png"),
+        ("train/{}.png train_labels/{}_L.png", "val/{}.png val_labels/{}_L.png"),
         (
-            ("images/training/{}.jpg", "annotations/training/{}.png"),
-            ("images/validation/{}.jpg", "annotations/validation/{}.png"),
+            "images_prepped_train/{}.png annotations_prepped_train/{}.png",
+            "images_prepped_validation/{}.png annotations_prepped_validation/{}.png",
         ),
-        (("train/sky/{}.png", "train/labels/{}.png"), ("val/sky/{}.png", "val/labels/{}.png")),
-        (("train/{}.png", "trainannot/{}.png"), ("val/{}.png", "valannot/{}.png")),
-        (("train/{}.png", "train_labels/{}_L.png"), ("val/{}.png", "val_labels/{}_L.png")),
+        ("train/{}.jpg train/{}.png", "val/{}.jpg val/{}.png"),
         (
-            ("images_prepped_train/{}.png", "annotations_prepped_train/{}.png"),
-            ("images_prepped_validation/{}.png", "annotations_prepped_validation/{}.png"),
+            "train/JPEGImages/{}.jpg train/SegmentationClass/{}.png",
+            "val/JPEGImages/{}.jpg val/SegmentationClass/{}.png",
         ),
-        (("train/{}.jpg", "train/{}.png"), ("val/{}.jpg", "val/{}.png")),
-        (
-            ("train/JPEGImages/{}.jpg", "train/SegmentationClass/{}.png"),
-            ("val/JPEGImages/{}.jpg", "val/SegmentationClass/{}.png"),
-        ),
+        ("train/images/{}.jpg train/masks/{}.png", "val/img/{}.jpg val/gt/{}.png"),
+        ("images/train/{}.jpg masks/train/{}.png", "x/{}.jpg masks/val/{}.png"),
     ],
 )
 def test_folders_that_are_called_as_splits_make_splits(tmp_path, train, val):
-    plan = plan_of(write(tmp_path, TWO, train, val))
+    plan = plan_of(write(tmp_path, TWO, train.split(), val.split()))
     assert_right(plan, TWO)
     assert plan.sources["train"].endswith("/")
 
 
 def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_path):
-    root = write(
-        tmp_path / "tree",
-        TWO,
-        ("train/{}.png", "trainannot/{}_L.png"),
-        ("val/{}.png", "valannot/{}_L.png"),
-    )
+    folders = ("train/{}.png", "trainannot/{}_L.png"), ("val/{}.png", "valannot/{}_L.png")
+    root = write(tmp_path / "tree", TWO, *folders)
     words = ["--class_names", ",".join(NAMES), "--data_dir", str(tmp_path / "tree.data")]
     builder = from_tree(root, class_names=NAMES)
     config = VocSegConfig(**json.loads(builder.builder_config.to_json()))
@@ -159,43 +154,44 @@ def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_p
 
 def test_two_folders_that_may_be_the_masks_are_asked_about(tmp_path):
     root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}.png", "labels/{}.png"))
-    with pytest.raises(LayoutError, match="--images images --masks labels") as caught:
+    words = r"--images images --masks masks(?s:.*)--images images --masks labels"
+    with pytest.raises(LayoutError, match=words):
         plan_of(root)
-    assert "--images images --masks masks" in str(caught.value)
-    assert plan_of(root, masks="labels").tree.layout.images == "images"
-    assert plan_of(root, masks="masks").tree.layout.masks == "masks"
+    for which, masks in enumerate(("masks", "labels")):
+        assert_right(plan_of(root, masks=masks), ONE, which)
 
 
 @pytest.mark.parametrize("where", ["{}.jpg", "images/{}.jpg"])
 def test_two_patterns_of_names_that_may_be_the_masks_are_asked_about(tmp_path, where):
     folder = "masks/" if "/" in where else ""
     root = write(tmp_path, ONE, (where, folder + "{}_mask.png", folder + "{}_gt.png"))
-    with pytest.raises(LayoutError, match=r"\{id\}_gt") as caught:
+    with pytest.raises(LayoutError, match=r"\{id\}_gt(?s:.*)\{id\}_mask"):
         plan_of(root)
-    assert "{id}_mask" in str(caught.value)
     assert_right(plan_of(root, mask_name="{id}_mask.png"), ONE)
 
 
 def test_a_pattern_that_was_found_is_told(tmp_path):
     root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}_seg.png"))
-    config, plan = find_config(root, name="mine", class_names=NAMES)
-    assert "Masks are named {id}_seg.png where images are named {id}: 3 of 3" in describe(
-        plan, config
-    )
+    text = describe(*find_config(root, name="mine", class_names=NAMES)[::-1])
+    assert "Masks are named {id}_seg.png where images are named {id}: 3 of 3" in text
 
 
-def test_an_image_among_the_masks_beside_images_is_in_the_account(tmp_path):
-    root = write(tmp_path, ONE, ("{}.jpg", "{}.png"))
+def test_an_image_beside_a_set_is_in_the_account(tmp_path):
+    root = write(tmp_path / "flat", ONE, ("{}.jpg", "{}.png"))
     exports.put_image(root, "figure.png")
     plan = plan_of(root)
     assert_right(plan, ONE)
     assert plan.account == {("", "mask without an image"): ["figure.png"]}
+    folders = ("train/{}.jpg", "train/{}_mask.png"), ("val/{}.jpg", "val/{}_mask.png")
+    root = write(tmp_path / "splits", TWO, *folders)
+    exports.put_image(root, "drawing.jpg")
+    plan = plan_of(root)
+    assert_right(plan, TWO)
+    assert plan.account == {("", "image without a mask"): ["drawing.jpg"]}
 
 
 def test_photographs_are_not_taken_for_masks(tmp_path):
-    for image_id in "abc":
-        exports.put_image(tmp_path, f"{image_id}.jpg")
-        exports.put_image(tmp_path, f"{image_id}.png")
+    write(tmp_path, 2 * ONE, ("{}.jpg",), ("{}.png",))
     with pytest.raises(LayoutError, match="no masks"):
         plan_of(tmp_path)
 
@@ -212,28 +208,10 @@ def test_a_split_of_masks_without_images_is_not_lost(tmp_path):
     assert "--splits train=train/,validation=valid/" in str(caught.value)
 
 
-def test_a_split_whose_images_have_another_folder_is_found_by_the_files(tmp_path):
-    folders = [("images/train/{}.jpg", "masks/train/{}.png"), ("x/{}.jpg", "masks/val/{}.png")]
-    assert_right(plan_of(write(tmp_path, TWO, *folders)), TWO)
-
-
-def test_splits_may_have_different_folders(tmp_path):
-    folders = [
-        ("train/images/{}.jpg", "train/masks/{}.png"),
-        ("val/img/{}.jpg", "val/gt/{}.png"),
-    ]
-    assert_right(plan_of(write(tmp_path, TWO, *folders)), TWO)
-
-
 def test_test_images_without_masks_make_no_split_but_training_images_do_not_vanish(tmp_path):
     pair = ("val/images/{}.jpg", "val/masks/{}.png")
-    write(
-        tmp_path / "one",
-        [*TWO, ("test", "f")],
-        ("train/images/{}.jpg", "train/masks/{}.png"),
-        pair,
-        ("test/images/{}.jpg",),
-    )
+    train = "train/images/{}.jpg", "train/masks/{}.png"
+    write(tmp_path / "one", [*TWO, ("test", "f")], train, pair, ("test/images/{}.jpg",))
     plan = plan_of(tmp_path / "one")
     assert_right(plan, TWO)
     assert "test/ has no image with a mask, so it makes no split." in " ".join(plan.notes)
@@ -244,13 +222,8 @@ def test_test_images_without_masks_make_no_split_but_training_images_do_not_vani
 
 
 def test_folders_of_other_names_make_no_splits(tmp_path):
-    root = write(
-        tmp_path, [("berlin", "ab"), ("bonn", "c")], *(2 * [("images/{}.jpg", "masks/{}.png")])
-    )
-    for folder in ("images", "masks"):
-        (root / folder / "berlin").mkdir()
-        for file in sorted((root / folder).glob("[ab].*")):
-            file.rename(root / folder / "berlin" / file.name)
+    folders = ("images/berlin/{}.jpg", "masks/berlin/{}.png"), ("images/{}.jpg", "masks/{}.png")
+    root = write(tmp_path, [("berlin", "ab"), ("bonn", "c")], *folders)
     assert_right(plan_of(root), ONE)
 
 
@@ -286,21 +259,9 @@ def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):
     assert plan.notes == ()
 
 
-def test_a_name_that_two_folders_have_is_that_of_the_splits_own_folder_or_asked_about(tmp_path):
-    root = write(tmp_path, [("train", "ab"), ("validation", "ab")], *CAMVID)
-    exports.put(root, "train.txt", "a\nb\n")
-    exports.put(root, "val.txt", "a\n")
-    assert plan_of(root).splits == {"train": ["train/a", "train/b"], "validation": ["val/a"]}
-    with pytest.raises(ListError, match="'a', which may be train/a or val/a"):
-        plan_of(root, splits={"mine": "val"})
-
-
 def test_a_list_that_names_masks_in_another_folder_than_they_are_read_from_is_told(tmp_path):
-    root = write(
-        tmp_path,
-        ONE,
-        ("JPEGImages/{}.jpg", "SegmentationClass/{}.png", "SegmentationClassAug/{}.png"),
-    )
+    masks = "SegmentationClass/{}.png", "SegmentationClassAug/{}.png"
+    root = write(tmp_path, ONE, ("JPEGImages/{}.jpg", *masks))
     lines = "".join(f"/JPEGImages/{i}.jpg /SegmentationClassAug/{i}.png\n" for i in "abc")
     exports.put(root, "train.txt", lines)
     (note,) = plan_of(root).notes
@@ -309,9 +270,7 @@ def test_a_list_that_names_masks_in_another_folder_than_they_are_read_from_is_to
 
 
 def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path):
-    for image_id in "abc":
-        exports.put_image(tmp_path, f"images/{image_id}.jpg")
-        exports.put_image(tmp_path, f"masks/{image_id}_mask.jpg")
+    write(tmp_path, 2 * ONE, ("images/{}.jpg",), ("masks/{}_mask.jpg",))
     for said in (
         {},
         {"masks": "masks"},
@@ -396,23 +355,6 @@ def test_two_sets_that_are_no_splits_are_asked_about_and_may_be_one(tmp_path):
     ways = [plan_of(tmp_path, **said) for said in proposals(caught.value)]
     for plan, ids in zip(ways, ("ab", "cd", "abcd"), strict=True):
         assert_right(plan, [("train", ids)])
-
-
-def test_an_image_beside_the_folders_of_splits_is_in_the_account(tmp_path):
-    root = write(
-        tmp_path, TWO, ("train/{}.jpg", "train/{}_mask.png"), ("val/{}.jpg", "val/{}_mask.png")
-    )
-    exports.put_image(root, "drawing.jpg")
-    plan = plan_of(root)
-    assert_right(plan, TWO)
-    assert plan.account == {("", "image without a mask"): ["drawing.jpg"]}
-
-
-def test_folders_whose_names_say_nothing_are_read_if_files_are_masks(tmp_path):
-    root = write(tmp_path, ONE, ("stills/{}.jpg", "approved/{}.png"))
-    plan = plan_of(root)
-    assert_right(plan, ONE)
-    assert_right(plan_of(root, images="stills", masks="approved"), ONE)
 
 
 def test_ids_without_an_image_are_counted_with_what_leaves_them_out(tmp_path):
@@ -512,9 +454,13 @@ def test_masks_of_objects_and_drawn_masks_are_never_taken_as_images(tmp_path, fo
     ("image", "mask"),
     [
         ("stills/{}.png", "labelsRGB/{}.png"),
+        ("stills/{}.jpg", "approved/{}.png"),
         ("b/{}.png", "a/{}_L.png"),
         ("Round2_data/x/{}.png", "Round2_Labels/x/{}.png"),
     ],
 )
 def test_of_two_folders_of_any_name_that_with_masks_has_the_masks(tmp_path, image, mask):
-    assert_right(plan_of(write(tmp_path, ONE, (image, mask))), ONE)
+    root = write(tmp_path, ONE, (image, mask))
+    assert_right(plan_of(root), ONE)
+    folders = (pathlib.PurePath(path).parent.as_posix() for path in (image, mask))
+    assert_right(plan_of(root, **dict(zip(("images", "masks"), folders, strict=True))), ONE)

@@ -38,9 +38,70 @@ def expect(root, *names, **said):
     return notes
 
 
+ABC = "background\na\nb\n"
+
+
+def put_texts(root, texts):
+    for name, text in texts.items():
+        exports.put(root, name, text)
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        ({"colors.txt": "a 10 0 1\nb 20 0 2\n"}, "background a b"),
+        ({"classes.txt": "Unlabeled\ncrack\nroad\ntree\n"}, "Unlabeled crack road"),
+        ({"label_colors.txt": "0 0 0\t__ignore__\n128 0 0\ta\n0 128 0\tb\n"}, "void a b"),
+        ({"classes.json": '["__ignore__", "a", "b"]'}, "void a b"),
+        ({"labels.txt": f"__ignore__\n{ABC}"}, "background a b"),  # which is labelme's
+        ({"SegmentationClass/classes.txt": ABC}, "background a b"),
+        (
+            {"SegmentationClass/classes.txt": ABC, "classes.txt": "background\nb\na\n"},
+            "background b a",
+        ),
+        ({"class_names.txt": ABC, "classes.txt": "a\nb\n"}, "background a b"),
+        (
+            {
+                "labelmap.txt": "background:::\na:::\nb:::\nignored:224,224,192::\n",
+                "class_names.txt": f"__ignore__\n{ABC}",
+            },
+            "background a b",
+        ),
+    ],
+)
+def test_names_are_numbered_as_the_masks_and_the_files_together_show(tree, texts, names):
+    put_texts(tree, texts)
+    expect(tree, *names.split())
+
+
+def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
+    exports.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
+    mask = put_masks(tree, 0, 1)
+    expect_values(tree, mask, {0: "_background_", 1: "weed"})
+
+
+def test_what_the_user_says_of_one_class_leaves_the_others_where_they_are(tree):
+    exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
+    expect(tree, "sky", "crack", "road", background="sky")
+    exports.put(tree, "classes.txt", "Void\na\nb\n")
+    expect(tree, "edge", "a", "b", classes={"Void": "edge"})
+
+
+def test_given_names_in_another_order_than_the_files_get_a_note(tree):
+    exports.put(tree, "labels.txt", ABC)
+    notes = expect(tree, "background", "a", "b", class_names=["background", "b", "a"])
+    assert "labels.txt says which value or colour each name has" in notes
+
+
+def test_a_file_that_is_no_class_file_after_all_is_named_in_a_note(tree):
+    put_texts(tree, {"class_names.txt": ABC, "classes.json": '{"tasks": 1.5}'})
+    notes = expect(tree, "background", "a", "b")
+    assert "classes.json is not used as a class file: not readable" in notes
+
+
 def test_class_files_that_contradict_are_refused_with_both_names(tree):
     exports.put(tree, "labelmap.txt", "background:0,0,0::\nb:2,2,2::\na:1,1,1::\n")
-    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    exports.put(tree, "class_names.txt", ABC)
     with pytest.raises(LayoutError) as error:
         find_config(tree, name="mine")
     assert "'b' has the value 1 in labelmap.txt and 2 in class_names.txt" in str(error.value)
@@ -50,7 +111,7 @@ def test_class_files_that_contradict_are_refused_with_both_names(tree):
 
 @pytest.mark.parametrize("other", ["labelmap.txt", "classes.txt"])
 def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, other):
-    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    exports.put(tree, "class_names.txt", ABC)
     ending = ":::" if other == "labelmap.txt" else ""
     exports.put(tree, other, "".join(f"{n}{ending}\n" for n in ("background", "b", "a")))
     with pytest.raises(LayoutError, match="ways to name the classes") as error:
@@ -62,8 +123,17 @@ def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, othe
         expect(tree, *names, class_names=names)
 
 
+def test_names_that_an_option_would_take_apart_at_a_comma_are_not_proposed(tree):
+    exports.put(tree, "class_names.txt", "background\ndry, road\nb\n")
+    exports.put(tree, "classes.txt", "background\nb\ndry, road\n")
+    with pytest.raises(LayoutError) as error:
+        find_config(tree, name="mine")
+    assert str(error.value).count(": rename or delete the other files") == 2
+    assert "--class_names" not in str(error.value)
+
+
 def test_of_class_files_that_contradict_the_one_with_the_given_names_is_read(tree):
-    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    exports.put(tree, "class_names.txt", ABC)
     exports.put(tree, "_classes.csv", "Pixel Value, Class\n0, background\n1, b\n2, a\n")
     expect(tree, "background", "a", "b", class_names=["background", "a", "b"])
     expect(tree, "background", "b", "a", class_names=["background", "b", "a"])
@@ -85,18 +155,6 @@ def test_class_files_that_agree_are_read_with_the_colours_of_one(tree):
     expect(tree, *exports.COLORS)
 
 
-def test_a_list_without_the_background_of_another_file_agrees_with_it(tree):
-    exports.put(tree, "class_names.txt", "background\na\nb\n")
-    exports.put(tree, "classes.txt", "a\nb\n")
-    expect(tree, "background", "a", "b")
-
-
-def test_void_in_one_of_two_class_files_is_no_contradiction(tree):
-    exports.put(tree, "labelmap.txt", "background:::\na:::\nb:::\nignored:224,224,192::\n")
-    exports.put(tree, "class_names.txt", "__ignore__\nbackground\na\nb\n")
-    expect(tree, "background", "a", "b")
-
-
 @pytest.mark.parametrize("name", ["labels.txt", "classes.txt"])
 def test_names_that_the_user_gave_win_over_a_list_of_other_names(tree, name):
     exports.put(tree, name, "b\na\nc\nd\n")
@@ -108,20 +166,13 @@ def test_a_list_of_images_beside_a_class_file_is_no_class_file(tree):
     exports.put(tree, "labels.txt", "a.jpg 3\n")
     with pytest.raises(LayoutError, match=r"labels\.txt: the image 'a\.jpg' in line 1"):
         find_config(tree, name="mine")
-    exports.put(tree, "class_names.txt", "background\na\nb\n")
+    exports.put(tree, "class_names.txt", ABC)
     expect(tree, "background", "a", "b")
 
 
 def test_a_class_file_one_level_above_the_tree_is_read(tree):
-    exports.put(tree.parent, "class_names.txt", "background\na\nb\n")
+    exports.put(tree.parent, "class_names.txt", ABC)
     expect(tree.parent, "background", "a", "b")
-
-
-def test_a_class_file_in_the_folder_of_masks_is_read_if_no_other_is_there(tree):
-    exports.put(tree, "SegmentationClass/classes.txt", "background\na\nb\n")
-    expect(tree, "background", "a", "b")
-    exports.put(tree, "classes.txt", "background\nb\na\n")
-    expect(tree, "background", "b", "a")
 
 
 def test_a_class_file_in_a_devkit_is_read_if_the_tree_in_it_is_given(tree):
@@ -131,7 +182,7 @@ def test_a_class_file_in_a_devkit_is_read_if_the_tree_in_it_is_given(tree):
 
 
 def test_a_class_file_above_the_folder_that_was_given_is_read_if_that_is_the_only_one(tree):
-    exports.put(tree.parent, "class_names.txt", "background\na\nb\n")
+    exports.put(tree.parent, "class_names.txt", ABC)
     expect(tree, "background", "a", "b")
     (tree.parent / "other").mkdir()
     with pytest.raises(LayoutError, match="no class names"):
@@ -152,32 +203,6 @@ def test_colors_txt_gets_no_background_that_values_do_not_use(tree, names, kind)
         exports.Image.fromarray(np.stack([TRUTH] * 3, -1)).save(tree / "SegmentationClass/a.png")
     exports.put(tree, "colors.txt", COLORS_TXT.format(*names))
     expect(tree, *names)
-
-
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        ("label_colors.txt", "0 0 0\t__ignore__\n128 0 0\ta\n0 128 0\tb\n"),
-        ("classes.json", '["__ignore__", "a", "b"]'),
-    ],
-)
-def test_a_first_name_ignore_is_value_0_but_in_labelmes_files(tree, file, text):
-    exports.put(tree, file, text)
-    expect(tree, "void", "a", "b")
-    (tree / file).unlink()
-    exports.put(tree, "labels.txt", "__ignore__\nbackground\na\nb\n")
-    expect(tree, "background", "a", "b")
-
-
-def test_colors_txt_has_background_at_0_if_grey_masks_use_all_its_names_besides(tree):
-    exports.put(tree, "colors.txt", "a 10 0 1\nb 20 0 2\n")
-    expect(tree, "background", "a", "b")
-
-
-def test_colors_txt_with_grey_masks_of_fewer_values_is_asked_about(tree):
-    exports.put(tree, "colors.txt", COLORS_TXT.format("a", "b", "c") + "d 40 0 4\n")
-    with pytest.raises(MaskError, match=r"is background by value .* and a by value"):
-        find_config(tree, name="mine")
 
 
 def roboflow(root, **classes):
@@ -246,6 +271,12 @@ def test_a_list_without_background_gets_it_if_masks_have_one_value_more(tree, na
     expect(tree, "background", "crack", "road", class_names=config.class_names)
 
 
+def test_colors_txt_with_grey_masks_of_fewer_values_is_asked_about(tree):
+    exports.put(tree, "colors.txt", COLORS_TXT.format("a", "b", "c") + "d 40 0 4\n")
+    with pytest.raises(MaskError, match=r"is background by value .* and a by value"):
+        find_config(tree, name="mine")
+
+
 def test_a_list_without_background_is_asked_about_with_vocs_palette_too(tree):
     mask = exports.write_png(TRUTH, palette=voc_palette())
     exports.put(tree, "SegmentationClass/a.png", mask)
@@ -267,11 +298,6 @@ def test_a_list_without_background_of_which_not_all_names_are_used_is_asked_abou
     expect(tree, "sky", "crack", "road", class_names=["sky", "crack", "road", "tree"])
     names = ["background", "sky", "crack", "road", "tree"]
     expect(tree, *names[:3], class_names=names)
-
-
-def test_a_list_that_starts_with_unlabelled_needs_no_background(tree):
-    exports.put(tree, "classes.txt", "Unlabeled\ncrack\nroad\ntree\n")
-    expect(tree, "Unlabeled", "crack", "road")
 
 
 def put_masks(root, *values):
@@ -312,20 +338,25 @@ def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tre
     assert find_config(tree, name="mine")[0].class_names[0] == "bg"
 
 
-@pytest.mark.parametrize("black", [False, True])
-def test_colors_txt_has_background_by_colour_only_if_masks_have_black(tree, black):
-    colors = np.array([[10, 200, 30], [200, 20, 20], [0, 0, 0] if black else [10, 200, 30]])
-    exports.Image.fromarray(colors[TRUTH].astype(np.uint8)).save(tree / "SegmentationClass/a.png")
-    exports.put(tree, "colors.txt", COLORS)
-    notes = expect(tree, "sand", "crop", "background" if black else "sand")
-    assert "colors.txt has no background" not in notes
+@pytest.mark.parametrize("first", ["sky 0 0 0", "background 1 1 1"])
+def test_colors_txt_with_black_or_background_is_numbered_from_0(tree, first):
+    exports.put(tree, "colors.txt", COLORS.replace("sand 10 200 30", first))
+    assert "no background" not in expect(tree, first.split()[0], "crop", "road")
 
 
-def test_ignore_in_the_first_line_of_colors_txt_is_no_background(tree):
-    exports.put(tree, "colors.txt", COLORS.replace("sand", "__ignore__"))
-    colors = np.array([[0, 0, 0], [10, 200, 30], [200, 20, 20]], np.uint8)
-    exports.Image.fromarray(colors[TRUTH]).save(tree / "SegmentationClass/a.png")
-    expect(tree, "background", "void", "crop")
+@pytest.mark.parametrize(
+    ("first", "colors", "names"),
+    [
+        ("sand", [(10, 200, 30), (200, 20, 20), (10, 200, 30)], "sand crop sand"),
+        ("sand", [(10, 200, 30), (200, 20, 20), (0, 0, 0)], "sand crop background"),
+        ("__ignore__", [(0, 0, 0), (10, 200, 30), (200, 20, 20)], "background void crop"),
+    ],
+)
+def test_colors_txt_has_background_by_colour_only_if_masks_have_black(tree, first, colors, names):
+    pixels = np.array(colors, np.uint8)[TRUTH]
+    exports.Image.fromarray(pixels).save(tree / "SegmentationClass/a.png")
+    exports.put(tree, "colors.txt", COLORS.replace("sand", first))
+    assert "colors.txt has no background" not in expect(tree, *names.split())
 
 
 IGNORED_FILES = {
@@ -375,41 +406,11 @@ def expect_values(root, mask, names, **said):
     assert (pixels == np.vectorize(names.get)(mask)).all()
 
 
-def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
-    exports.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
-    mask = put_masks(tree, 0, 1)
-    expect_values(tree, mask, {0: "_background_", 1: "weed"})
-
-
-def test_a_background_that_the_user_names_is_not_looked_for_a_second_time(tree):
-    exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
-    expect(tree, "sky", "crack", "road", background="sky")
-
-
 def test_the_one_name_of_a_list_is_not_background(tree):
     exports.put_mask(tree, "SegmentationClass/a.png", TRUTH % 2)
     exports.put(tree, "classes.txt", "crack\n")
     pixels, _ = found(tree)
     assert (pixels == np.array(["background", "crack"])[TRUTH % 2]).all()
-
-
-def test_given_names_in_another_order_than_the_files_get_a_note(tree):
-    exports.put(tree, "labels.txt", "background\na\nb\n")
-    notes = expect(tree, "background", "a", "b", class_names=["background", "b", "a"])
-    assert "labels.txt says which value or colour each name has" in notes
-
-
-def test_a_file_that_is_no_class_file_after_all_is_named_in_a_note(tree):
-    exports.put(tree, "class_names.txt", "background\na\nb\n")
-    exports.put(tree, "classes.json", '{"tasks": 1.5}')
-    assert "classes.json is not used as a class file: not readable" in expect(
-        tree, "background", "a", "b"
-    )
-
-
-def test_a_row_says_what_a_class_called_void_becomes(tree):
-    exports.put(tree, "classes.txt", "Void\na\nb\n")
-    expect(tree, "edge", "a", "b", classes={"Void": "edge"})
 
 
 def test_a_list_with_void_is_not_other_than_the_names_without_it(tree):

@@ -6,12 +6,12 @@ import io
 import numpy as np
 import pytest
 from support import exports
-from support.building import examples
+from support.building import examples, from_tree
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.masks.rows import parse_file
@@ -34,11 +34,8 @@ def written(tmp_path, capsys):
         out = tmp_path / "classes 1.csv"
         out.unlink(missing_ok=True)
         assert cli.main(["check", str(tmp_path / "t"), "--write_classes", str(out), *words]) == 0
-        printed = capsys.readouterr().out
-        assert (
-            f"build with it: voc-seg-tfrecord build {tmp_path}/t --name NAME --classes '{out}'"
-            in printed
-        )
+        line = f"build {tmp_path}/t --name NAME --classes '{out}'"
+        assert f"build with it: voc-seg-tfrecord {line}" in capsys.readouterr().out
         return list(csv.DictReader(io.StringIO(out.read_text())))
 
     return of
@@ -78,15 +75,13 @@ def test_what_no_message_could_name_builds_by_the_table_that_is_filled_in(
     assert columns(rows, "value", "class", "masks") == [(value, "?", "2") for value in names]
     assert sum(int(row["pixels"]) for row in rows) == 2 * TRUTH.size
     out = tmp_path / "classes 1.csv"
-    assert cli.main(["build", str(tmp_path / "t"), "--name", "m", "--classes", str(out)]) == 2
+    words = ["build", str(tmp_path / "t"), "--name", "m", "--classes", str(out)]
+    assert cli.main(words) == 2
     text = out.read_text()
     for value, name in names.items():
         text = text.replace(f"{value},,?", f"{value},,{name}")
     out.write_text(text)
-    data = ["--data_dir", str(tmp_path / "data")]
-    assert (
-        cli.main(["build", str(tmp_path / "t"), "--name", "m", "--classes", str(out), *data]) == 0
-    )
+    assert cli.main([*words, "--data_dir", str(tmp_path / "data")]) == 0
     builder = open_built("voc_seg_tfrecord/m", tmp_path / "data")
     of_index = {255: "void", **dict(enumerate(builder.info.metadata["class_names"]))}
     expected = np.array([*names.values()])[TRUTH]
@@ -157,14 +152,10 @@ def test_an_existing_file_is_not_overwritten(tmp_path, capsys):
 
 def test_the_config_with_rows_builds_the_same_elsewhere(tmp_path):
     put(tmp_path / "t", TRUTH)
-    said = {"classes": [[0, "background"], [1, "crack"], [2, "void"]], "verbose": False}
-    first = builder_from_tree(tmp_path / "t", name="m", data_dir=tmp_path / "a", **said)
-    assert first.info.metadata["config"]["classes"] == [
-        [0, "background"],
-        [1, "crack"],
-        [2, "void"],
-    ]
-    assert "class_names" not in first.info.metadata["config"]
+    rows = [[0, "background"], [1, "crack"], [2, "void"]]
+    config = from_tree(tmp_path / "t", classes=rows).info.metadata["config"]
+    assert config["classes"] == rows
+    assert "class_names" not in config
 
 
 def test_what_no_table_helps_against_is_said_before_one_is_written(tmp_path, capsys):

@@ -17,9 +17,8 @@ def test_a_link_to_a_tree_is_no_second_tree_and_is_named(tmp_path):
     tree = find(tmp_path)
     assert tree.root == epath.Path(tmp_path / "data")
     assert sorted(tree.listing.links) == ["again", "latest"]
-    assert [*find(tmp_path, images="latest/JPEGImages", masks="data/SegmentationClass").masks] == [
-        "a"
-    ]
+    said = find(tmp_path, images="latest/JPEGImages", masks="data/SegmentationClass")
+    assert [*said.masks] == ["a"]
 
 
 def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
@@ -49,15 +48,9 @@ def test_jpegs_in_the_folder_of_masks_are_told(tmp_path):
         find(tmp_path)
 
 
-def put_pairs(root, names, image, mask):
-    for name in names:
-        exports.put_image(root, image.format(name))
-        exports.put_mask(root, mask.format(name), exports.truth(name))
-
-
 def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
-    put_pairs(tmp_path, "abc", "data/img/{}.jpg", "data/label/{}.png")
-    put_pairs(tmp_path, "d", "{}.png", "{}_L.png")
+    exports.put_pairs(tmp_path, "abc", "data/img/{}.jpg", "data/label/{}.png")
+    exports.put_pairs(tmp_path, "d", "{}.png", "{}_L.png")
     for name in ("e.jpg", "f.jpg"):
         exports.put_image(tmp_path, name)
     tree = find(tmp_path)
@@ -65,8 +58,8 @@ def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
 
 
 def test_complete_pairs_and_a_tree_below_are_asked_about(tmp_path):
-    put_pairs(tmp_path, "abc", "data/img/{}.jpg", "data/label/{}.png")
-    put_pairs(tmp_path, "de", "{}.png", "{}_L.png")
+    exports.put_pairs(tmp_path, "abc", "data/img/{}.jpg", "data/label/{}.png")
+    exports.put_pairs(tmp_path, "de", "{}.png", "{}_L.png")
     with pytest.raises(LayoutError, match="3 ways to read images and masks"):
         find(tmp_path)
     assert "d" in find(tmp_path, images=".", masks=".", mask_name="{id}_L.png").masks
@@ -74,15 +67,15 @@ def test_complete_pairs_and_a_tree_below_are_asked_about(tmp_path):
 
 
 def test_folders_of_pairs_that_are_named_alike_are_one_set(tmp_path):
-    put_pairs(tmp_path, "ab", "p1/{}.png", "p1/{}_mask.png")
-    put_pairs(tmp_path, "cd", "p2/{}.png", "p2/{}_mask.png")
+    exports.put_pairs(tmp_path, "ab", "p1/{}.png", "p1/{}_mask.png")
+    exports.put_pairs(tmp_path, "cd", "p2/{}.png", "p2/{}_mask.png")
     tree = find(tmp_path)
     assert [*tree.images] == [*tree.masks] == ["p1/a", "p1/b", "p2/c", "p2/d"]
 
 
 def test_pairs_of_one_pattern_in_a_folder_and_below_are_one_tree(tmp_path):
-    put_pairs(tmp_path, "ab", "{}.png", "{}_L.png")
-    put_pairs(tmp_path, "cd", "more/{}.png", "more/{}_L.png")
+    exports.put_pairs(tmp_path, "ab", "{}.png", "{}_L.png")
+    exports.put_pairs(tmp_path, "cd", "more/{}.png", "more/{}_L.png")
     exports.put_image(tmp_path, "more/e.png")
     tree = find(tmp_path)
     assert [*tree.masks] == ["a", "b", "more/c", "more/d"]
@@ -91,8 +84,8 @@ def test_pairs_of_one_pattern_in_a_folder_and_below_are_one_tree(tmp_path):
 def test_said_folders_are_those_of_the_given_folder_though_it_holds_one_of_its_name(
     tmp_path, monkeypatch
 ):
-    put_pairs(tmp_path, "ab", "set/data/img/{}.jpg", "set/data/label/{}.png")
-    put_pairs(tmp_path, "cde", "set/set/data/img/{}.jpg", "set/set/data/label/{}.png")
+    exports.put_pairs(tmp_path, "ab", "set/data/img/{}.jpg", "set/data/label/{}.png")
+    exports.put_pairs(tmp_path, "cde", "set/set/data/img/{}.jpg", "set/set/data/label/{}.png")
     monkeypatch.chdir(tmp_path)
     for root in ("set", tmp_path / "set"):
         assert [*find(root, images="set/data/img", masks="set/data/label").masks] == [*"cde"]

@@ -12,42 +12,42 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
+BUILD = "build", "--name", "m"
+
 
 def dry_run(root, capsys, *words):
     status = cli.main(["build", str(root), "--name", "mine", "--dry_run", *words])
     return status, capsys.readouterr()
 
 
-def test_cvats_list_default_makes_train_and_a_note_says_so(cvat, capsys):
-    status, printed = dry_run(cvat, capsys)
+@pytest.mark.parametrize(
+    ("words", "lists", "lines"),
+    [
+        ([], {}, ["split train:      3 ids, default.txt"]),
+        (["--splits", "default=default"], {}, ["split default:    3 ids"]),
+        (
+            [],
+            {"train.txt": "000032\n", "default.txt": "photo.v1.2\n"},
+            ["split train:      1 ids, train.txt", "split default:    1 ids, default.txt"],
+        ),
+    ],
+)
+def test_cvats_list_default_makes_train_unless_that_is_said(cvat, capsys, words, lists, lines):
+    for name, text in lists.items():
+        exports.put(cvat, f"ImageSets/Segmentation/{name}", text)
+    status, printed = dry_run(cvat, capsys, *words)
     assert status == 0
-    assert "split train:      3 ids, default.txt" in printed.out
-    assert "CVAT calls the list of images without a subset default.txt" in printed.out
-
-
-def test_the_name_default_is_kept_if_it_is_asked_for(cvat, capsys):
-    _, printed = dry_run(cvat, capsys, "--splits", "default=default")
-    assert "split default:    3 ids" in printed.out
-    assert "CVAT calls" not in printed.out
-
-
-def test_beside_a_list_train_default_keeps_its_name(cvat, capsys):
-    lists = cvat / "ImageSets" / "Segmentation"
-    (lists / "train.txt").write_text("000032\n")
-    (lists / "default.txt").write_text("photo.v1.2\n")
-    _, printed = dry_run(cvat, capsys)
-    assert "split train:      1 ids, train.txt" in printed.out
-    assert "split default:    1 ids, default.txt" in printed.out
+    assert all(line in printed.out for line in lines)
+    note = "CVAT calls the list of images without a subset default.txt"
+    assert (note in printed.out) == (not words and not lists)
+    assert ("CVAT calls" in printed.out) == (note in printed.out)
 
 
 def test_background_that_is_not_class_0_gets_a_hint(cvat, capsys):
     _, printed = dry_run(cvat, capsys)
-    assert (
-        "Class 1 is background, and class 0 is apple. With --classes background=background"
-        in printed.out
-    )
-    _, printed = dry_run(cvat, capsys, "--classes", "background=background")
-    assert "With --classes background=background" not in printed.out
+    hint = "With --classes background=background"
+    assert f"Class 1 is background, and class 0 is apple. {hint}" in printed.out
+    assert hint not in dry_run(cvat, capsys, "--classes", "background=background")[1].out
 
 
 def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
@@ -98,14 +98,18 @@ def test_a_dry_run_says_that_a_dataset_is_in_the_way(cvat, tmp_path, capsys):
     assert dry_run(cvat, capsys, *words, "--overwrite")[0] == 0
 
 
+def know(monkeypatch, ids):
+    """Lets a list of these ids be that of VOC2012's train."""
+    known = official_splits.Split("2012", "train", (8,), id_list_sha256(ids), "")
+    monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
+
+
 @pytest.mark.parametrize("words", [[], ["--class_names", "voc"]])
 def test_a_tree_with_vocs_own_lists_is_told_which_release_it_is(
     tmp_path, capsys, monkeypatch, words
 ):
     root = write_small_tree(tmp_path / "VOC2012", 8)
-    ids = (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split()
-    known = official_splits.Split("2012", "train", (8,), id_list_sha256(ids), "")
-    monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
+    know(monkeypatch, (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split())
     _, printed = dry_run(root, capsys, *words)
     assert "The lists are those of VOC2012" in printed.out + printed.err
     assert f"--config 2012 --manual_dir {root}" in printed.out + printed.err
@@ -113,8 +117,7 @@ def test_a_tree_with_vocs_own_lists_is_told_which_release_it_is(
 
 def test_a_tree_whose_ids_only_resemble_a_release_is_none(tmp_path, capsys, monkeypatch):
     root = write_small_tree(tmp_path / "VOC2012", 8)
-    known = official_splits.Split("2012", "train", (8,), id_list_sha256(["other"]), "")
-    monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
+    know(monkeypatch, ["other"])
     _, printed = dry_run(root, capsys, "--class_names", "voc")
     assert "The lists are those of" not in printed.out
 
@@ -124,9 +127,8 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
     assert dry_run(cvat, capsys)[0] == 1
     status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
     assert status == 0
-    assert "2 ids, default.txt; 1 left out, without a mask; 1 left out, without an image" in (
-        printed.out
-    )
+    line = "2 ids, default.txt; 1 left out, without a mask; 1 left out, without an image"
+    assert line in printed.out
     assert cli.main(["check", str(cvat), "--missing_image", "skip"]) == 0
     assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
 
@@ -143,19 +145,14 @@ def test_check_dry_run_and_build_say_what_to_do_about_absent_images(
 ):
     (cvat / "ImageSets" / "Segmentation" / "default.txt").write_text(lines)
     data = ["--data_dir", str(tmp_path / "data")]
-    for words in (
-        ["check"],
-        ["build", "--name", "m", *data],
-        ["build", "--name", "m", "--dry_run"],
-    ):
-        assert cli.main([words[0], str(cvat), *words[1:]]) == 1
+    for command, *words in (["check"], [*BUILD, *data], [*BUILD, "--dry_run"]):
+        assert cli.main([command, str(cvat), *words]) == 1
         printed = capsys.readouterr()
         assert (printed.out + printed.err).count(advice) == 1
 
 
 def test_if_all_images_are_missing_none_is_left_out_without_a_word(cvat, capsys):
-    lists = cvat / "ImageSets" / "Segmentation"
-    (lists / "default.txt").write_text("elsewhere\n")
+    exports.put(cvat, "ImageSets/Segmentation/default.txt", "elsewhere\n")
     status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
     assert status == 1
     assert "elsewhere" in printed.err

@@ -8,23 +8,22 @@ NAMES = ["background", "apple", "tree"]
 CLASSES = "background\napple\ntree\n"
 
 
-def pair(root, image, mask):
-    exports.put_image(root, image)
-    exports.put_mask(root, mask, exports.truth("a"))
-
-
 @pytest.fixture
 def voc(tmp_path):
-    for image_id in "abc":
-        exports.put_pair(tmp_path, image_id)
+    exports.put_pairs(tmp_path, "abc", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
     return tmp_path
 
 
 @pytest.fixture
 def flat(tmp_path):
-    for image_id in "abc":
-        pair(tmp_path, f"{image_id}.jpg", f"{image_id}_mask.png")
+    exports.put_pairs(tmp_path, "abc", "{}.jpg", "{}_mask.png")
     return tmp_path
+
+
+def put(root, **texts):
+    """Writes lists at the root."""
+    for name, text in texts.items():
+        exports.put(root, f"{name}.txt", text)
 
 
 def splits(root, **said):
@@ -33,8 +32,7 @@ def splits(root, **said):
 
 
 def test_lists_at_the_root_are_lists(voc):
-    exports.put(voc, "train.txt", "a\nb\n")
-    exports.put(voc, "val.txt", "c\n")
+    put(voc, train="a\nb\n", val="c\n")
     exports.put(voc, "class_names.txt", CLASSES)
     assert splits(voc)[0] == {"train": ["a", "b"], "validation": ["c"]}
 
@@ -55,8 +53,7 @@ def test_class_files_readmes_and_other_texts_of_a_flat_folder_are_no_lists(flat)
     exports.put(flat, "README.roboflow.txt", "a\n")
     exports.put(flat, "notes.txt", "taken in May\n")
     assert splits(flat)[0] == {"train": ["a", "b", "c"]}
-    exports.put(flat, "train.txt", "a\n")
-    exports.put(flat, "val.txt", "b.jpg\nc.jpg\n")
+    put(flat, train="a\n", val="b.jpg\nc.jpg\n")
     assert splits(flat)[0] == {"train": ["a"], "validation": ["b", "c"]}
 
 
@@ -66,8 +63,7 @@ def test_a_labelmap_at_the_root_is_no_list(flat):
 
 
 def test_a_list_of_images_that_are_not_there_is_not_passed_over(flat):
-    exports.put(flat, "train.txt", "x\ny\n")
-    exports.put(flat, "val.txt", "a\n")
+    put(flat, train="x\ny\n", val="a\n")
     with pytest.raises(VocSegError, match="no such file"):
         builder_from_tree(flat, name="mine", data_dir=flat.parent / "d", class_names=NAMES)
 
@@ -111,14 +107,14 @@ def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
     assert found == {"train": ["a", "b", "c"]}
     assert "test.txt has no image with a mask, so it makes no split." in notes
     asked = {"train": "train", "test": "test"}
-    with pytest.raises(VocSegError, match="no mask for any of its 2 images"):
+    with pytest.raises(VocSegError, match=r"no mask for any of its 2 images, such as d\.jpg"):
         splits(voc, splits=asked)
     found, _ = splits(voc, splits=asked, missing_mask="background")
     assert found["test"] == ["d", "e"]
 
 
 def test_a_folder_below_a_flat_tree_makes_no_split(flat):
-    pair(flat, "more/d.jpg", "more/d_mask.png")
+    exports.put_pairs(flat, "d", "more/{}.jpg", "more/{}_mask.png")
     assert splits(flat)[0] == {"train": ["a", "b", "c", "more/d"]}
 
 
@@ -130,9 +126,9 @@ def test_an_id_that_an_own_list_repeats_is_built_once_and_a_note_counts_it(voc):
 
 
 def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
-    pair(voc, "JPEGImages/cafe\u0301.jpg", "SegmentationClass/caf\u00e9.png")
-    exports.put(voc, "train.txt", "a\ncaf\u00e9\n")
-    exports.put(voc, "val.txt", "b\n")
+    exports.put_image(voc, "JPEGImages/cafe\u0301.jpg")
+    exports.put_mask(voc, "SegmentationClass/caf\u00e9.png", exports.truth("a"))
+    put(voc, train="a\ncaf\u00e9\n", val="b\n")
     _, plan = find_config(voc, name="mine", class_names=NAMES)
     assert plan.splits["train"] == ["a", "cafe\u0301"]
     (_, found) = plan.tree.pairs("train", plan.splits["train"])

@@ -1,5 +1,8 @@
 """What a plan looks at, and what it leaves alone."""
 
+import re
+import shlex
+
 import numpy as np
 from PIL import Image
 import pytest
@@ -27,11 +30,9 @@ def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
 def flat(root, masks):
     """Writes an image and a mask for each id, and a list of all ids but those with `x`."""
     for image_id, mask in masks.items():
-        exports.put_image(root, f"JPEGImages/{image_id}.jpg")
+        exports.put_pair(root, image_id)
         mask = np.array(mask, np.uint8)
-        path = root / "SegmentationClass" / f"{image_id}.png"
-        path.parent.mkdir(exist_ok=True)
-        Image.fromarray(mask).save(path)
+        Image.fromarray(mask).save(root / "SegmentationClass" / f"{image_id}.png")
     ids = [image_id for image_id in masks if "x" not in image_id]
     exports.put(root, "ImageSets/Segmentation/train.txt", "\n".join(ids))
 
@@ -46,15 +47,10 @@ def test_masks_of_0_and_255_have_two_classes_unless_a_mask_of_the_folder_has_1(t
     _, plan = find_config(tmp_path, name="mine", class_names=names)
     assert plan.rule.all_values == {-1: 255, 0: 0, 255: 1}
     assert any("255 is crack" in note for note in plan.notes)
-    flat(tmp_path, {"a": BINARY, "b": BINARY, "x": GREY})  # which no list names
-    with pytest.raises(MaskError, match="2 of 3 masks hold nothing but 255 and 0"):
-        find_config(tmp_path, name="mine", class_names=names)
-
-
-def test_a_listed_mask_of_0_and_1_does_not_make_255_void(tmp_path):
-    flat(tmp_path, {"a": BINARY, "b": BINARY, "c": GREY})
-    with pytest.raises(MaskError, match="2 of 3 masks hold nothing but 255 and 0"):
-        find_config(tmp_path, name="mine", class_names=["background", "crack"])
+    for other in ("x", "c"):  # one that no list names, and a listed one
+        flat(tmp_path / other, {"a": BINARY, "b": BINARY, other: GREY})
+        with pytest.raises(MaskError, match="2 of 3 masks hold nothing but 255 and 0"):
+            find_config(tmp_path / other, name="mine", class_names=names)
 
 
 def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_path):
@@ -108,6 +104,18 @@ def test_a_class_with_the_value_of_void_is_asked_about(tmp_path):
         assert [*config.built_class_names][-len(names) :] in (names, names[::-1])
         index = plan.rule.all_values[255]
         assert index == (255 if new == "void" else config.built_class_names.index("dry road"))
+
+
+def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, capsys):
+    flat(tmp_path, {"a": np.maximum(GREY * 128, BINARY // 2), "b": BINARY})
+    exports.put(tmp_path, "labelmap.csv", 'id,name\n0,background\n128,edge\n255,"dry, road"\n')
+    with pytest.raises(ConfigError) as asked:
+        find_config(tmp_path, name="mine")
+    as_class, as_void = re.findall(r"--classes '[^']*'", str(asked.value))
+    for options, line in ((as_class, "3 from labelmap.csv"), (as_void, "2 from labelmap.csv")):
+        words = ["build", str(tmp_path), "--name", "mine", "--dry_run", *shlex.split(options)]
+        assert cli.main(words) == 0
+        assert f"classes:          {line}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("void", ["255,void", "255,Unlabeled", "-1,dry road", "-1,a\n-1,b"])

@@ -29,110 +29,58 @@ def by_color(*colors):
 
 VOC_RGB = [(0, 0, 0), (128, 0, 0), (0, 128, 0), (128, 128, 0)]
 CVAT_RGB = [(250, 50, 83), (0, 0, 0), (192, 96, 128), (51, 221, 255)]
-POOL = {"splits": {"train": 1.0}}  # for exports whose lists name more than is here
+PEOPLE = ["background", "person", "apple", "tree"]
+VOC = "SegmentationClass"
 
-# Folder: arguments, class names, examples a split, folder of masks, suffix, how to read one.
+
+def export(train, names=None, folder=VOC, read=by_value, *, more=None, **said):
+    """Describes an export.
+
+    Args:
+      train: how many examples are in train.
+      names: the class names, if they are compared.
+      folder: the folder of masks.
+      read: reads one.
+      more: how many examples are in other splits.
+      **said: what a build is told.
+    """
+    return said, names, {"train": train, **(more or {})}, folder, read
+
+
+POOL = {"splits": {"train": 1.0}}  # for exports whose lists name more than is here
 EXPORTS = {
-    "cvat_pascalvoc_1.1": (
-        {},
-        ["background", "person", "apple", "tree"],
-        {"train": 3},
-        "SegmentationClass",
-        by_color(*VOC_RGB),
+    "cvat_pascalvoc_1.1": export(3, PEOPLE, read=by_color(*VOC_RGB)),
+    "cvat_segmask_1.1/with_images": export(
+        4, ["apple", "background", "person", "tree"], read=by_color(*CVAT_RGB)
     ),
-    "cvat_segmask_1.1/with_images": (
-        {},
-        ["apple", "background", "person", "tree"],
-        {"train": 4},
-        "SegmentationClass",
-        by_color(*CVAT_RGB),
+    "cvat_real_kirchner": export(
+        3, ["background", "tool"], read=by_color((0, 0, 0), (250, 50, 83)), **POOL
     ),
-    "cvat_real_kirchner": (
-        POOL,
-        ["background", "tool"],
-        {"train": 3},
-        "SegmentationClass",
-        by_color((0, 0, 0), (250, 50, 83)),
+    "datumaro_cvatfork_nocolormap": export(3, PEOPLE),
+    "datumaro_pypi_1.13_voc_segmentation": export(
+        2, PEOPLE, read=by_color(*VOC_RGB), more={"validation": 1}
     ),
-    "datumaro_cvatfork_nocolormap": (
-        {},
-        ["background", "person", "apple", "tree"],
-        {"train": 3},
-        "SegmentationClass",
-        by_value,
+    "labelme_new/semantic": export(3),
+    "labelme_new/instance": export(3, instance_mask=True),
+    "labelme_old/semantic": export(3, folder="SegmentationClassPNG"),
+    "labelme_old/video_annotation_HEAD": export(
+        5, ["_background_", "car", "track"], "SegmentationClassPNG"
     ),
-    "datumaro_pypi_1.13_voc_segmentation": (
-        {},
-        ["background", "person", "apple", "tree"],
-        {"train": 2, "validation": 1},
-        "SegmentationClass",
-        by_color(*VOC_RGB),
+    "roboflow_semantic/kainat": export(9, folder="."),
+    "roboflow_semantic/dhcn": export(3, folder=".", more={"validation": 3, "test": 3}),
+    "mmseg_pseudo_dataset": export(
+        4, list("abcdefg"), "gts", more={"validation": 1}, class_names=list("abcdefg")
     ),
-    "labelme_new/semantic": ({}, None, {"train": 3}, "SegmentationClass", by_value),
-    "labelme_new/instance": (
-        {"instance_mask": True},
-        None,
-        {"train": 3},
-        "SegmentationClass",
-        by_value,
-    ),
-    "labelme_old/semantic": ({}, None, {"train": 3}, "SegmentationClassPNG", by_value),
-    "labelme_old/video_annotation_HEAD": (
-        {},
-        ["_background_", "car", "track"],
-        {"train": 5},
-        "SegmentationClassPNG",
-        by_value,
-    ),
-    "roboflow_semantic/kainat": ({}, None, {"train": 9}, ".", by_value),
-    "roboflow_semantic/dhcn": (
-        {},
-        None,
-        {"train": 3, "validation": 3, "test": 3},
-        ".",
-        by_value,
-    ),
-    "mmseg_pseudo_dataset": (
-        {"class_names": list("abcdefg")},
-        list("abcdefg"),
-        {"train": 4, "validation": 1},
-        "gts",
-        by_value,
-    ),
-    "deeplab_SegmentationClassRaw": (
-        {"class_names": ["voc"]},
-        None,
-        {"train": 2},
-        "SegmentationClassRaw",
-        by_value,
-    ),
-    "wild_grey_jpeg_polyp": (
-        {"class_names": list("abcd"), **POOL},
-        None,
-        {"train": 6},
-        "SegmentationClass",
-        by_value,
-    ),
-    "wild_16bit_scis": (
-        {"class_names": list("abcd"), **POOL},
-        None,
-        {"train": 4},
-        "SegmentationClass",
-        by_value,
-    ),
-    "wild_plte255_lines": (
-        {"class_names": list("ab"), **POOL},
-        None,
-        {"train": 4},
-        "SegmentationClass",
-        by_value,
-    ),
-    "wild_subfolders_bridge": (
-        {"class_names": list("abcdefgh"), "masks": "SegmentationClass/element", **POOL},
-        None,
-        {"train": 3},
-        "SegmentationClass/element",
-        by_value,
+    "deeplab_SegmentationClassRaw": export(2, folder="SegmentationClassRaw", class_names=["voc"]),
+    "wild_grey_jpeg_polyp": export(6, class_names=list("abcd"), **POOL),
+    "wild_16bit_scis": export(4, class_names=list("abcd"), **POOL),
+    "wild_plte255_lines": export(4, class_names=list("ab"), **POOL),
+    "wild_subfolders_bridge": export(
+        3,
+        folder="SegmentationClass/element",
+        class_names=list("abcdefgh"),
+        masks="SegmentationClass/element",
+        **POOL,
     ),
 }
 
@@ -194,7 +142,7 @@ def put_cases(root, images, masks="", cases=CASES, number="_0000"):
         exports.put_image(root, images.replace("*", f"{case}{number}"))
         if masks:
             path = root / masks.replace("*", case)
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(exports.truth(case).astype(np.uint8)).save(path)
 
 
@@ -272,14 +220,11 @@ def test_channels_of_nnunet_are_named_and_the_option_chooses_one(tmp_path, with_
 def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_path):
     put_cases(tmp_path, "imagesTr/*.png", "labelsTr/*.png")
     put_cases(tmp_path, "imagesTr/*.png", number="_0001")
-    (tmp_path / "rgb").mkdir()
     put_cases(tmp_path, "rgb/*.png", number="")
     for said in ({}, {"images": "rgb", "masks": "labelsTr"}):
         _, plan = find_config(tmp_path, name="mine", class_names=NAMES, **said)
         assert plan.tree.layout.images == "rgb"
-        assert [(key, len(names)) for key, names in plan.account.items()] == [
-            (("imagesTr", "PNG"), 6)
-        ]
+        assert {key: len(names) for key, names in plan.account.items()} == {("imagesTr", "PNG"): 6}
 
 
 def test_numbers_of_other_images_than_nnunets_are_no_channels(tmp_path):
@@ -377,8 +322,6 @@ def test_short_names_are_splits_where_all_folders_are_called_as_splits(
 ):
     for folder in folders:
         names = [f"{a}/{folder}" if inner else f"{folder}/{a}" for a in ("images", "masks")]
-        for name in names:
-            (tmp_path / name).mkdir(parents=True)
         put_cases(tmp_path, f"{names[0]}/*.png", f"{names[1]}/*.png", [f"{folder}1", f"{folder}2"])
     _, plan = find_config(tmp_path, name="mine", class_names=NAMES)
     found = {i.rpartition("/")[2][:-1]: s for s, ids in plan.splits.items() for i in ids}
@@ -388,6 +331,5 @@ def test_short_names_are_splits_where_all_folders_are_called_as_splits(
 @pytest.mark.parametrize("folders", [("train", "training"), ("tr", "train")])
 def test_two_folders_of_one_split_are_a_question(tmp_path, folders):
     for folder in folders:
-        (tmp_path / folder).mkdir()
         put_cases(tmp_path, f"{folder}/images/*.png", f"{folder}/masks/*.png", [f"{folder}1"])
     assert "ways to read images and masks" in error_of(tmp_path, class_names=NAMES)

@@ -7,10 +7,10 @@ import re
 import subprocess
 
 import numpy as np
-from PIL import Image
 import pytest
 from support import exports
 from support.building import examples
+from support.png_writer import write_png
 
 from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.built.dataset import open_built
@@ -30,10 +30,8 @@ def put(root, image, mask, ids="abcdef", change=lambda values: values, palette=N
         exports.put_image(root, image.format(name))
         exports.put_mask(root, mask.format(name), change(TRUTH[name]))
         if palette is not None:
-            with Image.open(root / mask.format(name)) as picture:
-                colored = Image.fromarray(np.asarray(picture), "P")
-            colored.putpalette(palette.ravel().tolist())
-            colored.save(root / mask.format(name))
+            colored = write_png(change(TRUTH[name]), palette=palette)
+            exports.put(root, mask.format(name), colored)
 
 
 def voc(root, **options):

@@ -13,16 +13,13 @@ def tree(tmp_path):
     return write_own_tree(tmp_path)
 
 
-def test_a_tree_without_lists_is_all_train_and_says_so(tree):
-    found = make_plan(tree(), config())
-    assert found.splits == {"train": ["a", "b", "c"]}
-    assert found.sources == {"train": "all images"}
-    assert "There are no lists, so all images are in train." in found.notes
+def put_lists(tree, **lists):
+    for name, ids in lists.items():
+        exports.put(tree().root, f"{LISTS}/{name}.txt", "\n".join(ids))
 
 
 def test_an_empty_list_and_a_union_make_no_split_and_are_noted(tree):
-    for name, ids in (("train", "a"), ("val", "b"), ("trainval", "a\nb"), ("test", "")):
-        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    put_lists(tree, train="a", val="b", trainval="ab", test="")
     found = make_plan(tree(), config())
     assert found.splits == {"train": ["a"], "validation": ["b"]}
     noted = [note.partition(" ")[0] for note in found.notes if "makes no split" in note]
@@ -40,18 +37,15 @@ def test_a_split_that_no_image_falls_into_is_refused(tree):
 
 
 def test_an_id_in_two_splits_is_refused_unless_allowed(tree):
-    for name in ("train", "val"):
-        exports.put(tree().root, f"{LISTS}/{name}.txt", "a")
-    with pytest.raises(
-        ListError, match=r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
-    ):
+    put_lists(tree, train="a", val="a")
+    words = r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
+    with pytest.raises(ListError, match=words):
         make_plan(tree(), config())
     assert make_plan(tree(), config(overlap=True)).splits == {"train": ["a"], "validation": ["a"]}
 
 
 def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
-    for name, ids in (("train", "a"), ("val", "b"), ("every", "a\nb\nc"), ("test", "c")):
-        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    put_lists(tree, train="a", val="b", every="abc", test="c")
     with pytest.raises(ListError) as caught:
         make_plan(tree(), config())
     text = str(caught.value)
@@ -60,17 +54,13 @@ def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(tree):
     assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
     assert "no lists of splits, say --splits train=0.8,validation=0.2, which reads none" in text
     advised = {"test": "test", "train": "train", "validation": "val"}
-    assert make_plan(tree(), config(splits=advised)).splits == {
-        "test": ["c"],
-        "train": ["a"],
-        "validation": ["b"],
-    }
+    expected = {"test": ["c"], "train": ["a"], "validation": ["b"]}
+    assert make_plan(tree(), config(splits=advised)).splits == expected
 
 
-@pytest.mark.parametrize(("train", "val"), [("a\nb", "b\nc"), ("a\nb", "b"), ("a", "a")])
+@pytest.mark.parametrize(("train", "val"), [("ab", "bc"), ("ab", "b"), ("a", "a")])
 def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
-    for name, ids in (("train", train), ("val", val)):
-        exports.put(tree().root, f"{LISTS}/{name}.txt", ids)
+    put_lists(tree, train=train, val=val)
     with pytest.raises(ListError, match="remove these ids from one of the lists, or allow"):
         make_plan(tree(), config())
 
@@ -85,15 +75,13 @@ def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
     ],
 )
 def test_lists_that_hold_train_too_make_no_split(tree, names, splits):
-    ids = dict(zip(names, "abc" if "night" not in names else "aabc", strict=False))
-    for name in names:
-        exports.put(tree().root, f"{LISTS}/{name}.txt", ids[name])
+    ids = "abc" if "night" not in names else "aabc"
+    put_lists(tree, **dict(zip(names, ids, strict=False)))
     assert {*make_plan(tree(), config()).splits} == {*splits}
 
 
 @pytest.mark.parametrize("names", [["val", "valid"], ["Train", "train"]])
 def test_two_lists_for_one_split_are_a_question(tree, names):
-    for name, image_id in zip(names, "ab", strict=True):
-        exports.put(tree().root, f"{LISTS}/{name}.txt", image_id)
+    put_lists(tree, **dict(zip(names, "ab", strict=True)))
     with pytest.raises(ListError, match=f"--splits .*={names[0]}\n.*--splits .*={names[1]}\n"):
         make_plan(tree(), config())

@@ -49,6 +49,16 @@ def rows_of(row=lambda image_id, split: (image_id, split), splits=SPLITS):
     return [row(image_id, NAMES[split]) for split, ids in splits.items() for image_id in ids]
 
 
+def plain(splits):
+    return {NAMES[split]: ids for split, ids in splits.items()}
+
+
+def folders(root, splits=SPLITS):
+    """Writes pairs in folders of splits."""
+    for split, ids in splits.items():
+        put(root, f"images/{NAMES[split]}/{{}}.jpg", f"masks/{NAMES[split]}/{{}}.png", ids)
+
+
 def found(root, **said):
     """Returns the last part of the ids of each split, sorted, and the plan."""
     _, plan = find_config(root, name="mine", class_names=made_folders.CLASSES, **said)
@@ -74,15 +84,6 @@ def asked(root):
 
 
 # The table of the page on splits.
-
-
-def plain(splits):
-    return {NAMES[split]: ids for split, ids in splits.items()}
-
-
-def folders(root, splits):
-    for split, ids in splits.items():
-        put(root, f"images/{NAMES[split]}/{{}}.jpg", f"masks/{NAMES[split]}/{{}}.png", ids)
 
 
 def rows_as_json(root, splits):
@@ -128,22 +129,11 @@ def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
 # As issue 48 saw them.
 
 
-def test_lists_in_vocs_place_above_the_folders_of_a_set(tmp_path):
-    put(tmp_path, "soy/original/{}.jpg", "soy/segmentation/{}.png")
-    lists(tmp_path, "ImageSets/Segmentation/{}.txt")
-    assert found(tmp_path)[0] == SPLITS
-
-
-def test_lists_of_which_each_folder_is_called_as_a_split(tmp_path):
-    put(tmp_path)
-    lists(tmp_path, "{}/files.txt", "{}.jpg")
-    assert found(tmp_path)[0] == SPLITS
-
-
 @pytest.mark.parametrize(
     ("pattern", "line"),
     [
         ("splits/{}.txt", "{}"),
+        ("{}/files.txt", "{}.jpg"),
         ("{}_list.txt", "images/{0}.jpg masks/{0}.png"),
         ("list/{}.lst", "images/{0}.jpg\tmasks/{0}.png"),
         ("{}_ids.txt", "{}"),
@@ -152,6 +142,7 @@ def test_lists_of_which_each_folder_is_called_as_a_split(tmp_path):
         ("{}-split.txt", "C:\\data\\images\\{}.jpg"),
         ("fold0/{}.txt", "{}.png"),
         ("ImageSets/Main/{}.txt", "{}"),
+        ("ImageSets/Segmentation/{}.txt", "{}"),
         ("{}", "{}.jpg"),
     ],
 )
@@ -162,23 +153,8 @@ def test_lists_beside_the_folders_of_images_are_read_wherever_they_lie(tmp_path,
     assert splits == SPLITS
     assert not any("no lists" in note for note in plan.notes)
     path = pattern.format("train")
-    usual = path in ("splits/train.txt", "train")
+    usual = path in ("splits/train.txt", "train", "ImageSets/Segmentation/train.txt")
     assert any(f"{path} makes the split train" in note for note in plan.notes) or usual
-
-
-@pytest.mark.parametrize(
-    ("name", "head", "row"),
-    [
-        ("{}.csv", ("image", "mask"), lambda i: (f"{i}.jpg", f"{i}.png")),
-        ("{}.csv", ("id",), lambda i: (i,)),
-        ("{}.csv", ("age", "filename", "score"), lambda i: (7, f"images/{i}.jpg", 0.5)),
-    ],
-)
-def test_tables_of_one_split_each(tmp_path, name, head, row):
-    put(tmp_path)
-    for split, ids in SPLITS.items():
-        table(tmp_path, name.format(NAMES[split]), head, map(row, ids))
-    assert found(tmp_path)[0] == SPLITS
 
 
 @pytest.mark.parametrize("column", ["split", "Subset", "set", "partition", "what"])
@@ -198,33 +174,70 @@ def test_a_table_that_says_which_images_are_valid(tmp_path):
     assert found(tmp_path)[0] == {"train": rest, "validation": SPLITS["validation"]}
 
 
+def of_each(name, text, splits=SPLITS):
+    """Returns a text for each split by its file; `text` makes it of the ids."""
+    return {name.format(split): text(ids) for split, ids in plain(splits).items()}
+
+
+def sections(head):
+    return "".join(
+        f"{head.format(n)}\n" + "\n".join(ids) + "\n" for n, ids in plain(SPLITS).items()
+    )
+
+
 def entries(ids):
     return [{"image": f"images/{i}.jpg", "label": f"masks/{i}.png"} for i in ids]
 
 
+CONTENTS = [  # of JSON, which is YAML too
+    plain(SPLITS),
+    {
+        "training": entries(SPLITS["train"]),
+        "validation": entries(SPLITS["validation"]),
+        "test": [f"./images/{i}.jpg" for i in SPLITS["test"]],
+    },
+    [{"image": image_id, "split": split} for image_id, split in rows_of()],
+    dict(rows_of()),
+    {
+        "images": [
+            {"file_name": f"{i}.jpg", "id": n, "split": s} for n, (i, s) in enumerate(rows_of())
+        ]
+    },
+    [plain(SPLITS)],
+]
+
+
 @pytest.mark.parametrize(
-    "content",
+    "texts",
     [
-        {NAMES[split]: ids for split, ids in SPLITS.items()},
-        {
-            "training": entries(SPLITS["train"]),
-            "validation": entries(SPLITS["validation"]),
-            "test": [f"./images/{i}.jpg" for i in SPLITS["test"]],
-        },
-        [{"image": image_id, "split": split} for image_id, split in rows_of()],
-        dict(rows_of()),
-        {
-            "images": [
-                {"file_name": f"{i}.jpg", "id": n, "split": s} for n, (i, s) in enumerate(rows_of())
-            ]
-        },
-        [{NAMES[split]: ids for split, ids in SPLITS.items()}],
+        *(
+            {name: json.dumps(content)}
+            for name in ("splits.json", "meta/division.yaml")
+            for content in CONTENTS
+        ),
+        of_each("{}.csv", lambda ids: "image,mask\n" + "".join(f"{i}.jpg,{i}.png\n" for i in ids)),
+        of_each("{}.csv", lambda ids: "\n".join(["id", *ids])),
+        of_each(
+            "{}.csv",
+            lambda ids: "age,filename,score\n" + "".join(f"7,images/{i}.jpg,0.5\n" for i in ids),
+        ),
+        {"split.txt": "".join(f"{i} {split}\n" for i, split in rows_of())},
+        {"splits.txt": sections("[{}]")},
+        {"splits.txt": sections("{}:")},
+        {"splits.txt": sections("# {}")},
+        {"splits.txt": repr(plain(SPLITS))},
+        {"splits.toml": "".join(f"{n} = {ids}\n" for n, ids in plain(SPLITS).items())},
+        of_each("annotations/{}.txt", lambda ids: "\n".join(f"{i} 1 2 3" for i in ids)),
+        of_each("{}.txt", ",".join),
+        of_each("{}.txt", " ".join),
+        of_each("{}.txt", repr),
+        of_each("{}.ids", lambda ids: "\n".join(f'"{i}.jpg"' for i in ids)),
     ],
 )
-@pytest.mark.parametrize("name", ["splits.json", "meta/division.yaml"])
-def test_a_text_of_json_or_yaml(tmp_path, name, content):
+def test_texts_of_many_kinds_say_the_splits(tmp_path, texts):
     put(tmp_path)
-    exports.put(tmp_path, name, json.dumps(content))  # which is YAML too
+    for name, text in texts.items():
+        exports.put(tmp_path, name, text)
     assert found(tmp_path)[0] == SPLITS
 
 
@@ -243,44 +256,10 @@ def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
     put(tmp_path)
     lists(tmp_path, "list/{}.lst")
     said = {"training": "list/train.lst", "dev": "list/val.lst"}
-    assert found(tmp_path, splits=said)[0] == {
-        "training": SPLITS["train"],
-        "dev": SPLITS["validation"],
-    }
+    splits = {"training": SPLITS["train"], "dev": SPLITS["validation"]}
+    assert found(tmp_path, splits=said)[0] == splits
     with pytest.raises(ConfigError, match=r"a=list/tain.lst, .*did you mean 'list/train.lst'"):
         found(tmp_path, splits={"a": "list/tain.lst"})
-
-
-def sections(head):
-    return "".join(
-        f"{head.format(n)}\n" + "\n".join(ids) + "\n" for n, ids in plain(SPLITS).items()
-    )
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        {"split.txt": "".join(f"{i} {split}\n" for i, split in rows_of())},
-        {"splits.txt": sections("[{}]")},
-        {"splits.txt": sections("{}:")},
-        {"splits.txt": sections("# {}")},
-        {"splits.txt": repr(plain(SPLITS))},
-        {"splits.toml": "".join(f"{n} = {ids}\n" for n, ids in plain(SPLITS).items())},
-        {
-            f"annotations/{n}.txt": "\n".join(f"{i} 1 2 3" for i in ids)
-            for n, ids in plain(SPLITS).items()
-        },
-        {f"{n}.txt": ",".join(ids) for n, ids in plain(SPLITS).items()},
-        {f"{n}.txt": " ".join(ids) for n, ids in plain(SPLITS).items()},
-        {f"{n}.txt": repr(ids) for n, ids in plain(SPLITS).items()},
-        {f"{n}.ids": "\n".join(f'"{i}.jpg"' for i in ids) for n, ids in plain(SPLITS).items()},
-    ],
-)
-def test_odd_texts_that_people_write(tmp_path, texts):
-    put(tmp_path)
-    for name, text in texts.items():
-        exports.put(tmp_path, name, text)
-    assert found(tmp_path)[0] == SPLITS
 
 
 def test_a_text_that_says_splits_by_the_numbers_of_another_is_noted(tmp_path):
@@ -351,9 +330,7 @@ def test_a_text_called_as_a_split_that_names_other_images_is_noted_and_no_list(t
     exports.put(tmp_path, "meta/train.csv", "id\nother1\nother2\n")
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
-    assert any(
-        "meta/train.csv is called as a split, but names other images" in n for n in plan.notes
-    )
+    assert "meta/train.csv is called as a split, but names other images" in " ".join(plan.notes)
 
 
 @pytest.mark.parametrize(
@@ -378,8 +355,7 @@ def test_a_list_of_which_some_images_are_not_there_is_one(tmp_path):
     exports.put(tmp_path, "meta/train.csv", "id\n" + "\n".join([*IDS[:12], "gone"]))
     with pytest.raises(VocSegError, match="no such file"):
         found(tmp_path)
-    splits, _ = found(tmp_path, missing_image="skip")
-    assert splits == {"train": IDS[:12]}
+    assert found(tmp_path, missing_image="skip")[0] == {"train": IDS[:12]}
 
 
 # Choosing.
@@ -435,9 +411,8 @@ def test_the_number_of_a_fold_is_not_the_image_of_that_name(tmp_path):
     put(tmp_path, ids=ids)
     ways = {str(n): {"train": ids[:n] + ids[n + 2 :], "val": ids[n : n + 2]} for n in range(3)}
     exports.put(tmp_path, "splits/folds.json", json.dumps(ways))
-    assert [answer["validation"] for answer in asked(tmp_path)] == [
-        of["val"] for of in ways.values()
-    ]
+    answers = asked(tmp_path)
+    assert [of["validation"] for of in answers] == [way["val"] for way in ways.values()]
 
 
 def test_a_column_of_folds_is_a_question(tmp_path):
@@ -448,24 +423,18 @@ def test_a_column_of_folds_is_a_question(tmp_path):
 
 
 def test_lists_against_folders_and_a_table_against_json_are_questions(tmp_path):
-    for split, ids in SPLITS.items():
-        put(
-            tmp_path / "a", f"images/{NAMES[split]}/{{}}.jpg", f"masks/{NAMES[split]}/{{}}.png", ids
-        )
+    folders(tmp_path / "a")
     moved = {"train": IDS[1:12], "validation": IDS[12:16], "test": [IDS[0], *IDS[16:]]}
     lists(tmp_path / "a", "splits/{}.txt", splits=moved)
     assert asked(tmp_path / "a") == [moved, SPLITS]
     put(tmp_path / "b")
     table(tmp_path / "b", "meta.csv", ("id", "split"), rows_of())
-    exports.put(
-        tmp_path / "b", "meta.json", json.dumps({NAMES[s]: ids for s, ids in moved.items()})
-    )
+    exports.put(tmp_path / "b", "meta.json", json.dumps(plain(moved)))
     assert sorted(map(str, asked(tmp_path / "b"))) == sorted(map(str, [moved, SPLITS]))
 
 
 def test_lists_that_agree_with_folders_win_and_a_part_of_a_folder_does_not(tmp_path):
-    for split, ids in SPLITS.items():
-        put(tmp_path, f"images/{NAMES[split]}/{{}}.jpg", f"masks/{NAMES[split]}/{{}}.png", ids)
+    folders(tmp_path)
     exports.put(tmp_path, "subset_train.txt", "\n".join(IDS[:5]))
     splits, plan = found(tmp_path)
     assert splits == SPLITS
@@ -490,8 +459,7 @@ def test_a_list_of_validation_images_alone_is_a_question(tmp_path):
 
 
 def test_a_name_of_two_images_means_that_in_the_folder_of_the_lists_split(tmp_path):
-    for split in ("train", "val"):
-        put(tmp_path, f"images/{split}/{{}}.jpg", f"masks/{split}/{{}}.png", IDS[:4])
+    folders(tmp_path, {"train": IDS[:4], "validation": IDS[:4]})
     lists(tmp_path, splits={"train": IDS[:4], "validation": IDS[:4]})
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS[:4], "validation": IDS[:4]}
@@ -502,20 +470,16 @@ def test_a_name_of_two_images_means_that_in_the_folder_of_the_lists_split(tmp_pa
 
 
 def test_a_path_whose_folder_is_another_means_no_image(tmp_path):
-    for split in ("train", "val"):
-        put(tmp_path, f"images/{split}/{{}}.jpg", f"masks/{split}/{{}}.png", IDS[:4])
-    exports.put(
-        tmp_path, "meta/train.txt", "/data/images/test/k00.jpg\n/data/images/test/k01.jpg\n"
-    )
-    splits, _ = found(tmp_path)
-    assert splits == {"train": IDS[:4], "validation": IDS[:4]}
+    folders(tmp_path, {"train": IDS[:4], "validation": IDS[:4]})
+    text = "/data/images/test/k00.jpg\n/data/images/test/k01.jpg\n"
+    exports.put(tmp_path, "meta/train.txt", text)
+    assert found(tmp_path)[0] == {"train": IDS[:4], "validation": IDS[:4]}
 
 
 def test_a_mask_named_beside_another_image_does_not_decide(tmp_path):
     put(tmp_path)
-    exports.put(
-        tmp_path, "train.txt", "images/k01.jpg masks/k02.png\nimages/k03.jpg,masks/k03.png\n"
-    )
+    text = "images/k01.jpg masks/k02.png\nimages/k03.jpg,masks/k03.png\n"
+    exports.put(tmp_path, "train.txt", text)
     assert found(tmp_path)[0] == {"train": ["k01", "k03"]}
 
 

@@ -1,5 +1,6 @@
 """Writes trees in the layouts of labelling tools: synthetic twins of their exports."""
 
+from collections.abc import Iterable
 import pathlib
 
 import numpy as np
@@ -51,6 +52,13 @@ def put_pair(root: pathlib.Path, image_id: str, values: np.ndarray | None = None
     put_image(root, f"JPEGImages/{image_id}.jpg")
     values = truth(image_id) if values is None else values
     put_mask(root, f"SegmentationClass/{image_id}.png", values)
+
+
+def put_pairs(root: pathlib.Path, ids: Iterable[str], image: str, mask: str) -> None:
+    """Writes an image and its mask for each id; both patterns have one {} for the id."""
+    for image_id in ids:
+        put_image(root, image.format(image_id))
+        put_mask(root, mask.format(image_id), truth(image_id))
 
 
 def rgb(values: np.ndarray, colors=COLORS) -> Image.Image:

@@ -12,37 +12,33 @@ from voc_seg_tfrecord.trees.listing import Listing, Names, index_files
 MASK = Naming(suffix="_mask")
 
 
+def put(root, *names):
+    """Writes empty files."""
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    return epath.Path(root)
+
+
 def test_files_are_found_in_sub_folders_and_by_any_ending(tmp_path):
-    for name in ("a.JPG", "b.jpeg", "c.v1.png", "sub dir/d 2.jpg", ".hidden.jpg", "README.md"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    found = index_files(epath.Path(tmp_path), (".jpg", ".jpeg", ".png"))
-    assert found == {
-        "a": "a.JPG",
-        "b": "b.jpeg",
-        "c.v1": "c.v1.png",
-        "sub dir/d 2": "sub dir/d 2.jpg",
-    }
+    names = "a.JPG", "b.jpeg", "c.v1.png", "sub dir/d 2.jpg"
+    folder = put(tmp_path, *names, ".hidden.jpg", "README.md")
+    found = index_files(folder, (".jpg", ".jpeg", ".png"))
+    assert found == {name.rpartition(".")[0]: name for name in names}
 
 
 def test_all_files_of_one_id_are_told_and_the_first_ending_comes_first(tmp_path):
-    for name in ("a.gif", "a.png", "a.npy", "b.png"):
-        (tmp_path / name).touch()
-    found = index_files(epath.Path(tmp_path), (".png", ".npy", ".gif"))
+    found = index_files(put(tmp_path, "a.gif", "a.png", "a.npy", "b.png"), (".png", ".npy", ".gif"))
     assert found == {"a": "a.png", "b": "b.png"}
     assert found.twins == {"a": ["a.png", "a.npy", "a.gif"]}
 
 
 def test_a_folder_with_the_ending_of_an_image_is_a_folder(tmp_path):
-    (tmp_path / "c.jpg").mkdir()
-    (tmp_path / "c.jpg" / "d.jpg").touch()
-    assert index_files(epath.Path(tmp_path), (".jpg",)) == {"c.jpg/d": "c.jpg/d.jpg"}
+    assert index_files(put(tmp_path, "c.jpg/d.jpg"), (".jpg",)) == {"c.jpg/d": "c.jpg/d.jpg"}
 
 
 def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "a.jpg").touch()
+    put(tmp_path, "sub/a.jpg")
     (tmp_path / "again").symlink_to(".")
     (tmp_path / "sub" / "up").symlink_to("..")
     (tmp_path / "the same").symlink_to("sub")
@@ -58,24 +54,20 @@ def test_a_link_to_nowhere_keeps_its_name_for_the_error_of_whoever_reads_it(tmp_
 
 @pytest.mark.parametrize("name", [b"a\nb.jpg", b"caf\xe9.jpg"])
 def test_a_name_that_cannot_be_an_id_is_refused(tmp_path, name):
-    (tmp_path / os.fsdecode(name)).touch()
-    (tmp_path / "z\x01.jpg").touch()
+    folder = put(tmp_path, os.fsdecode(name), "z\x01.jpg")
     with pytest.raises(LayoutError, match=r"or is not UTF-8. It is the first of 2 such names"):
-        index_files(epath.Path(tmp_path), (".jpg",))
+        index_files(folder, (".jpg",))
 
 
 def test_ids_that_look_alike_are_found(tmp_path):
-    (tmp_path / "caf\u00e9.jpg").touch()
-    found = index_files(epath.Path(tmp_path), (".jpg",))
+    found = index_files(put(tmp_path, "caf\u00e9.jpg"), (".jpg",))
     assert found.alike("cafe\u0301") == "caf\u00e9"
     assert found.alike("Caf\u00e9") == "caf\u00e9"
     assert found.alike("cafe") == ""
 
 
 def test_masks_beside_their_images_are_told_apart_by_their_suffix(tmp_path):
-    for name in ("a.png", "a_mask.png"):
-        (tmp_path / name).touch()
-    folder = epath.Path(tmp_path)
+    folder = put(tmp_path, "a.png", "a_mask.png")
     assert index_files(folder, (".png",), MASK) == {"a": "a_mask.png"}
 
 
@@ -84,9 +76,7 @@ def test_a_folder_that_is_not_there_has_no_files(tmp_path):
 
 
 def test_an_empty_folder_that_is_named_like_an_image_is_left_to_whoever_reads_it(tmp_path):
-    (tmp_path / "c.jpg").mkdir()
-    (tmp_path / "c.jpg" / "notes.txt").touch()
-    assert index_files(epath.Path(tmp_path), (".jpg",)) == {"c": "c.jpg"}
+    assert index_files(put(tmp_path, "c.jpg/notes.txt"), (".jpg",)) == {"c": "c.jpg"}
 
 
 NAMINGS = (ANY, Naming(suffix="_mask"), Naming.parse("gt_{id}.png"), Naming.parse("a/b_{id}_c"))
@@ -99,9 +89,7 @@ def test_the_name_of_an_id_is_the_one_that_the_id_came_from(stem, naming):
 
 
 def test_each_name_keeps_its_own_ending_and_ids_are_sorted(tmp_path):
-    for name in ("b.jpg", "c.PNG", "a.jpeg"):
-        (tmp_path / name).touch()
-    names = index_files(epath.Path(tmp_path), (".jpg", ".jpeg", ".png"))
+    names = index_files(put(tmp_path, "b.jpg", "c.PNG", "a.jpeg"), (".jpg", ".jpeg", ".png"))
     assert list(names.items()) == [("a", "a.jpeg"), ("b", "b.jpg"), ("c", "c.PNG")]
 
 
@@ -111,9 +99,8 @@ def test_an_id_that_is_not_there_has_no_name():
 
 
 def test_a_name_with_a_backslash_is_refused_because_no_export_may_have_it(tmp_path):
-    (tmp_path / "a\\b.png").touch()
     with pytest.raises(LayoutError, match="or a backslash"):
-        index_files(epath.Path(tmp_path), (".png",))
+        index_files(put(tmp_path, "a\\b.png"), (".png",))
 
 
 def test_the_folders_in_a_folder_are_its_children_alone(tmp_path):

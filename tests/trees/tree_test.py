@@ -2,6 +2,7 @@ import dataclasses
 
 from etils import epath
 import pytest
+from support import exports
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
 from voc_seg_tfrecord.trees.layout import Layout
@@ -78,8 +79,7 @@ def test_a_tree_that_keeps_a_part_elsewhere_only_says_where(root, tmp_path):
 )
 def test_the_error_of_a_missing_feature_says_how_to_leave_it_out(tmp_path, parts, field):
     for name in ("JPEGImages/a.jpg", "SegmentationClass/a.png"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
+        exports.put(tmp_path, name, "")
     with pytest.raises(SplitError, match=f'"{field}": false'):
         VocTree(tmp_path).pairs("train", ["a"], parts)
 
@@ -105,15 +105,9 @@ def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
 
 
 def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other_files(tmp_path):
-    names = (
-        "photos/hall_old.jpg",
-        "photos/hall_old.json",
-        "photos/sky_old.jpg",
-        "masks/hall_old.png",
-    )
-    for name in names:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
+    photos = (f"photos/{name}" for name in ("hall_old.jpg", "hall_old.json", "sky_old.jpg"))
+    for name in (*photos, "masks/hall_old.png"):
+        exports.put(tmp_path, name, "")
     tree = VocTree(epath.Path(tmp_path), Layout("photos", "masks", without=("{id}_old",)))
     assert dict(tree.images) == {"hall_old": "hall_old.jpg"}
     assert dict(tree.masks) == {"hall_old": "hall_old.png"}
