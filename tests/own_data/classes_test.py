@@ -4,7 +4,7 @@ from support import exports
 from support.building import examples, from_tree
 
 from voc_seg_tfrecord import VOID
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 
 NAMES = ["apple", "background", "tree"]
@@ -63,3 +63,11 @@ def test_the_background_that_datumaro_names_fills_missing_masks(tree):
     exports.put(root, "dataset_meta.json", meta)
     builder = from_tree(root, missing_mask="background")
     assert (examples(builder, "train")["b.jpg"]["segmentation_mask"] == 1).all()
+
+
+def test_names_that_the_option_would_split_are_not_proposed(tmp_path):
+    exports.put_pair(tmp_path, "a", exports.truth("a") * 100)
+    for names, proposed in ((["background", "road"], True), (["background", "dry, road"], False)):
+        with pytest.raises(VocSegError, match="--write_classes") as caught:
+            builder_from_tree(tmp_path, name="mine", data_dir=tmp_path / "d", class_names=names)
+        assert ("--class_names" in str(caught.value)) is proposed

@@ -38,9 +38,9 @@ def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
     if not named and (advice := _of_cityscapes(tree.layout)):
         return advice
     names = None
-    if named and config.class_names:
+    if named and not any("," in name for name in config.class_names):  # the option's separator
         of_voc = tuple(config.class_names) == VOC_CLASSES
-        names = "voc" if of_voc else ",".join(config.class_names)
+        names = "voc" if of_voc else ",".join(config.class_names) or None
     options = {"class_names": names, **(config.layout or {})}
     write = command("voc-seg-tfrecord", "check", tree.given, **options, write_classes="classes.csv")
     return (
