@@ -129,6 +129,7 @@ def test_names_that_an_option_would_take_apart_at_a_comma_are_not_proposed(tree)
     with pytest.raises(LayoutError) as error:
         find_config(tree, name="mine")
     assert str(error.value).count(": rename or delete the other files") == 2
+    assert "do what a line says" in str(error.value)
     assert "--class_names" not in str(error.value)
 
 

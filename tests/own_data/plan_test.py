@@ -191,3 +191,16 @@ def test_an_image_of_16_bits_is_named_with_its_range(tmp_path, capsys, ending):
     assert any(lost in note for note in plan.notes)
     assert cli.main(["check", str(tmp_path), "--class_names", ",".join(names)]) == 0
     assert "1 x image of 16 bits (does not change a build)" in capsys.readouterr().out
+
+
+def test_of_an_account_with_many_folders_the_rest_is_counted(tmp_path, capsys):
+    exports.put_pair(tmp_path, "a")
+    exports.put(tmp_path, "class_names.txt", "a\nb\nc\n")
+    for number in range(15):
+        for name in ("x.txt", "y.txt"):
+            exports.put(tmp_path, f"notes{number:02}/{name}", "text")
+    words = ["build", str(tmp_path), "--name", "mine", "--dry_run"]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("notes") == 12
+    assert "6 more files; --json lists all" in printed

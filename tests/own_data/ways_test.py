@@ -469,6 +469,14 @@ def test_a_name_of_two_images_means_that_in_the_folder_of_the_lists_split(tmp_pa
         found(tmp_path)
 
 
+def test_a_name_of_two_images_in_the_folder_of_the_lists_split_is_an_error(tmp_path):
+    for place in ("train/a", "train/b", "val/a"):
+        put(tmp_path, f"images/{place}/{{}}.jpg", f"masks/{place}/{{}}.png", IDS[:3])
+    lists(tmp_path, splits={"train": IDS[:3]})
+    with pytest.raises(ListError, match="which may be train/a/k00 or train/b/k00"):
+        found(tmp_path)
+
+
 def test_a_path_whose_folder_is_another_means_no_image(tmp_path):
     folders(tmp_path, {"train": IDS[:4], "validation": IDS[:4]})
     text = "/data/images/test/k00.jpg\n/data/images/test/k01.jpg\n"

@@ -60,11 +60,12 @@ def question(
     lines = [f"{rival.found}: {rival.options}" for rival in rivals]
     shown = lines[:_SHOWN]
     shown += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    by_option = any(rival.options.startswith("--") for rival in rivals)
     return error(
         where,
         found=f"{counted(len(lines), 'way')} to {to}:" + "".join(f"\n    {line}" for line in shown),
         expected=expected,
-        remedy="choose by the options in a line",
+        remedy="choose by the options in a line" if by_option else "do what a line says",
         kind=kind,
     )
 
