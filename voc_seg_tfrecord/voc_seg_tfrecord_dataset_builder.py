@@ -115,7 +115,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         """The dataset's folder; see TFDS.
 
         `tfds build --overwrite` removes it before this builder is asked to build. It is not
-        removed for that caller, and replaced when the new dataset is complete.
+        removed for that caller, and replaced when the new dataset is complete. There is no way but
+        the caller's name: TFDS says nothing to the builder before it removes the folder.
         """
         path = super().data_path
         caller = sys._getframe(1).f_globals.get("__name__")

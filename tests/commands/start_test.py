@@ -21,7 +21,7 @@ LARGE = {
 }
 
 NEEDED = {
-    "report": {"jinja2"},
+    "report": {"jinja2", "scipy"},  # which measures regions
     "stats": {"rich"},  # prints tables, and without --json and --csv only
     "stats --json": set(),
     "stats --csv": set(),
