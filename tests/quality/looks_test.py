@@ -51,6 +51,11 @@ def world(drawn, tmp_path_factory):
     return root, wrong
 
 
+@pytest.fixture(scope="module")
+def found_in_world(world):
+    return voc_seg_tfrecord.find_label_errors(world[0])
+
+
 def strangers(data, **options):
     found = voc_seg_tfrecord.find_label_errors(data, **options)
     return [finding for finding in found if finding.kind == rules.STRANGER]
@@ -60,9 +65,10 @@ def close(box, other):
     return all(abs(a - b) <= 3 for a, b in zip(box, other, strict=True))
 
 
-def test_objects_of_a_wrong_class_are_named_with_their_class_and_the_right_one(world):
-    root, wrong = world
-    found = strangers(root)
+def test_objects_of_a_wrong_class_are_named_with_their_class_and_the_right_one(
+    world, found_in_world
+):
+    wrong, found = world[1], [f for f in found_in_world if f.kind == rules.STRANGER]
     for image_id, (box, given, right) in wrong.items():
         (finding,) = (f for f in found if f.ids == (image_id,) and close(f.box, box))
         assert finding.suggested == right
@@ -79,13 +85,13 @@ def test_nothing_is_named_where_nothing_is_wrong(drawn, tmp_path):
     assert len(strangers(tmp_path)) <= 1
 
 
-def test_processes_find_the_same(world, monkeypatch):
-    alone = strangers(world[0])
+def test_processes_find_the_same(world, found_in_world, monkeypatch):
     monkeypatch.setattr(processes, "WORTH", 20)
     monkeypatch.setattr(processes.threads, "CORES", 2)
-    assert strangers(world[0]) == alone
+    assert voc_seg_tfrecord.find_label_errors(world[0]) == found_in_world
 
 
+@pytest.mark.slow
 def test_a_built_dataset_names_them_too_and_the_report_shows_them(world, tmp_path):
     root, wrong = world
     builder = voc_seg_tfrecord.builder_from_tree(
@@ -156,11 +162,12 @@ def test_a_small_set_has_no_note_that_nobody_can_act_on(drawn, tmp_path, capsys)
     assert "look" not in capsys.readouterr().out
 
 
-def test_without_scikit_learn_a_note_says_so_and_all_else_is_found(world, monkeypatch, capsys):
-    with_it = voc_seg_tfrecord.find_label_errors(world[0])
+def test_without_scikit_learn_a_note_says_so_and_all_else_is_found(
+    world, found_in_world, monkeypatch, capsys
+):
     monkeypatch.setattr(looks, "is_there", lambda: False)
     without = voc_seg_tfrecord.find_label_errors(world[0])
-    assert without == [f for f in with_it if f.kind != rules.STRANGER]
+    assert without == [f for f in found_in_world if f.kind != rules.STRANGER]
     cli.main(["check", str(world[0])])
     assert "Install scikit-learn" in capsys.readouterr().out
     cli.main(["check", str(world[0]), "--no_fit"])

@@ -300,9 +300,12 @@ def compare(
     features = np.stack([regions[image][n].features for image, n in places])
     share = _predict(features, labels, groups, len(kept))
     rows, told = _named(share, labels)
-    suspects = []
+    suspects, images = [], np.array([image for image, _ in places])
     for number, suggested, score in rows:
-        like, own = (_surest(share, labels, of, number) for of in (suggested, labels[number]))
+        elsewhere = images != images[number]
+        like, own = (
+            _surest(share[:, of], elsewhere & (labels == of)) for of in (suggested, labels[number])
+        )
         suspects.append(
             Suspect(
                 *places[number],
@@ -388,7 +391,7 @@ def _named(
                 continue
             told.add((min(of, other), max(of, other)))
             for place in np.flatnonzero(margins >= least):
-                rows.append((int(mine[place]), other, _score(float(margins[place]))))
+                rows.append((int(mine[place]), other, 0.2 + 0.75 * float(margins[place])))
     return rows, told
 
 
@@ -406,13 +409,7 @@ def _threshold(margins: np.ndarray, wrong: np.ndarray) -> float | None:
     return enough
 
 
-def _score(margin: float) -> float:
-    """Returns 0.2 to 0.95, as other kinds of findings have it."""
-    return min(0.95, 0.2 + 0.75 * max(0.0, margin))
-
-
-def _surest(share: np.ndarray, labels: np.ndarray, of: int, number: int) -> list[int]:
-    """Returns three regions of a class, the surest first, but not the one that is asked about."""
-    mine = np.flatnonzero(labels == of)
-    mine = mine[mine != number]
-    return mine[np.argsort(-share[mine, of], kind="stable")[:3]].tolist()
+def _surest(share: np.ndarray, mine: np.ndarray) -> list[int]:
+    """Returns three of some regions, those with the largest share first."""
+    numbers = np.flatnonzero(mine)
+    return numbers[np.argsort(-share[numbers], kind="stable")[:3]].tolist()
