@@ -151,9 +151,7 @@ class _Region(NamedTuple):
 
 
 def _regions(mask: np.ndarray, objects: np.ndarray | None) -> Iterator[_Region]:
-    present = np.zeros(256, bool)
-    present[mask] = True
-    for label in np.flatnonzero(present[:VOID]).tolist():
+    for label in np.flatnonzero(np.bincount(mask.ravel(), minlength=256)[:VOID]).tolist():
         of_label = mask == label
         if objects is not None:
             of_objects = of_label & (objects != 0) & (objects != VOID)
