@@ -119,7 +119,7 @@ class ClassFiles:
     def _of_splits(self) -> tuple[list[ClassFile], list[str]]:
         """Reads the class files in the folders of splits: one of each name; and notes."""
         files: dict[str, dict[str, ClassFile]] = {}
-        folders = SplitFolders.of(self._tree).names
+        folders = SplitFolders(self._tree).names
         # Names are in the order of the folder with the most; of two, in that of train.
         for folder in sorted(folders, key=lambda name: name != "train"):
             for file in class_files.read_all(self._tree.root / folder, read=self._tree.read_text)[

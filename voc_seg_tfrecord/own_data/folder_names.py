@@ -146,24 +146,22 @@ class SplitFolders:
 
     Attributes:
       tree: the set.
-      names: the folders; none if no folder is called as a split is.
     """
 
     tree: VocTree
-    names: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, tree: VocTree) -> "SplitFolders":
-        """Looks for them among the first folders of ids."""
-        images, masks = tree.images, tree.masks
+    @functools.cached_property
+    def names(self) -> Sequence[str]:
+        """Those among the first folders of ids; none if no folder is called as a split is."""
+        images, masks = self.tree.images, self.tree.masks
         # Masks that lie at the top say that folders below name no splits.
         if any("/" not in mask_id for mask_id in masks):
-            return cls(tree)
+            return ()
         folders = {image_id.partition("/")[0] for image_id in images if "/" in image_id}
         labelled = {i.partition("/")[0] for i in images if "/" in i and i in masks}
         named = labelled or folders
         are_named = any(map(is_split, named)) or are_splits(named)
-        return cls(tree, sorted(folders) if are_named else ())
+        return sorted(folders) if are_named else ()
 
     def sources(self) -> dict[str, str]:
         """Returns the folder of each split.

@@ -171,7 +171,7 @@ class MissingMasks:
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names."""
-        if not self._images or not self._masks or self._fits():
+        if not self._images or not self._masks or _fits(self._tree):
             return
         numbered = {
             i: m[1] for i in self._masks if (m := _OBJECT.fullmatch(i)) and m[1] in self._images
@@ -251,26 +251,28 @@ class MissingMasks:
     def _lacking(self, ids: Iterable[str]) -> set[str]:
         return {i for i in ids if i in self._images and i not in self._masks}
 
-    def _fits(self) -> int:
-        """Returns how many images have a mask by their name.
 
-        Names that only look the same count. They are told apart, id by id, where the files are
-        looked up.
-        """
-        return sum(1 for i in self._images if i in self._masks or self._masks.alike(i))
+def _fits(tree: VocTree) -> int:
+    """Returns how many images have a mask by their name.
 
-    def pattern_note(self) -> str:
-        """Returns the note on patterns that nobody said; empty if names are the ids."""
-        names = {(part.image_name or ID, part.mask_name or ID) for part in self._layout.folders()}
-        plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
-        said = "mask_name" in (self._config.layout or {})
-        if plain or self._tree.labels.sheets or said or len(names) > 1:
-            return ""
-        ((image, mask),) = names
-        return (
-            f"Masks are named {mask} where images are named {image}: {self._fits()} of "
-            f"{len(self._images)} images have a mask. Other names can be said with --mask_name."
-        )
+    Names that only look the same count. They are told apart, id by id, where the files are
+    looked up.
+    """
+    return sum(1 for i in tree.images if i in tree.masks or tree.masks.alike(i))
+
+
+def pattern_note(tree: VocTree, config: VocSegConfig) -> str:
+    """Returns the note on patterns that nobody said; empty if names are the ids."""
+    names = {(part.image_name or ID, part.mask_name or ID) for part in tree.layout.folders()}
+    plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
+    said = "mask_name" in (config.layout or {})
+    if plain or tree.labels.sheets or said or len(names) > 1:
+        return ""
+    ((image, mask),) = names
+    return (
+        f"Masks are named {mask} where images are named {image}: {_fits(tree)} of "
+        f"{len(tree.images)} images have a mask. Other names can be said with --mask_name."
+    )
 
 
 # Of an image, such as `a_mask_1`.

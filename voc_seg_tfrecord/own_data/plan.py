@@ -26,8 +26,7 @@ from voc_seg_tfrecord.own_data import classes, discovery
 from voc_seg_tfrecord.own_data.account import Account, LeftOver, unused_files
 from voc_seg_tfrecord.own_data.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
-from voc_seg_tfrecord.own_data.folder_names import SplitFolders
-from voc_seg_tfrecord.own_data.missing_masks import Kept, MissingMasks
+from voc_seg_tfrecord.own_data.missing_masks import Kept, MissingMasks, pattern_note
 from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits import Splits, official_note, split_ids
 from voc_seg_tfrecord.own_data.ways import Facts
@@ -201,7 +200,7 @@ def _notes(
         file.numbered if file and not (by_color and file.colored) else "",
         *(decision.notes if decision else ()),
         *tree.labels.notes(),
-        MissingMasks(tree, config).pattern_note(),
+        pattern_note(tree, config),
         _deep_image_note(kept) if config.bands is None else "",
         *(f"The link {link} leads to {to}, so it is left out." for link, to in links.items()),
         _background_note(config),
@@ -216,7 +215,9 @@ def _account(config: VocSegConfig, file: ClassFile | None, kept: Kept) -> Accoun
     read = [TABLE, *files]
     if file:
         name = posixpath.basename(file.source)
-        in_splits = (posixpath.join(folder, name) for folder in SplitFolders.of(tree).names)
+        in_splits = (
+            posixpath.join(folder, name) for folder in kept.division.facts.split_folders.names
+        )
         read += [file.source, *in_splits]
     left, instances = kept.division.left(), bool(config.instance_mask)
     return unused_files(tree, kept.used, read, left, instances=instances)

@@ -13,7 +13,6 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.own_data.by_ratio import by_ratio
-from voc_seg_tfrecord.own_data.folder_names import SplitFolders
 from voc_seg_tfrecord.own_data.list_readings import (
     ELSEWHERE,
     PLACES,
@@ -155,7 +154,7 @@ def _named(facts: Facts, split: str, source: str) -> SplitList | None:
 
 def _no_source(facts: Facts, split: str, source: str) -> ConfigError:
     if source.endswith("/"):
-        what, choices = "folder", [f"{name}/" for name in SplitFolders.of(facts.tree).names]
+        what, choices = "folder", [f"{name}/" for name in facts.split_folders.names]
     else:
         what, choices = "list", [facts.source(of) for of in facts.lists]
     return ConfigError(

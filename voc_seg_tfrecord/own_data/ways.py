@@ -143,6 +143,11 @@ class Facts:
         )
         return cls(tree, names, lists, notes)
 
+    @functools.cached_property
+    def split_folders(self) -> SplitFolders:
+        """The folders of splits in it."""
+        return SplitFolders(self.tree)
+
     def path(self, of: SplitList) -> str:
         """Returns how people call a list: by its name where lists usually lie."""
         start = f"{self.tree.place}/" if self.tree.place else ""
@@ -175,7 +180,7 @@ def choose(facts: Facts, *, said: bool) -> Choice[Way]:
         for of in facts.lists:
             if of.error:
                 raise of.error
-        SplitFolders.of(facts.tree).check_all_train()
+        facts.split_folders.check_all_train()
         named = any(of.found for of in facts.lists)
         why = (
             "No text says which images are in which split"
@@ -199,8 +204,8 @@ def _ways(facts: Facts, notes: list[str], *, said: bool) -> list[Way]:
         ids = {split_of(name): of for name, of in tree.labels.splits.items()}
         files = {split: tree.masks[of[0]] for split, of in ids.items()}
         ways.append(Way(ids, files, files, "labels", files=files))
-    if (folders := SplitFolders.of(tree)).names:
-        of_folders = folders.sources()
+    if facts.split_folders.names:
+        of_folders = facts.split_folders.sources()
         ids = {s: [i for i in tree.images if i.startswith(f)] for s, f in of_folders.items()}
         ways.append(Way(ids, of_folders, of_folders, "folders"))
     return ways
