@@ -114,9 +114,12 @@ class DataSource:
         self.class_names = dataset.class_names(builder)
         self._name = builder.info.full_name
         fields = fields_of(builder.info.features)
-        self._values = {name: _value_of(name, fields, self._decode) for name in self.features}
-        if IMAGE in self._values and dataset.bands_of(builder):
-            self._values[IMAGE] = _bands if self._decode else operator.methodcaller("bytes", IMAGE)
+        bands = _bands if self._decode else operator.methodcaller("bytes", IMAGE)
+        deep = IMAGE if dataset.bands_of(builder) else ""
+        self._values = {
+            name: bands if name == deep else _value_of(name, fields, self._decode)
+            for name in self.features
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_folder", "_split", "_wanted", "_decode", "_cache_dir", "_numbers", "_seal")

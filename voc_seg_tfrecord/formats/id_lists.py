@@ -277,6 +277,17 @@ def read_decisions(data: bytes, where: object) -> list[dict[str, Any]]:
     return decisions
 
 
+def called_right(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, tuple[str, ...], str], str]:
+    """Returns the sha256 of what a person called right, by kind, ids and place.
+
+    Of two decisions about the same the later one counts. The place, behind a blank in `sha256`, is
+    empty where an image has one suspect of a kind.
+    """
+    latest = {(row["kind"], (*row["ids"],), row["sha256"].partition(" ")[2]): row for row in rows}
+    right = {name: row["sha256"] for name, row in latest.items() if row["decision"] == "right"}
+    return {name: sha256.partition(" ")[0] for name, sha256 in right.items()}
+
+
 def only_lines(
     data: bytes, where: object, image_ids: Container[str], wanted: Container[str]
 ) -> bytes:

@@ -21,6 +21,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, with_band_count
 from voc_seg_tfrecord.formats import bands, images, png_pixels
 from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.id_lists import called_right
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
@@ -79,7 +80,7 @@ class Report:
 
     def mark_of(self, finding: Finding) -> str:
         """Returns what a decision about a finding is about: files, and the place in them."""
-        return f"{self.sha256_of(self.ids_of(finding))} {_place(finding)}".strip()
+        return f"{self.sha256_of(self.ids_of(finding))} {finding.place}".strip()
 
     def sha256_of(self, ids: Iterable[str]) -> str:
         """Returns one sha256 of the images and masks of some ids."""
@@ -109,27 +110,17 @@ class Report:
           How many findings were left out; and how many decisions were about images that are not in
           the tree, or whose files were changed since.
         """
-        latest = {
-            (decision["kind"], decision["sha256"].partition(" ")[2], *decision["ids"]): decision
-            for decision in decisions
-        }
-        called_right = {
-            name: decision for name, decision in latest.items() if decision["decision"] == "right"
-        }
-        valid = {
-            n
-            for n, decision in called_right.items()
-            if self.sha256_of(n[2:]) == decision["sha256"].partition(" ")[0]
-        }
+        right = called_right(decisions)
+        valid = {name for name, sha256 in right.items() if self.sha256_of(name[1]) == sha256}
         findings = [
             finding
             for finding in self.findings
             if not (finding.score and finding.effect == IGNORED)
-            or (finding.kind, _place(finding), *self.ids_of(finding)) not in valid
+            or (finding.kind, self.ids_of(finding), finding.place) not in valid
         ]
         left_out = len(self.findings) - len(findings)
         self.findings = findings
-        return left_out, len(called_right) - len(valid)
+        return left_out, len(right) - len(valid)
 
     @functools.cached_property
     def _id_by_file(self) -> dict[str, str]:
@@ -189,11 +180,6 @@ def summary(report: Report) -> dict[str, Any]:
             for index, name in [*enumerate(report.class_names), (255, "void")]
         ],
     }
-
-
-def _place(finding: Finding) -> str:
-    """Returns the box of a finding of which an image may have several; of others nothing."""
-    return ",".join(map(str, finding.box or ())) if finding.suggested else ""
 
 
 # What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".

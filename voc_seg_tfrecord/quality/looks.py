@@ -189,24 +189,19 @@ def _features(rgb: np.ndarray, mask: np.ndarray, region: _Region) -> np.ndarray:
     ring = mask[top : bottom + _RING, left : right + _RING] != VOID
     ring[region.top - top : bottom - top, region.left - left : right - left] &= ~region.inside
     rows, columns = _some(region.inside, region.top, region.left)
-    y, x = _in_image(rows, height, rgb.shape[0]), _in_image(columns, width, rgb.shape[1])
     around = _some(ring, top, left)
-    around_y = _in_image(around[0], height, rgb.shape[0])
-    around_x = _in_image(around[1], width, rgb.shape[1])
+    tall, wide = rgb.shape[:2]
+    y, x = _in_image(rows, height, tall), _in_image(columns, width, wide)
     # One look into the image for the pixels, their four neighbours, and what is around them.
-    found = rgb.reshape(-1, 3).take(
-        np.concatenate(
-            [
-                y * rgb.shape[1] + x,
-                y * rgb.shape[1] + np.minimum(x + 1, rgb.shape[1] - 1),
-                y * rgb.shape[1] + np.maximum(x - 1, 0),
-                np.minimum(y + 1, rgb.shape[0] - 1) * rgb.shape[1] + x,
-                np.maximum(y - 1, 0) * rgb.shape[1] + x,
-                around_y * rgb.shape[1] + around_x,
-            ]
-        ),
-        0,
-    )
+    places = [
+        y * wide + x,
+        y * wide + np.minimum(x + 1, wide - 1),
+        y * wide + np.maximum(x - 1, 0),
+        np.minimum(y + 1, tall - 1) * wide + x,
+        np.maximum(y - 1, 0) * wide + x,
+        _in_image(around[0], height, tall) * wide + _in_image(around[1], width, wide),
+    ]
+    found = rgb.reshape(-1, 3).take(np.concatenate(places), 0)
     own, others = found[: len(y)], found[5 * len(y) :]
     grey = found[len(y) : 5 * len(y)].reshape(4, -1, 3) @ np.full(3, 1 / 765, np.float32)
     over, down = grey[0] - grey[1], grey[2] - grey[3]

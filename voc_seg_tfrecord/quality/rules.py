@@ -129,6 +129,11 @@ class Finding:
     suggested: str = ""
     beside: tuple[tuple[str, str, Box], ...] = ()
 
+    @property
+    def place(self) -> str:
+        """The box, if an image may have several findings of the kind; else nothing."""
+        return ",".join(map(str, self.box or ())) if self.suggested else ""
+
 
 def finding_of(error: VocSegError) -> Finding:
     """Returns an error as a finding."""
@@ -399,13 +404,10 @@ def _copies(evidence: Sequence[Evidence]) -> _Copies:
         of_hash[example.image_sha256].append(number)
     same = [numbers for numbers in of_hash.values() if len(numbers) > 1]
     first_of_each = [numbers[0] for numbers in of_hash.values()]
-    looks = np.array([evidence[n].look for n in first_of_each], np.uint8)
-    pairs, groups = alike.group(looks.reshape(-1, alike.HEIGHT, alike.WIDTH), _COMPARED)
-    return _Copies(
-        same,
-        [(first_of_each[a], first_of_each[b]) for a, b in pairs],
-        [[first_of_each[n] for n in numbers] for numbers in groups],
-    )
+    squeezed = np.array([evidence[n].look for n in first_of_each], np.uint8)
+    pairs, groups = alike.group(squeezed.reshape(-1, alike.HEIGHT, alike.WIDTH), _COMPARED)
+    pairs = [(first_of_each[a], first_of_each[b]) for a, b in pairs]
+    return _Copies(same, pairs, [[first_of_each[n] for n in numbers] for numbers in groups])
 
 
 def _duplicates(evidence: Sequence[Evidence], copies: _Copies) -> Iterator[Finding]:

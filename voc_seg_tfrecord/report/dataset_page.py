@@ -255,7 +255,7 @@ def findings(
     for kind in dict.fromkeys(error.kind for error in label_errors):
         messages = [error.message for error in label_errors if error.kind == kind]
         if kind in (rules.ALL_MASKS, "note"):
-            yield Finding(kind.capitalize(), f"{' '.join(messages)}.")
+            yield Finding(kind.capitalize(), f"{' '.join(messages).removesuffix('.')}.")
         elif kind != rules.SAME_IN_TWO_SPLITS:  # this is among what is shared
             text = (
                 _LABEL_ERRORS.get(kind)

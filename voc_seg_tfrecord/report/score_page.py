@@ -19,6 +19,7 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
+from voc_seg_tfrecord.formats.id_lists import called_right
 from voc_seg_tfrecord.pictures.overlay import class_colors
 from voc_seg_tfrecord.quality import looks
 from voc_seg_tfrecord.quality.rules import STRANGER, Finding
@@ -93,12 +94,7 @@ def render(
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, dataset.palette(builder))
     reader = Predictions(predictions, len(names), probabilities)
-    decided = {
-        (d["kind"], *d["ids"], d["sha256"].partition(" ")[2]): d for d in decisions
-    }  # of two about the same the later one counts
-    right = {
-        (d["kind"], *d["ids"], d["sha256"]) for d in decided.values() if d["decision"] == "right"
-    }
+    right = called_right(decisions)
     worst, labels = _worst(result), _suspicious(result, len(right))
     strangers = list(_strangers(builder, result))[: _LABELS + len(right)]
     classes = list(_class_rows(result))
@@ -108,8 +104,17 @@ def render(
     wanted |= {image for confused in confusions for image in confused.images}
     every_name = [*names, *[f"class {n}" for n in range(len(names), VOID)], "void"]
     cards = _cards(builder, result, wanted, reader, every_name, colors)
-    labels = [i for i in labels if (KIND, i.id, cards[i.split, i.number].sha256) not in right]
-    stranger_cards = [_stranger(cards[image.split, image.number], f) for image, f in strangers]
+    labels = [
+        i for i in labels if right.get((KIND, (i.id,), "")) != cards[i.split, i.number].sha256
+    ]
+    of_strangers = [(cards[image.split, image.number], finding) for image, finding in strangers]
+    unsure = [
+        dataclasses.replace(
+            card, kind=STRANGER, sha256=f"{card.sha256} {finding.place}", detail=finding.detail
+        )
+        for card, finding in of_strangers
+        if right.get((STRANGER, card.ids, finding.place)) != card.sha256
+    ]
     return page.render(
         "scores",
         np.concatenate([colors, np.array(_COLORS, np.uint8)]),
@@ -121,7 +126,7 @@ def render(
         classes=sorted(classes, key=lambda row: (row["iou"], row["label"])),
         worst=worst,
         suspicious=labels[:_LABELS],
-        strangers=[c for c in stranger_cards if (c.kind, *c.ids, c.sha256) not in right][:_LABELS],
+        strangers=unsure[:_LABELS],
         confusions=confusions,
         cards=cards,
         work=f"evaluate {result.dataset} {result.fingerprint[:12]}",
@@ -148,19 +153,13 @@ def _strangers(
     """Yields regions of the scored images that look like another class, the surest first."""
     scored = {(str(image.split), image.id): image for image in result.per_image}
     found: list[Finding] = []
-    with contextlib.suppress(
-        VocSegError
-    ):  # an image that cannot be decoded has a score all the same
+    # An image that cannot be decoded has a score all the same.
+    with contextlib.suppress(VocSegError):
         found = find_label_errors(builder) if looks.is_there() else []
     for finding in found:
         image = scored.get((finding.split, finding.ids[0]))
         if finding.kind == STRANGER and image is not None:
             yield image, finding
-
-
-def _stranger(card: Card, finding: Finding) -> Card:
-    mark = f"{card.sha256} {','.join(map(str, finding.box or ()))}"
-    return dataclasses.replace(card, kind=STRANGER, sha256=mark, detail=finding.detail)
 
 
 def _class_rows(result: Result) -> Iterator[dict[str, Any]]:

@@ -47,10 +47,6 @@ _OF_A_GROUP = 4  # cards of one finding
 _REGION = 120  # pixels of an image that is shown beside a region
 
 
-Regions = dict[tuple[str, Box | None], list[tuple[str, int]]]
-"""Of each image and box the regions that are shown beside it: class, and number on the page."""
-
-
 @dataclasses.dataclass
 class Cards:
     """Makes the cards of a page, until its budget is spent.
@@ -87,11 +83,9 @@ class Cards:
         self.made += len(chosen)
         cards: list[Card] = []
         drawn = chosen if self.weight <= BUDGET else []
-        regions = {
-            (i, f.box): [(name, self._region(of, box)) for name, of, box in f.beside]
-            for i, f in drawn
-        }
-        for _, card in ordered_map(lambda item: self._card(*item, regions), drawn):
+        for _, finding in drawn:  # before threads do, as these would number them in any order
+            self._regions_beside(finding)
+        for _, card in ordered_map(lambda item: self._card(*item), drawn):
             self.weight += card.weight
             if self.weight > BUDGET:
                 break
@@ -118,7 +112,7 @@ class Cards:
             **drawn,
         )
 
-    def _card(self, image_id: str, finding: Finding, regions: Regions) -> Card:
+    def _card(self, image_id: str, finding: Finding) -> Card:
         tree = self.report.tree
         image, mask = self._paths(image_id)
         by_class = self._mask(image_id) if image and mask else None
@@ -148,19 +142,21 @@ class Cards:
             boxes=boxes,
             crops=box_crops(pixels, values, look.palette, boxes[0]) if boxes else (),
             mask_size=None if same or pixels is None else size,
-            regions=regions[image_id, finding.box],
+            regions=self._regions_beside(finding),
             **self._fix(finding.fix, by_class),
         )
 
-    def _region(self, image_id: str, box: Box) -> int:
-        """Returns the number of a region among `regions`, as which it is drawn once."""
-        if (image_id, box) not in self.regions:
-            pixels, _ = _pixels(self._paths(image_id)[0], side=None)
-            crops = () if pixels is None else box_crops(pixels, pixels, self.look.palette, box)
-            whole = "" if pixels is None else image_url(pixels, _REGION)
-            self.regions[image_id, box] = crops[0] if crops else whole
-            self.weight += len(self.regions[image_id, box])
-        return [*self.regions].index((image_id, box))
+    def _regions_beside(self, finding: Finding) -> list[tuple[str, int]]:
+        """Returns class and number, among `regions`, of what a finding is to be compared with."""
+        for _, image_id, box in finding.beside:
+            if (image_id, box) not in self.regions:
+                pixels, _ = _pixels(self._paths(image_id)[0], side=None)
+                crops = () if pixels is None else box_crops(pixels, pixels, self.look.palette, box)
+                whole = "" if pixels is None else image_url(pixels, _REGION)
+                self.regions[image_id, box] = crops[0] if crops else whole
+                self.weight += len(self.regions[image_id, box])
+        numbers = {place: number for number, place in enumerate(self.regions)}
+        return [(name, numbers[image_id, box]) for name, image_id, box in finding.beside]
 
     def _fix(self, fix: Fix | None, mask: np.ndarray | None) -> dict[str, Any]:
         """Returns `fix` and `other` of a card; neither if it cannot be drawn."""
