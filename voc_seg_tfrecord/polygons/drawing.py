@@ -90,23 +90,20 @@ def draw(
     numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
     # Arrays of the order of the patches, because NumPy is slow where they differ.
     order: Literal["C", "F"] = "F" if any(s.kind in ("parts", "columns") for s, _ in drawn) else "C"
-    mask, classes = np.zeros(size, np.uint8, order), np.zeros(size, np.uint8, order)
+    mask, contested = np.zeros(size, np.uint8, order), np.zeros(size, bool, order)
     object_mask = np.zeros(size if objects else (0, 0), np.uint8, order)
-    by_value: dict[int, list[Patch]] = {}
     for place, (shape, patch) in enumerate(drawn):
         value, where = values[shape.label] or _BACKGROUND, patch.pixels.view(bool)
-        np.copyto(mask[patch.place], value, where=where)
+        below = mask[patch.place]
+        if below.any():
+            contested[patch.place] |= where & (below != 0) & (below != value)
+        np.copyto(below, value, where=where)
         if objects:
             np.copyto(object_mask[patch.place], numbers[place], where=where)
-        by_value.setdefault(value, []).append(patch)
-    if _BACKGROUND in by_value:
-        mask[mask == _BACKGROUND] = 0
-    for patches in by_value.values():  # adds how many classes each pixel is in
-        one = patches[0] if len(patches) == 1 else _union(patches, size, order)
-        classes[one.place] += one.pixels
+    mask[mask == _BACKGROUND] = 0
     counts = {
         "outside": sum(_outside(shape, size) for shape in annotation.shapes),
-        "contested": int(np.count_nonzero(classes > 1)),
+        "contested": int(np.count_nonzero(contested)),
         "empty": sum(not patch.area for _, patch in drawn),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
         "discs": sum(shape.kind == "point" for shape in annotation.shapes),
@@ -155,10 +152,9 @@ def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> 
 
 def _outside(shape: Shape, size: tuple[int, int]) -> int:
     height, width = (1, 1) if shape.kind == "fractions" else size
-    points, x, y = shape.points, shape.points[::2], shape.points[1::2]
-    if not points or (min(points) >= 0 and max(x) <= width and max(y) <= height):
-        return 0
-    return sum(not (0 <= x <= width and 0 <= y <= height) for x, y in zip(x, y, strict=True))
+    points = np.asarray(shape.points)
+    x, y = points[::2], points[1::2]
+    return int(np.count_nonzero((x < 0) | (x > width) | (y < 0) | (y > height)))
 
 
 def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
