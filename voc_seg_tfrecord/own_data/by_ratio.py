@@ -28,7 +28,7 @@ from voc_seg_tfrecord.quality.alike import HEIGHT, WIDTH
 from voc_seg_tfrecord.splitting.groups import Proposal, propose
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, assign
 from voc_seg_tfrecord.splitting.stratified import stratify
-from voc_seg_tfrecord.trees.labels import Labels
+from voc_seg_tfrecord.trees.pair import Labels
 from voc_seg_tfrecord.trees.tree import VocTree
 
 T = TypeVar("T")

@@ -22,8 +22,8 @@ from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, color_key, table_error
 from voc_seg_tfrecord.masks.survey import Survey
 from voc_seg_tfrecord.masks.table import ClassTable
 from voc_seg_tfrecord.own_data.class_numbers import usual_numbering
-from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import Layout
+from voc_seg_tfrecord.trees.pair import Labels
 from voc_seg_tfrecord.trees.tree import VocTree
 
 

@@ -22,10 +22,9 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
-from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Pair
+from voc_seg_tfrecord.trees.pair import Labels, Pair
 from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "cls"

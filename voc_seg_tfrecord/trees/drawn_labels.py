@@ -33,9 +33,8 @@ from voc_seg_tfrecord.masks.survey import Look, Survey
 from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.drawing import Drawn, draw
 from voc_seg_tfrecord.polygons.shapes import Annotation, wrong
-from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.listing import Names
-from voc_seg_tfrecord.trees.pair import Pair, Parts
+from voc_seg_tfrecord.trees.pair import Labels, Pair, Parts
 
 _LARGE = 1 << 24  # pixels, above which a file is not believed
 

@@ -18,7 +18,6 @@ from voc_seg_tfrecord.formats.id_lists import (
     IMAGE_SUFFIXES,
     parse_ids,
 )
-from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import (
     IMAGES,
     LISTS,
@@ -33,6 +32,7 @@ from voc_seg_tfrecord.trees.listing import Listing, Names, index_files, index_na
 from voc_seg_tfrecord.trees.pair import (
     ALL_PARTS,
     IMAGE_AND_MASK,
+    Labels,
     Pair,
     Parts,
     Place,
