@@ -1,7 +1,7 @@
 """Finds the polygons of labelling tools in a folder, and the image of each."""
 
 import collections
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import json
@@ -12,15 +12,13 @@ import re
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.base.wording import command
-from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.own_data import yolo_sets
 from voc_seg_tfrecord.own_data.folder_names import split_word
-from voc_seg_tfrecord.own_data.image_names import SheetImages, below, common, stem
+from voc_seg_tfrecord.own_data.image_names import SheetImages, below, common, composed, stem
 from voc_seg_tfrecord.own_data.question import Rival, question
-from voc_seg_tfrecord.polygons import coco, cvat, labelme
+from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
-from voc_seg_tfrecord.trees.drawn_labels import DrawnLabels, number_classes
+from voc_seg_tfrecord.trees.drawn_labels import DrawnLabels, classes_of
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -38,6 +36,16 @@ _OTHER_TOOLS = {
     "Supervisely": (r'"classTitle"\s*:', "export from Supervisely to COCO or to Pascal VOC"),
     "Label Studio": (r'"original_width"\s*:', "export as COCO, and masks of brushes as PNG"),
 }
+_UNUSABLE = "unusable polygons"  # errors that do no harm where there are masks
+_YOLO_NUMBER = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
+# Six numbers, and not one word that is none. To repeat a group to the end of a line of megabytes
+# would take a gigabyte.
+_YOLO_END = rb"([ \t]|[ \t\r]*$)"
+_YOLO_LINE = re.compile(
+    rb"^(\xef\xbb\xbf)?[ \t]*\d+(\.0*)?(?=([ \t]+%b){6})(?!.*[ \t](?!(%b)?%b)).*$"
+    % (_YOLO_NUMBER, _YOLO_NUMBER, _YOLO_END),
+    re.M,
+)
 
 
 def find(
@@ -60,8 +68,8 @@ def find(
     images = [name for name in dict.fromkeys(there) if name.lower().endswith(tuple(endings))]
     by_tool, problems, others = _read_sheets(listing, files, images)
     try:
-        if yolo_files := yolo_sets.find(listing, files, images):
-            by_tool["YOLO"] = yolo_sets.read(listing, yolo_files)
+        if yolo_files := _find_yolo(listing, files, images):
+            by_tool["YOLO"] = _read_yolo(listing, yolo_files)
         if not by_tool:
             return None, problems
         ending = posixpath.splitext(options.get("mask_name", ""))[1].lower()
@@ -73,7 +81,7 @@ def find(
                 notes.append(f"{len(others)} files such as {others[0]} are not {tool}'s.")
             return _tree(listing, tool, sheets, images, notes, exif), problems
     except LayoutError as error:
-        if error.kind != yolo_sets.UNUSABLE:
+        if error.kind != _UNUSABLE:
             raise
         return None, [error, *problems]
     raise question(
@@ -174,6 +182,71 @@ def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
     return "", None
 
 
+def _find_yolo(
+    listing: Listing, files: Sequence[str], images: Sequence[str]
+) -> dict[str, str | None]:
+    """Returns the text file of each image in folders of images that have some, None without one.
+
+    There are none if no line of any text is a polygon.
+    """
+    texts = {f for f in files if f.lower().endswith(".txt")}
+    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
+    # Names that differ in case or in their Unicode form alone mean the same.
+    alike = {composed(text).casefold(): text for text in texts.difference(pairs.values())}
+    for image in [image for image in pairs if alike and not pairs[image]]:
+        pairs[image] = alike.get(yolo.text_of(composed(image).casefold(), alike.keys()) or "")
+    found = filter(None, pairs.values())
+    lines = ordered_map(
+        lambda t: _YOLO_LINE.search(File.read(listing.root / t, MaskError).data), found, ahead=1
+    )
+    if not any(line for _, line in lines):
+        return {}
+    folders = {posixpath.dirname(image) for image, text in pairs.items() if text}
+    return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
+
+
+def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
+    """Reads the text files of images; an error if not one list of names is there."""
+    by_names: dict[tuple[str, ...], str] = {}
+    refused = list[VocSegError]()
+    for path in _name_files(listing):
+        try:
+            by_names.setdefault(yolo.read_names(File.read(listing.root / path)), path)
+        except (LayoutError, MaskError) as error:  # perhaps a file of another program
+            refused.append(error)
+    by_names.pop((), None)
+    if refused and not by_names:
+        raise refused[0].changed(type="LayoutError", kind=_UNUSABLE)
+    if len(by_names) != 1:
+        raise LayoutError(
+            listing.root / next(filter(None, files.values())),
+            found=f"polygons of YOLO, and {len(by_names)} files that name their classes "
+            f"{' and '.join(by_names.values())}".strip(),
+            expected="one file data.yaml with `names`",
+            remedy="write one, such as `names: [crack, hole]`, or remove the others",
+            kind=_UNUSABLE,
+        )
+    (names,) = by_names
+    sheets: dict[str, Sheet] = {}
+    for image, text_file in files.items():
+        path = text_file or image
+        try:
+            text = File.read(listing.root / path, MaskError) if text_file else File(b"", image)
+            annotation = yolo.read(text, image, names)
+        except MaskError as error:
+            annotation = Annotation(path, image, None, error=error)
+        others = sheets[path].annotations if path in sheets else ()
+        sheets[path] = Sheet(names, [*others, annotation])
+    return sheets
+
+
+def _name_files(listing: Listing) -> list[str]:
+    """Returns the files of YAML, and `classes.txt`, those of outer folders first."""
+    ends = (".yaml", ".yml", "/classes.txt")
+    files = [path for path in listing.below() if f"/{path}".lower().endswith(ends)]
+    return sorted(files, key=lambda path: (path.count("/"), path))
+
+
 def _tree(
     listing: Listing,
     tool: str,
@@ -216,7 +289,7 @@ def _tree(
             found=f"{tool}'s {min(sheets)}, but no image {min(lost, default='')}".strip(),
             expected="the images beside their polygons",
             remedy="put the images into the folder, under the names in the file",
-            kind=yolo_sets.UNUSABLE,
+            kind=_UNUSABLE,
         )
     top = common(*shapes) or "."
     names = {path: posixpath.relpath(path, top) for path in shapes}
@@ -225,11 +298,8 @@ def _tree(
     if lost:
         notes = [*notes, f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}."]
     used = {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
-    classes, source, class_notes = _classes(listing, tool, sheets, used)
-    entries, values = number_classes(classes, listing.root)
+    class_file, values, class_notes = classes_of(tool, sheets.values(), used, listing)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
-    notes += _alike([entry.name for entry in entries])
-    by_name = tool == "labelme" and not source.endswith("labels.txt")
     splits = dict[str, list[str]]()
     if tool in ("COCO", "CVAT") and len(sheets) > 1:
         splits, split_notes = _splits(images_of_split, ids)
@@ -241,7 +311,7 @@ def _tree(
         images={ids[path]: name for path, name in names.items()},
         sheets={*sheets},
         splits=splits,
-        class_file=ClassFile(source, entries, by_name=by_name),
+        class_file=class_file,
         tool=tool,
         image_folder=listing.root / top,
         values=values,
@@ -267,12 +337,6 @@ def _splits(
     return {}, [note] if named else []
 
 
-def _alike(names: Sequence[str]) -> list[str]:
-    count = collections.Counter(name.casefold() for name in names)
-    alike = " and ".join(name for name in names if count[name.casefold()] > 1)
-    return [f"{alike} are classes that differ in case alone."] if alike else []
-
-
 def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
     owners: dict[str, str] = {}
     for path, image_id in ids.items():
@@ -284,27 +348,3 @@ def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
                 remedy="rename one of them, in the file of the polygons too; of an image and its "
                 "mask, name the file to read with --masks",
             )
-
-
-def _classes(
-    listing: Listing, tool: str, sheets: dict[str, Sheet], used: Set[str]
-) -> tuple[list[str], str, list[str]]:
-    """Returns the names of all classes in the tool's order, their source, and notes."""
-    source = f"{tool}'s files"
-    if tool == "labelme":
-        notes = ["labelme does not number classes, so they are sorted by name."]
-        for path in listing.below():
-            if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
-                text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
-                names = [name for line in text.splitlines() if (name := line.strip())]
-                if not (unknown := used - {*names}):
-                    return [*dict.fromkeys(names)], path, []
-                lacking = ", ".join(sorted(unknown)[:3])
-                notes.append(f"{path} lacks {lacking}, so it does not number the classes.")
-        return sorted(used), source, notes
-    names = [*dict.fromkeys(name for sheet in sheets.values() for name in sheet.class_names)]
-    groups = {group for sheet in sheets.values() for group in sheet.groups} & {*names} - used
-    if not groups:
-        return names, source, []
-    note = f"{', '.join(sorted(groups))} only groups other classes, so it is none."
-    return [name for name in names if name not in groups], source, [note]

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import hashlib
 import io
+import posixpath
 from typing import Any, Self, cast
 
 from etils import epath
@@ -18,6 +19,7 @@ from voc_seg_tfrecord.base.errors import (
     ConfigError,
     ImageError,
     LayoutError,
+    MaskError,
     VocSegError,
 )
 from voc_seg_tfrecord.base.names import VOID, background_index
@@ -25,15 +27,15 @@ from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.class_files import is_void_name
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.survey import Look, Survey
 from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.drawing import Drawn, draw
-from voc_seg_tfrecord.polygons.shapes import Annotation, wrong
-from voc_seg_tfrecord.trees.listing import Names
+from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
+from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.pair import Labels, Pair, Parts
 
 _LARGE = 1 << 24  # pixels, above which a file is not believed
@@ -56,6 +58,38 @@ def number_classes(
         )
     entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
     return entries, {e.name: e.value for e in entries} | dict.fromkeys(void, VOID)
+
+
+def classes_of(
+    tool: str, sheets: Collection[Sheet], used: Set[str], listing: Listing
+) -> tuple[ClassFile, dict[str, int], list[str]]:
+    """Returns the classes of a tool's files, the value of each label in masks, and notes.
+
+    They stand in the tool's order; labelme has none.
+    """
+    source, by_name, notes = f"{tool}'s files", tool == "labelme", list[str]()
+    if by_name:
+        names = sorted(used)
+        notes.append("labelme does not number classes, so they are sorted by name.")
+        for path in listing.below():
+            if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
+                text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
+                listed = [name for line in text.splitlines() if (name := line.strip())]
+                if not (unknown := used - {*listed}):
+                    names, source, by_name, notes = listed, path, False, []
+                    break
+                lacking = ", ".join(sorted(unknown)[:3])
+                notes.append(f"{path} lacks {lacking}, so it does not number the classes.")
+    else:
+        names = [name for sheet in sheets for name in sheet.class_names]
+        if groups := {group for sheet in sheets for group in sheet.groups} & {*names} - used:
+            notes.append(f"{', '.join(sorted(groups))} only groups other classes, so it is none.")
+            names = [name for name in names if name not in groups]
+    entries, values = number_classes([*dict.fromkeys(names)], listing.root)
+    count = collections.Counter(entry.name.casefold() for entry in entries)
+    if alike := [entry.name for entry in entries if count[entry.name.casefold()] > 1]:
+        notes.append(f"{' and '.join(alike)} are classes that differ in case alone.")
+    return ClassFile(source, entries, by_name=by_name), values, notes
 
 
 @dataclasses.dataclass(frozen=True)
