@@ -22,9 +22,9 @@ from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR
 from voc_seg_tfrecord.masks.read import two_classes
 from voc_seg_tfrecord.masks.readings import Naming, Reading, out_of_place, readings
-from voc_seg_tfrecord.masks.rows import HIGHEST, VOID_CLASS, Key, Rows, color_key, table_error
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.survey import Pixel, Survey
+from voc_seg_tfrecord.masks.table import HIGHEST, VOID_CLASS, Key, Rows, color_key, table_error
 
 _SHOWN = 8  # values and colours that a message lists
 _BLACK = (0, 0, 0)

@@ -20,7 +20,6 @@ from voc_seg_tfrecord.formats import pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.rows import color_key
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.masks.stored import (
     Counted,
@@ -30,6 +29,7 @@ from voc_seg_tfrecord.masks.stored import (
     map_values,
     read_samples,
 )
+from voc_seg_tfrecord.masks.table import color_key
 
 UNKNOWN_COLOR, UNKNOWN_VALUE = "unknown mask colour", "unknown mask value"
 """Kinds of errors about pixels that have no class."""

@@ -12,10 +12,9 @@ import functools
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color, plain
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks.rows import Rows, check_rows
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.survey import Pixel, Survey
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.masks.table import ClassTable, Rows, check_rows
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,8 +13,8 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.readings import Reading
-from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
+from voc_seg_tfrecord.masks.table import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.own_data import classes
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.pixels import sizes_agree

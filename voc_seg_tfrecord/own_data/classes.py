@@ -18,9 +18,15 @@ from voc_seg_tfrecord.formats.class_files import (
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.readings import Naming, readings
-from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, color_key, table_error
 from voc_seg_tfrecord.masks.survey import Survey
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.masks.table import (
+    VOID_CLASS,
+    ClassTable,
+    Rows,
+    color_key,
+    is_name,
+    table_error,
+)
 from voc_seg_tfrecord.own_data.class_numbers import usual_numbering
 from voc_seg_tfrecord.trees.labels import Labels
 from voc_seg_tfrecord.trees.layout import Layout
@@ -144,7 +150,7 @@ def numbered_file(
     if len(files) == 1:
         return files[0]
     survey = labels.survey(labels.names, all_colors=True)
-    if rows and not ClassTable.names_needed(rows):
+    if rows and not any(is_name(key) for key, _ in rows):
         alone = Naming(ClassTable((), rows, background))
         if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):
             return None
