@@ -167,7 +167,7 @@ class LeftOver:
             for which in ("images", "masks")
         ]
 
-    def check(self, lacking: Collection[str] | None = None) -> None:
+    def check(self, lacking: Iterable[str] | None = None) -> None:
         """Checks that no image and mask that are left over may be a pair.
 
         Args:
