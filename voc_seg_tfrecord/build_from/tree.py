@@ -18,13 +18,12 @@ from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.table import check_rows, color_key, is_name
 from voc_seg_tfrecord.own_data import account
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
+from voc_seg_tfrecord.own_data.class_table import seen_in, smoothed
 from voc_seg_tfrecord.own_data.classes import (
     names_at_values,
     names_from_file,
     numbered_file,
     remedy,
-    seen_in,
-    smoothed,
 )
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.own_data.splits import official_note

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE, Entry
 from voc_seg_tfrecord.masks.table import Rows, has_unknown, parse_file
-from voc_seg_tfrecord.own_data.class_numbers import numberings, of_given_names
+from voc_seg_tfrecord.own_data.classes import numberings, of_given_names
 from voc_seg_tfrecord.own_data.folder_names import SplitFolders
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.trees.listing import subfolders
