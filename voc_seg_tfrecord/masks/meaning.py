@@ -129,12 +129,7 @@ def naming_of(survey: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
 
 def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
     """Writes `*` out: a row for each value and colour in use that has no class else; and a note."""
-    if len(survey.values) > HIGHEST + 1 or len(survey.colors) > HIGHEST:
-        raise table_error(
-            f"* for {len(survey.values)} values and {len(survey.colors)} colours",
-            f"at most {HIGHEST + 1} of each: the masks were smoothed, or are no masks",
-            "export the masks again, without smoothing",
-        )
+    check_few(survey)
     table = reading.naming.table
     rows: dict[Key, int] = {}
     for pixel, seen in survey.pixels.items():
@@ -331,13 +326,26 @@ def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[st
     return notes
 
 
+def check_few(survey: Survey) -> None:
+    """Checks that a table can have a row for each value and colour in use.
+
+    Raises:
+      MaskError: if they are too many.
+    """
+    if len(survey.values) > HIGHEST + 1 or len(survey.colors) > HIGHEST:
+        raise _undecided(
+            "masks",
+            f"{len(survey.values)} values and {len(survey.colors)} colours, which are too many for "
+            "masks: they were smoothed, or are no masks",
+            "export the masks again, without smoothing",
+        )
+
+
 def _ask(survey: Survey, ways: Sequence[Reading], remedy: str) -> MaskError:
     """Several readings are possible and differ, or none is."""
     names = {pixel: [reading.name_of(pixel) for reading in ways] for pixel in survey.pixels}
     unknown = [pixel for pixel, of in names.items() if not any(of)]
-    if max(len(survey.values), len(survey.colors)) > HIGHEST:
-        text = f"{len(survey.values)} values and {len(survey.colors)} colours, which are too many "
-        return _undecided("masks", f"{text}for masks: they were smoothed, or are no masks", remedy)
+    check_few(survey)
     if unknown:
         most = sorted(unknown, key=lambda pixel: -survey.pixels[pixel].pixels)
         shown = [f"{what(pixel)} on {survey.pixels[pixel].pixels} pixels" for pixel in most]

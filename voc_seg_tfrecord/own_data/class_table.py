@@ -14,7 +14,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.readings import Reading
 from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
-from voc_seg_tfrecord.masks.table import HIGHEST, UNKNOWN, Key, color_key
+from voc_seg_tfrecord.masks.table import UNKNOWN, Key, color_key
 from voc_seg_tfrecord.own_data import classes
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.pixels import sizes_agree
@@ -58,14 +58,7 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
     survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
         look(tree.labels.file(ids[0]))  # raises
-    if max(len(survey.values), len(survey.colors)) > HIGHEST:
-        raise LayoutError(
-            tree.root,
-            found=f"{len(survey.values)} values and {len(survey.colors)} colours in "
-            f"{survey.examined} masks",
-            expected=f"at most {HIGHEST} of each; more are of masks that were smoothed",
-            remedy="export the masks again, without smoothing",
-        )
+    meaning.check_few(survey)
     files = ClassFiles(tree, config).find(named=named).taken if config.class_names else []
     if not named and not files:
         return _text(survey, None, [])
